@@ -1,0 +1,196 @@
+/**
+ * The NodeReport: what an agent says of its machine (`spec`) and what the controller made of it (`status`).
+ *
+ * This file is the whole contract between the two programs: names, keys, limits, types and validation. The
+ * controller imports nothing else of the agent, the agent nothing of the controller. The same shapes stand as a
+ * structural schema in `manifests/crd.yaml`; a test holds the two together.
+ */
+import * as v from 'valibot'
+
+export const API_GROUP = 'rollcall.dev'
+export const API_VERSION = 'v1alpha1'
+export const KIND = 'NodeReport'
+export const PLURAL = 'nodereports'
+
+/** Field manager of the agent's server-side apply. */
+export const AGENT_FIELD_MANAGER = 'rollcall-agent'
+
+/** Guestinfo variable into which the agent writes its claim. */
+export const GUESTINFO_CLAIM = 'guestinfo.rollcall.claim'
+/** Guestinfo variables of cloud-init's VMware datasource. */
+export const GUESTINFO_METADATA = 'guestinfo.metadata'
+export const GUESTINFO_METADATA_ENCODING = 'guestinfo.metadata.encoding'
+
+/** Limits that keep a report under {@link MAX_REPORT_BYTES}; the agent cuts down to them, the schema refuses above. */
+export const MAX_REPORT_BYTES = 4096
+export const MAX_INTERFACES = 16
+export const MAX_ADDRESSES = 16
+export const MAX_UNREADABLE = 16
+
+const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
+const mac = v.pipe(v.string(), v.regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/))
+const text = (max: number) =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+  v.pipe(v.string(), v.maxLength(max), v.regex(/^[^\u0000-\u001f\u007f]*$/, 'has control characters'))
+const reason = v.pipe(v.string(), v.regex(/^[A-Z][A-Za-z0-9]{0,63}$/))
+const address = v.union([v.pipe(v.string(), v.ipv4()), v.pipe(v.string(), v.ipv6())])
+const cidr = v.pipe(v.string(), v.maxLength(64))
+
+const InterfaceAddress = v.object({
+  /** IPv4 or IPv6 in its usual text form, without a zone. */
+  address,
+  prefixLength: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(128)),
+  /** IPv6 privacy address (RFC 8981). */
+  temporary: v.optional(v.boolean()),
+  /** Its preferred lifetime is over. */
+  deprecated: v.optional(v.boolean()),
+  /** Not the first of its subnet on the interface, so never the kernel's choice of source. */
+  secondary: v.optional(v.boolean()),
+})
+
+const NetworkInterface = v.object({
+  name: text(15),
+  /** Lower case, colons. */
+  mac,
+  /** Whether a default route leaves by this interface. */
+  defaultRoute: v.boolean(),
+  addresses: v.pipe(v.array(InterfaceAddress), v.maxLength(MAX_ADDRESSES)),
+})
+
+/** What the agent could not read, and what to do about it. The report goes out all the same. */
+const UnreadableFact = v.object({ fact: text(64), reason, message: text(256) })
+
+export const NodeReportSpec = v.object({
+  /** UID of the Node this report is about, chosen by the API server at registration. */
+  nodeUID: uuid,
+  /** The kernel's boot ID. */
+  bootID: v.optional(uuid),
+  agentVersion: text(64),
+  machine: v.object({
+    vendor: v.optional(text(128)),
+    product: v.optional(text(128)),
+    /** BIOS UUID from `product_serial`, in vCenter's byte order. */
+    serialUUID: v.optional(uuid),
+    /** UUID from `product_uuid`, in the kernel's byte order (the kubelet's `systemUUID`). */
+    productUUID: v.optional(uuid),
+  }),
+  hostname: v.optional(text(253)),
+  /** The machine's NICs and what sits on them with the same MAC; container interfaces are left out. */
+  interfaces: v.pipe(v.array(NetworkInterface), v.maxLength(MAX_INTERFACES)),
+  tools: v.object({
+    version: v.optional(text(64)),
+    guestinfoReadable: v.boolean(),
+    guestinfoWritable: v.boolean(),
+  }),
+  cloudInit: v.optional(
+    v.object({
+      instanceID: v.optional(text(128)),
+      localHostname: v.optional(text(253)),
+      /** Static addresses of the network configuration, as written there (with or without a prefix length). */
+      addresses: v.optional(v.pipe(v.array(cidr), v.maxLength(MAX_ADDRESSES))),
+    }),
+  ),
+  /** Whether the claim stands in guestinfo, else why not. */
+  claim: v.object({ written: v.boolean(), reason, message: text(256) }),
+  unreadable: v.optional(v.pipe(v.array(UnreadableFact), v.maxLength(MAX_UNREADABLE))),
+})
+export type NodeReportSpec = v.InferOutput<typeof NodeReportSpec>
+export type NetworkInterface = v.InferOutput<typeof NetworkInterface>
+export type InterfaceAddress = v.InferOutput<typeof InterfaceAddress>
+export type UnreadableFact = v.InferOutput<typeof UnreadableFact>
+
+export type ConditionType =
+  | 'VMFound'
+  | 'IdentityVerified'
+  | 'TopologyResolved'
+  | 'AddressesResolved'
+  | 'Initialized'
+  | 'DeletionPending'
+
+/** `metav1.Condition`. */
+export interface Condition {
+  readonly type: ConditionType
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+  /** RFC 3339, seconds. */
+  readonly lastTransitionTime: string
+  readonly observedGeneration?: number
+}
+
+/** How strongly the VM behind a Node is known; each level includes the one before. */
+export type IdentityLevel = 'asserted' | 'reported' | 'proven'
+
+/** The durable binding of a Node to one VM of one vCenter. */
+export interface BoundVM {
+  /** Name of the vCenter in the configuration. */
+  readonly vCenter: string
+  /** `about.instanceUuid`: managed object references are unique only within one vCenter. */
+  readonly vCenterInstanceUUID: string
+  /** Managed object reference, as `vm-42`. */
+  readonly moref: string
+  readonly name: string
+  readonly instanceUUID: string
+  readonly biosUUID: string
+  readonly host?: string
+  readonly cluster?: string
+  readonly datacenter?: string
+}
+
+export interface NodeAddress {
+  readonly type: 'Hostname' | 'InternalIP' | 'ExternalIP'
+  readonly address: string
+}
+
+export interface NodeReportStatus {
+  readonly observedGeneration?: number
+  readonly vm?: BoundVM
+  readonly identityLevel?: IdentityLevel
+  readonly topology?: { readonly zone?: string; readonly region?: string }
+  readonly instanceType?: string
+  readonly addresses?: readonly NodeAddress[]
+  readonly conditions?: readonly Condition[]
+}
+
+/**
+ * The claim's text: `v1 <node UID> <boot ID>`, both lower-case UUIDs, one space between. The boot ID is `-` where
+ * the agent could not read one.
+ */
+export function formatClaim(claim: { nodeUID: string; bootID: string | undefined }): string {
+  return `v1 ${claim.nodeUID} ${claim.bootID ?? '-'}`
+}
+
+/** Reads a claim back; undefined for anything that {@link formatClaim} would not have written. */
+export function parseClaim(text: string): { nodeUID: string; bootID: string | undefined } | undefined {
+  const [version, nodeUID, bootID, ...rest] = text.trim().split(' ')
+  if (version !== 'v1' || rest.length > 0 || !v.is(uuid, nodeUID)) return undefined
+  if (bootID === '-') return { nodeUID, bootID: undefined }
+  return v.is(uuid, bootID) ? { nodeUID, bootID } : undefined
+}
+
+/**
+ * Checks a report's spec as it came from the API server.
+ *
+ * @returns the parsed spec, or one sentence per wrong field that names the field and the shape of what stands there,
+ *   never the value itself: a report is a stranger's text.
+ */
+export function parseSpec(
+  value: unknown,
+): { ok: true; spec: NodeReportSpec } | { ok: false; problems: readonly string[] } {
+  const result = v.safeParse(NodeReportSpec, value)
+  if (result.success) return { ok: true, spec: result.output }
+  return { ok: false, problems: result.issues.slice(0, 8).map(problem) }
+}
+
+function problem(issue: v.BaseIssue<unknown>): string {
+  const path = ['spec', ...(issue.path ?? []).map((item) => String(item.key))].join('.')
+  return `${path}: expected ${issue.expected ?? issue.message}, got ${shape(issue.input)}`
+}
+
+function shape(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (typeof value === 'string') return `a string of ${value.length} characters`
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  return `a value of type ${typeof value}`
+}

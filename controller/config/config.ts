@@ -1,0 +1,30 @@
+/** The checked configuration: what the rest of the controller sees, whatever form it was written in. */
+import type { Secret } from './secret.ts'
+
+/** How a vCenter's certificate is trusted. */
+export type Trust =
+  | { readonly kind: 'system' }
+  /** PEM text of one or more CA certificates. */
+  | { readonly kind: 'ca'; readonly pem: string }
+  /** SHA-1 or SHA-256 of the server's certificate, lower-case hex without colons. */
+  | { readonly kind: 'thumbprint'; readonly thumbprint: string }
+  | { readonly kind: 'insecure' }
+
+export interface VCenterConfig {
+  /** Its key under `vcenter:`; the word for it in logs, metrics and messages. */
+  readonly name: string
+  /** Host name or IP address, without scheme and port. */
+  readonly server: string
+  readonly port: number
+  readonly user: string
+  readonly password: Secret
+  readonly trust: Trust
+  /** Names or inventory paths; empty means every datacenter. */
+  readonly datacenters: readonly string[]
+}
+
+export interface Config {
+  readonly vCenters: readonly VCenterConfig[]
+  /** Tag categories; each label stands on its own. */
+  readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
+}

@@ -1,0 +1,40 @@
+/** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, judged by `decide/`. */
+import type { NodeAddress, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+
+export interface Taint {
+  readonly key: string
+  readonly effect: string
+  readonly value?: string
+  readonly timeAdded?: string
+}
+
+export interface Node {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  /** RFC 3339. */
+  readonly creationTimestamp: string
+  readonly deleting: boolean
+  readonly labels: Readonly<Record<string, string>>
+  /** `alpha.kubernetes.io/provided-node-ip`: the kubelet's `--node-ip`, one or two addresses with a comma. */
+  readonly providedNodeIP: string | undefined
+  readonly taints: readonly Taint[]
+  readonly providerID: string | undefined
+  readonly addresses: readonly { readonly type: string; readonly address: string }[]
+  readonly systemUUID: string
+}
+
+export interface NodeReport {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation: number
+  /** The checked spec, or what is wrong with it. */
+  readonly spec:
+    | { readonly ok: true; readonly spec: NodeReportSpec }
+    | { readonly ok: false; readonly problems: readonly string[] }
+  /** As this controller or its predecessor wrote it. */
+  readonly status: NodeReportStatus
+}
+
+export type { NodeAddress }

@@ -1,0 +1,37 @@
+/** What the controller knows of the vCenters at this moment, as `gather/` reads it: from memory, at once. */
+import type { VirtualMachine } from './virtual-machine.ts'
+
+/** Why a vCenter could not be asked. Proves nothing about any VM. */
+export interface VCenterFailure {
+  readonly vCenter: string
+  /** CamelCase, for conditions and metrics: `InvalidLogin`, `CertificateNotTrusted`, `Unreachable`, ... */
+  readonly reason: string
+  /** One sentence with the next step; no secret. */
+  readonly message: string
+}
+
+/** The answer to "which VMs have this BIOS UUID?". */
+export type Lookup =
+  /** Not answered yet; the inventory will call back. */
+  | { readonly state: 'pending' }
+  /** The vCenter could not be asked. */
+  | { readonly state: 'unknown'; readonly failure: VCenterFailure }
+  /** Every VM with this UUID that this vCenter shows us, templates and foreign datacenters included. */
+  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
+
+/** One vCenter's VMs, kept up to date by push. */
+export interface Inventory {
+  readonly vCenter: string
+  /**
+   * Starts to follow the VMs with this BIOS UUID (lower case). The answer comes by the callback the inventory was
+   * made with; asking again for a UUID that is followed costs nothing.
+   */
+  follow(biosUUID: string): void
+  /** Stops following. */
+  unfollow(biosUUID: string): void
+  /** Asks anew for a UUID that was answered with no VM: the VM may have come since. Costs at most one call. */
+  recheck(biosUUID: string): void
+  lookup(biosUUID: string): Lookup
+  /** Undefined while the vCenter answers. */
+  failure(): VCenterFailure | undefined
+}

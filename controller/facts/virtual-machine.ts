@@ -1,0 +1,79 @@
+/** What vCenter says of a VM, in the controller's own words. No I/O: filled by `vcenter/`, judged by `decide/`. */
+
+export type ConnectionState = 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
+export type PowerState = 'poweredOn' | 'poweredOff' | 'suspended'
+
+export interface VCenterIdentity {
+  /** Its key in the configuration: the word for it in logs, metrics and messages. */
+  readonly name: string
+  /** `about.instanceUuid`. */
+  readonly instanceUUID: string
+}
+
+export interface Tag {
+  readonly category: string
+  readonly name: string
+}
+
+/** A managed object above a VM. */
+export interface Ancestor {
+  /** `HostSystem`, `ClusterComputeResource`, `Datacenter`, `Folder`, `ResourcePool`, `VirtualApp`, `VirtualMachine`, ... */
+  readonly type: string
+  readonly reference: string
+  readonly name: string
+  readonly tags: readonly Tag[]
+}
+
+/**
+ * The three ways up from a VM, each nearest first, in the order in which the CPI looks for zone and region tags:
+ * host (host, cluster, folders, datacenter, root), resource pool, and the VM itself with its folders.
+ */
+export interface Ancestry {
+  readonly compute: readonly Ancestor[]
+  readonly resourcePool: readonly Ancestor[]
+  readonly folder: readonly Ancestor[]
+  /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
+  readonly unreadable: readonly string[]
+}
+
+export interface VirtualNIC {
+  /** Lower case, colons. */
+  readonly mac: string
+}
+
+/** One entry of `guest.net`: what VMware Tools says, stale while the VM is off. */
+export interface GuestNIC {
+  readonly mac: string | undefined
+  readonly network: string | undefined
+  /** `-1` marks an interface that is no vNIC. */
+  readonly deviceConfigID: number
+  readonly addresses: readonly { readonly address: string; readonly prefixLength: number | undefined }[]
+}
+
+export interface VirtualMachine {
+  readonly vCenter: VCenterIdentity
+  /** Managed object reference, as `vm-42`. */
+  readonly reference: string
+  readonly name: string
+  /** `config.uuid`, lower case; undefined where vCenter cannot tell (an inaccessible VM). */
+  readonly biosUUID: string | undefined
+  readonly instanceUUID: string | undefined
+  readonly template: boolean
+  readonly connectionState: ConnectionState
+  readonly powerState: PowerState
+  readonly cpus: number
+  readonly memoryMB: number
+  /** `guestOsIdentifier`, as `ubuntu64Guest`. */
+  readonly guestID: string
+  /** `config.hardware.device`: the NICs that the VM really has. */
+  readonly nics: readonly VirtualNIC[]
+  readonly guestNICs: readonly GuestNIC[]
+  /** Text of `guestinfo.rollcall.claim`. */
+  readonly claim: string | undefined
+  /** Names, for people. */
+  readonly host: string | undefined
+  readonly cluster: string | undefined
+  readonly datacenter: string | undefined
+  /** Undefined until the ancestors and their tags were read for the first time. */
+  readonly ancestry: Ancestry | undefined
+}

@@ -1,0 +1,22 @@
+import { type Logger, pino } from 'pino'
+
+export type { Logger }
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/**
+ * JSON lines on stderr. Messages are constant; what varies stands in fields, `node` and `vCenter` among them.
+ * Writes are synchronous, so that the last words of a dying process are not lost.
+ */
+export function createLogger(level: LogLevel): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    pino.destination({ dest: 2, sync: true }),
+  )
+}
