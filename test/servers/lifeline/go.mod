@@ -1,0 +1,3 @@
+module rollcall.dev/test/servers/lifeline
+
+go 1.26

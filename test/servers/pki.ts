@@ -1,0 +1,128 @@
+import { generateKeyPairSync, type webcrypto } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+// The certificate library looks its parts up by decorators and leaves it to us to bring what they need.
+import 'reflect-metadata'
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  type X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+const day = 24 * 60 * 60 * 1000
+
+/** Who a client certificate speaks for: the common name is the user, each organisation a group. */
+export interface Identity {
+  user: string
+  groups?: string[]
+}
+
+/** Paths of PEM files. */
+export interface CertificateFiles {
+  certificateFile: string
+  keyFile: string
+}
+
+export interface CertificateAuthority {
+  caFile: string
+  /** A serving certificate for 127.0.0.1 and localhost, and `names` besides. */
+  serving(name: string, names?: string[]): Promise<CertificateFiles>
+  client(identity: Identity, validFor?: number): Promise<CertificateFiles>
+}
+
+/** Creates a certificate authority whose files, and those of the certificates it signs, lie in `dir`. */
+export async function createCertificateAuthority(dir: string): Promise<CertificateAuthority> {
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const ca = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=test-ca',
+    keys,
+    signingAlgorithm: algorithm,
+    ...validity(),
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
+  })
+  const caFile = join(dir, 'ca.crt')
+  await writeFile(caFile, ca.toString('pem'))
+  const sign = signer(dir, ca, keys.privateKey)
+  let issued = 0
+  return {
+    caFile,
+    serving: (name, names = []) =>
+      sign(name, [{ CN: [name] }], ExtendedKeyUsage.serverAuth, {
+        names: [
+          { type: 'ip', value: '127.0.0.1' },
+          { type: 'dns', value: 'localhost' },
+          ...names.map((value) => ({ type: 'dns' as const, value })),
+        ],
+      }),
+    client: ({ user, groups = [] }, validFor) => {
+      issued += 1
+      const subject = [{ CN: [user] }, ...groups.map((group) => ({ O: [group] }))]
+      return sign(`client-${issued}`, subject, ExtendedKeyUsage.clientAuth, validFor ? { validFor } : {})
+    },
+  }
+}
+
+interface SigningOptions {
+  names?: ConstructorParameters<typeof SubjectAlternativeNameExtension>[0]
+  validFor?: number
+}
+
+function signer(dir: string, ca: X509Certificate, signingKey: webcrypto.CryptoKey) {
+  return async (
+    file: string,
+    subject: { [key: string]: string[] }[],
+    usage: string,
+    { names, validFor }: SigningOptions,
+  ): Promise<CertificateFiles> => {
+    const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const certificate = await X509CertificateGenerator.create({
+      subject,
+      issuer: ca.subject,
+      publicKey: keys.publicKey,
+      signingKey,
+      signingAlgorithm: algorithm,
+      ...validity(validFor),
+      extensions: [
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        new ExtendedKeyUsageExtension([usage]),
+        ...(names ? [new SubjectAlternativeNameExtension(names)] : []),
+      ],
+    })
+    const files = { certificateFile: join(dir, `${file}.crt`), keyFile: join(dir, `${file}.key`) }
+    const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+    await writeFile(files.certificateFile, certificate.toString('pem'))
+    await writeFile(files.keyFile, `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`, {
+      mode: 0o600,
+    })
+    return files
+  }
+}
+
+/** Starts a little early, since clocks are compared in whole seconds. */
+function validity(validFor = 7 * day): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + validFor) }
+}
+
+/** Writes the key pair with which the API server signs and checks service account tokens. */
+export async function writeServiceAccountKeys(
+  dir: string,
+): Promise<{ publicFile: string; privateFile: string }> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'sec1', format: 'pem' },
+  })
+  const files = { publicFile: join(dir, 'sa.pub'), privateFile: join(dir, 'sa.key') }
+  await writeFile(files.publicFile, publicKey)
+  await writeFile(files.privateFile, privateKey, { mode: 0o600 })
+  return files
+}
