@@ -163,7 +163,7 @@ const pairs = PAIRS.trim()
 t.equal(pairs.length, 151)
 for (const [guestID = '', name = ''] of pairs) t.equal(guestOSName(guestID), name, guestID)
 
-t.test('nothing else has a name', async (t) => {
+await t.test('nothing else has a name', async (t) => {
   const known = new Set(pairs.map(([guestID]) => guestID))
   const others = [
     '',

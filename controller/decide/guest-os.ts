@@ -11,9 +11,7 @@ const BOTH_WIDTHS = [
 ]
 
 /** `<name>Guest` and `<name>64Guest`. */
-const BOTH_WIDTHS_JOINED = [
-  ...['darwin', 'fedora', 'freebsd', 'mandriva', 'opensuse', 'oracleLinux', 'suse', 'ubuntu'],
-]
+const JOINED = ['darwin', 'fedora', 'freebsd', 'mandriva', 'opensuse', 'oracleLinux', 'suse', 'ubuntu']
 
 /** `<name>_64Guest` alone. */
 const WIDE = ['asianux5', 'asianux7', 'rhel8', 'rhel9', 'rhel10', 'solaris11']
@@ -58,7 +56,7 @@ const OTHERWISE: Readonly<Record<string, readonly string[]>> = {
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ...BOTH_WIDTHS.flatMap((name) => [pair(name, name), pair(`${name}_64`, name)]),
-  ...BOTH_WIDTHS_JOINED.flatMap((name) => [pair(name, name), pair(`${name}64`, name)]),
+  ...JOINED.flatMap((name) => [pair(name, name), pair(`${name}64`, name)]),
   ...WIDE.map((name) => pair(`${name}_64`, name)),
   ...PLAIN.map((name) => pair(name, name)),
   ...LOWERED.map((stem) => pair(stem, stem.toLowerCase().replace(/64$/, ''))),
