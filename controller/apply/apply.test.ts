@@ -1,0 +1,87 @@
+import t from 'tap'
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import { facts, node, report } from '../../test/fixtures/facts.ts'
+import type { Announcement } from '../decide/announce.ts'
+import { decide } from '../decide/decide.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+import { apply, type Guard, type Write, type Writer } from './apply.ts'
+
+/** Keeps the order of what was written and answers as told, as the API server would by default. */
+function recorder(answers: { status?: Write<Node>; node?: Write<Node>; report?: Write<NodeReport> } = {}) {
+  const calls: string[] = []
+  const guards: Guard[] = []
+  const said: Announcement[] = []
+  let lastStatus: NodeReportStatus | undefined
+  const writer: Writer = {
+    async patchNodeStatus(_, guard) {
+      calls.push('node/status')
+      guards.push(guard)
+      return answers.status ?? { outcome: 'written', object: node({ resourceVersion: '101' }) }
+    },
+    async patchNode(_, guard) {
+      calls.push('node')
+      guards.push(guard)
+      return answers.node ?? { outcome: 'written', object: node({ resourceVersion: '102', taints: [] }) }
+    },
+    async patchReportStatus(_, guard, status) {
+      calls.push('report/status')
+      guards.push(guard)
+      lastStatus = status
+      return answers.report ?? { outcome: 'written', object: report({ resourceVersion: '201', status }) }
+    },
+    announce: (_, announcement) => said.push(announcement),
+  }
+  return { writer, calls, guards, said, lastStatus: () => lastStatus }
+}
+
+const context = { node: node(), report: report(), now: facts().now }
+
+t.test('addresses before the taint, each write guarded by the one before', async (t) => {
+  const { writer, calls, guards, said } = recorder()
+  const applied = await apply(context, decide(facts()), writer)
+  t.same(calls, ['node/status', 'node', 'report/status'])
+  t.same(
+    guards.map(({ resourceVersion }) => resourceVersion),
+    ['100', '101', '200'],
+  )
+  t.match(applied, { nodes: { length: 2 }, reports: { length: 1 }, incomplete: false })
+  t.match(said, [{ reason: 'Initialized' }])
+})
+
+t.test('a conflict stops at once and says nothing', async (t) => {
+  for (const answers of [
+    { status: { outcome: 'conflict' } as const },
+    { node: { outcome: 'conflict' } as const },
+    { report: { outcome: 'conflict' } as const },
+  ]) {
+    const { writer, said } = recorder(answers)
+    const applied = await apply(context, decide(facts()), writer)
+    t.equal(applied.incomplete, true)
+    t.same(said, [])
+  }
+})
+
+t.test('a Node that is gone needs nothing', async (t) => {
+  const { writer, calls } = recorder({ status: { outcome: 'gone' } })
+  t.match(await apply(context, decide(facts()), writer), { incomplete: false })
+  t.same(calls, ['node/status'])
+})
+
+t.test('a patch that the API server refuses becomes a condition and an Event', async (t) => {
+  const { writer, said, lastStatus } = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
+  const applied = await apply(context, decide(facts()), writer)
+  t.equal(applied.incomplete, true)
+  const initialized = lastStatus()?.conditions?.find(({ type }) => type === 'Initialized')
+  t.match(initialized, { status: 'False', reason: 'NodePatchRefused', message: /webhook says no/ })
+  t.match(said, [{ type: 'Warning', reason: 'NodePatchRefused' }])
+})
+
+t.test('nothing is written where nothing differs', async (t) => {
+  const { status } = decide(facts())
+  const settled = report({ status: status ?? {} })
+  const decision = decide(facts({ report: settled }))
+  const { writer, calls } = recorder()
+  const { patch: _, ...unpatched } = decision
+  await apply({ ...context, report: settled }, unpatched, writer)
+  t.same(calls, [])
+})

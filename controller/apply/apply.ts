@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { Announcement } from '../decide/announce.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { NodePatch } from '../decide/node-patch.ts'
+import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+
+/** What a write came to. Anything that is none of these is thrown: the queue tries again. */
+export type Write<T> =
+  | { readonly outcome: 'written'; readonly object: T }
+  /** Somebody else wrote first; the watch will bring it. */
+  | { readonly outcome: 'conflict' }
+  /** The object is no more, or another one of that name is there. */
+  | { readonly outcome: 'gone' }
+  /** The API server will not have it, whenever it is asked: admission, RBAC or validation. */
+  | { readonly outcome: 'refused'; readonly message: string }
+
+/** Which object a write is meant for, as it was seen; the API server refuses it for any other. */
+export interface Guard {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** The writes of the controller, each a patch. */
+export interface Writer {
+  patchNodeStatus(
+    name: string,
+    guard: Guard,
+    patch: Required<Pick<NodePatch, 'addresses'>>,
+  ): Promise<Write<Node>>
+  patchNode(name: string, guard: Guard, patch: Omit<NodePatch, 'addresses'>): Promise<Write<Node>>
+  patchReportStatus(name: string, guard: Guard, status: NodeReportStatus): Promise<Write<NodeReport>>
+  /** Never fails and never waits: an Event is news, not state. */
+  announce(node: Node, announcement: Announcement): void
+}
+
+export interface Applied {
+  /** The API server's answers to the writes, in order. */
+  readonly nodes: readonly Node[]
+  readonly reports: readonly NodeReport[]
+  /** A write did not go through; look again. */
+  readonly incomplete: boolean
+}
+
+/**
+ * Brings the world to a decision: the Node's addresses first, then its metadata and taints in one patch, then the
+ * report's status, then Events. Writes only differences; a second call with the outcome of the first writes nothing.
+ */
+export async function apply(
+  { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },
+  decision: Decision,
+  writer: Writer,
+): Promise<Applied> {
+  const nodes: Node[] = []
+  const failure = await applyToNode(node, decision.patch, writer, nodes)
+  if (failure?.outcome === 'conflict') return { nodes, reports: [], incomplete: true }
+  if (failure?.outcome === 'gone') return { nodes, reports: [], incomplete: false }
+
+  const refused = failure === undefined ? undefined : patchRefused(failure.message)
+  const status = refused === undefined ? decision.status : withRefusal(decision.status, report, refused, now)
+  const announcements =
+    refused === undefined ? decision.announcements : [{ type: 'Warning' as const, ...refused }]
+
+  const written = await applyToReport(report, status, writer)
+  // Without the status on record the same news would come again: it is told when the record stands.
+  if (written === undefined || written.outcome === 'written') {
+    for (const announcement of announcements) writer.announce(node, announcement)
+  }
+  return {
+    nodes,
+    reports: written?.outcome === 'written' ? [written.object] : [],
+    incomplete: refused !== undefined || written?.outcome === 'conflict' || written?.outcome === 'refused',
+  }
+}
+
+/** Writes what differs, collecting the answers; the failure that ended it, if one did. */
+async function applyToNode(
+  node: Node,
+  patch: NodePatch | undefined,
+  writer: Writer,
+  answers: Node[],
+): Promise<Exclude<Write<Node>, { outcome: 'written' }> | undefined> {
+  if (patch === undefined) return undefined
+  const { addresses, ...rest } = patch
+  let guard = node
+  if (addresses !== undefined) {
+    const write = await writer.patchNodeStatus(node.name, node, { addresses })
+    if (write.outcome !== 'written') return write
+    answers.push(write.object)
+    // Guarded by the version that the decision rests on, so this one differs from it by the addresses alone.
+    guard = write.object
+  }
+  if (Object.keys(rest).length === 0) return undefined
+  const write = await writer.patchNode(node.name, guard, rest)
+  if (write.outcome !== 'written') return write
+  answers.push(write.object)
+  return undefined
+}
+
+async function applyToReport(
+  report: NodeReport | undefined,
+  status: NodeReportStatus | undefined,
+  writer: Writer,
+): Promise<Write<NodeReport> | undefined> {
+  if (report === undefined || status === undefined || isDeepStrictEqual(status, report.status))
+    return undefined
+  return writer.patchReportStatus(report.name, report, status)
+}
+
+function patchRefused(message: string): { reason: string; message: string } {
+  return {
+    reason: 'NodePatchRefused',
+    message: `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
+  }
+}
+
+function withRefusal(
+  status: NodeReportStatus | undefined,
+  report: NodeReport | undefined,
+  { reason, message }: Pick<Verdict, 'reason' | 'message'>,
+  now: number,
+): NodeReportStatus | undefined {
+  if (status === undefined || report === undefined) return undefined
+  const before = report.status.conditions?.filter(({ type }) => type === 'Initialized') ?? []
+  const others = status.conditions?.filter(({ type }) => type !== 'Initialized') ?? []
+  return {
+    ...status,
+    conditions: mergeConditions(
+      [...others, ...before],
+      { Initialized: no(reason, message) },
+      {
+        now,
+        generation: report.generation,
+      },
+    ),
+  }
+}

@@ -1,0 +1,203 @@
+import t from 'tap'
+import type { NodeReportSpec } from '../../agent/contract.ts'
+import { MAC, node, spec, vm } from '../../test/fixtures/facts.ts'
+import type { GuestNIC } from '../facts/virtual-machine.ts'
+import { chooseAddresses } from './addresses.ts'
+
+type Interfaces = NodeReportSpec['interfaces']
+type Entry = Interfaces[number]['addresses'][number]
+
+const SECOND_MAC = '00:50:56:8e:00:02'
+
+function nic(addresses: Entry[], changes: Partial<Interfaces[number]> = {}): Interfaces[number] {
+  return { name: 'ens192', mac: MAC, defaultRoute: true, addresses, ...changes }
+}
+
+function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNIC {
+  return {
+    mac: MAC,
+    network: 'VM Network',
+    deviceConfigID: 4000,
+    addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
+    ...changes,
+  }
+}
+
+const V4: Entry = { address: '10.0.0.5', prefixLength: 24 }
+const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
+
+const ROWS: {
+  name: string
+  interfaces: Interfaces
+  changes?: Partial<NodeReportSpec>
+  nodeIP?: string
+  guestNICs?: GuestNIC[]
+  nics?: { mac: string }[]
+  running?: string[]
+  expect: string[]
+}[] = [
+  { name: 'one address', interfaces: [nic([V4])], expect: ['10.0.0.5'] },
+  { name: 'both families, IPv4 first', interfaces: [nic([V6, V4])], expect: ['10.0.0.5', '2001:db8::5'] },
+  {
+    name: 'IPv6 first where the kubelet prefers it',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '::',
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
+  {
+    name: 'both given by the kubelet, its order',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '2001:db8::5,10.0.0.5',
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
+  {
+    name: 'one given by the kubelet is a choice of family too',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '10.0.0.5',
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'IPv6 only, the temporary one passed over',
+    interfaces: [nic([{ address: '2001:db8::dead', prefixLength: 64, temporary: true }, V6])],
+    expect: ['2001:db8::5'],
+  },
+  {
+    name: 'a deprecated address passed over',
+    interfaces: [nic([{ ...V4, address: '10.0.0.4', deprecated: true }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a virtual IP with a host prefix listed first',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a virtual IP listed first as secondary',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 24, secondary: true }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a host prefix alone is an address (routed to the host, DHCPv6)',
+    interfaces: [nic([{ address: '10.0.0.7', prefixLength: 32 }])],
+    expect: ['10.0.0.7'],
+  },
+  {
+    name: 'the kubelet may choose what looks virtual',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
+    nodeIP: '10.0.0.100',
+    expect: ['10.0.0.100'],
+  },
+  {
+    name: 'the default route decides between two vNICs',
+    interfaces: [
+      nic([{ address: '192.168.9.5', prefixLength: 24 }], {
+        name: 'storage',
+        mac: SECOND_MAC,
+        defaultRoute: false,
+      }),
+      nic([V4]),
+    ],
+    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a statically configured address comes first',
+    interfaces: [nic([{ ...V4, address: '10.0.0.4' }, V4])],
+    changes: { cloudInit: { addresses: ['10.0.0.5/24'] } },
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'an interface that is no vNIC is no candidate',
+    interfaces: [
+      nic([{ address: '10.244.0.1', prefixLength: 24 }], { name: 'cni0', mac: '0a:58:0a:f4:00:01' }),
+      nic([V4]),
+    ],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'link-local and loopback are none',
+    interfaces: [
+      nic([{ address: 'fe80::1', prefixLength: 64 }, { address: '127.0.0.1', prefixLength: 8 }, V4]),
+    ],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'VMware Tools stand in for an agent that sees nothing',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'])],
+    expect: ['10.0.0.6'],
+  },
+  {
+    name: 'what Tools mark as no vNIC is none',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'], { deviceConfigID: -1 })],
+    expect: [],
+  },
+  {
+    name: 'a MAC that no vNIC has',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'], { mac: '0a:00:00:00:00:01' })],
+    expect: [],
+  },
+  {
+    name: 'a running Node keeps a family that one look misses',
+    interfaces: [nic([V4])],
+    running: ['10.0.0.5', '2001:db8::5'],
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'and loses it when Tools, who see others, do not see it either',
+    interfaces: [nic([V4])],
+    running: ['10.0.0.5', '2001:db8::5'],
+    guestNICs: [guestNIC(['10.0.0.5'])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a renewed lease replaces the address',
+    interfaces: [nic([{ ...V4, address: '10.0.0.8' }])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.8'],
+  },
+]
+
+for (const row of ROWS) {
+  t.test(row.name, async (t) => {
+    const { addresses } = chooseAddresses(
+      spec({ interfaces: row.interfaces, ...row.changes }),
+      vm({ nics: row.nics ?? [{ mac: MAC }], guestNICs: row.guestNICs ?? [] }),
+      node({
+        providedNodeIP: row.nodeIP,
+        ...(row.running === undefined
+          ? {}
+          : { taints: [], addresses: row.running.map((address) => ({ type: 'InternalIP', address })) }),
+      }),
+    )
+    const of = (type: string) => addresses?.filter((a) => a.type === type).map(({ address }) => address) ?? []
+    t.same(of('InternalIP'), row.expect)
+    t.same(of('ExternalIP'), row.expect, 'external is internal where nothing is configured')
+    t.equal(of('Hostname').length, row.expect.length > 0 ? 1 : 0)
+  })
+}
+
+t.test('the hostname is the kubelet’s own, else the guest’s, else the Node’s name', async (t) => {
+  const hostname = (own: { type: string; address: string }[], guest: string | undefined) => {
+    const { hostname: _, ...rest } = spec()
+    const { addresses } = chooseAddresses(
+      guest === undefined ? rest : { ...rest, hostname: guest },
+      vm(),
+      node({ addresses: own }),
+    )
+    return addresses?.at(-1)?.address
+  }
+  t.equal(hostname([{ type: 'Hostname', address: 'kubelet' }], 'guest'), 'kubelet')
+  t.equal(hostname([], 'guest'), 'guest')
+  t.equal(hostname([], undefined), 'worker-1')
+})
+
+t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
+  for (const providedNodeIP of ['10.0.0.5,10.0.0.6', 'eth0', '10.0.0.5,', '127.0.0.1']) {
+    const { addresses, verdict } = chooseAddresses(spec(), vm(), node({ providedNodeIP }))
+    t.equal(addresses, undefined, providedNodeIP)
+    t.match(verdict, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
+  }
+})

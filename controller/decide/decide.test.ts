@@ -1,0 +1,392 @@
+import t from 'tap'
+import type { ConditionType } from '../../agent/contract.ts'
+import {
+  BIOS_UUID,
+  facts,
+  MAC,
+  NODE_UID,
+  node,
+  report,
+  SWAPPED_UUID,
+  spec,
+  vm,
+} from '../../test/fixtures/facts.ts'
+import { type Decision, decide } from './decide.ts'
+import type { NodeFacts } from './facts.ts'
+
+function condition(decision: Decision, type: ConditionType) {
+  return decision.status?.conditions?.find((candidate) => candidate.type === type)
+}
+
+function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
+  return report({ spec: { ok: true, spec: spec(changes) } })
+}
+
+t.test('initialises a Node as users of the CPI expect', async (t) => {
+  const decision = decide(facts())
+  t.equal(decision.state, 'initializing')
+  t.equal(decision.level, 'proven')
+  t.same(decision.patch, {
+    addresses: [
+      { type: 'InternalIP', address: '10.0.0.5' },
+      { type: 'ExternalIP', address: '10.0.0.5' },
+      { type: 'Hostname', address: 'worker-1' },
+    ],
+    labels: {
+      'topology.kubernetes.io/zone': 'zone-a',
+      'failure-domain.beta.kubernetes.io/zone': 'zone-a',
+      'topology.kubernetes.io/region': 'region-1',
+      'failure-domain.beta.kubernetes.io/region': 'region-1',
+      'node.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
+      'beta.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
+    },
+    providerID: `vsphere://${BIOS_UUID}`,
+    taints: [],
+  })
+  t.same(
+    decision.announcements.map(({ type, reason }) => ({ type, reason })),
+    [{ type: 'Normal', reason: 'Initialized' }],
+  )
+  t.match(decision.status, {
+    identityLevel: 'proven',
+    vm: { moref: 'vm-42', biosUUID: BIOS_UUID, host: 'esx-1' },
+  })
+})
+
+t.test('a Node that is as it should be is left alone', async (t) => {
+  const first = decide(facts())
+  const settled = node({
+    resourceVersion: '102',
+    labels: { ...first.patch?.labels },
+    taints: first.patch?.taints ?? [],
+    providerID: first.patch?.providerID,
+    addresses: first.patch?.addresses ?? [],
+  })
+  const second = decide(
+    facts({ node: settled, report: report({ status: first.status ?? {} }), now: facts().now + 60_000 }),
+  )
+  t.equal(second.state, 'initialized')
+  t.equal(second.patch, undefined)
+  t.same(second.status, first.status, 'not even a time in the status moves')
+  t.same(second.announcements, [])
+  t.equal(second.retry, false)
+})
+
+t.test('other taints and labels survive the initialisation', async (t) => {
+  const other = {
+    key: 'node.kubernetes.io/not-ready',
+    effect: 'NoExecute',
+    timeAdded: '2026-03-01T09:59:51Z',
+  }
+  const decision = decide(facts({ node: node({ taints: [...node().taints, other] }) }))
+  t.same(decision.patch?.taints, [other])
+})
+
+const REFUSALS: {
+  name: string
+  facts: NodeFacts
+  condition: ConditionType
+  reason: string
+  words: RegExp
+}[] = [
+  {
+    name: 'no VM has the UUID',
+    facts: facts({ vms: [] }),
+    condition: 'VMFound',
+    reason: 'NoVMWithUUID',
+    words: /vc1.*System\.Read/,
+  },
+  {
+    name: 'two VMs have the UUID and neither claim nor MAC tells them apart',
+    facts: facts({
+      vms: [vm({ claim: undefined }), vm({ reference: 'vm-43', name: 'copy', claim: undefined })],
+    }),
+    condition: 'VMFound',
+    reason: 'AmbiguousUUID',
+    words: /vm-42.*vm-43/,
+  },
+  {
+    name: 'a copied VM carries a copied claim',
+    facts: facts({ vms: [vm(), vm({ reference: 'vm-43', name: 'copy' })] }),
+    condition: 'VMFound',
+    reason: 'AmbiguousUUID',
+    words: /copy/,
+  },
+  {
+    name: 'the UUID is that of a template',
+    facts: facts({ vms: [vm({ template: true })] }),
+    condition: 'VMFound',
+    reason: 'VMIsTemplate',
+    words: /template/,
+  },
+  {
+    name: 'the agent could not read the serial',
+    facts: facts({
+      report: reported({
+        machine: {},
+        unreadable: [
+          { fact: 'product_serial', reason: 'PermissionDenied', message: 'run the agent as root' },
+        ],
+      }),
+    }),
+    condition: 'VMFound',
+    reason: 'PermissionDenied',
+    words: /run the agent as root/,
+  },
+  {
+    name: 'there is no serial and no reason',
+    facts: facts({ report: reported({ machine: {} }) }),
+    condition: 'VMFound',
+    reason: 'NoSerial',
+    words: /root/,
+  },
+  {
+    name: 'the VM lies in a datacenter that is not configured',
+    facts: facts({ settings: { ...facts().settings, datacenters: { vc1: ['DC1'] } } }),
+    condition: 'VMFound',
+    reason: 'DatacenterOutOfScope',
+    words: /DC0/,
+  },
+  {
+    name: 'serial and product UUID contradict each other',
+    facts: facts({ report: reported({ machine: { serialUUID: BIOS_UUID, productUUID: NODE_UID } }) }),
+    condition: 'IdentityVerified',
+    reason: 'UUIDsContradict',
+    words: /product_uuid/,
+  },
+  {
+    name: 'no MAC of the guest is a vNIC of the VM',
+    facts: facts({ vms: [vm({ nics: [{ mac: '00:50:56:8e:ff:ff' }] })] }),
+    condition: 'IdentityVerified',
+    reason: 'MACsContradict',
+    words: new RegExp(MAC),
+  },
+  {
+    name: 'the VM says that it is another Node',
+    facts: facts({
+      vms: [vm({ claim: `v1 ${BIOS_UUID} -` })],
+      nodeNameByUID: (uid) => (uid === BIOS_UUID ? 'victim' : undefined),
+    }),
+    condition: 'IdentityVerified',
+    reason: 'ClaimedByAnotherNode',
+    words: /victim/,
+  },
+  {
+    name: 'another Node points to the VM and no claim decides',
+    facts: facts({ vms: [vm({ claim: undefined })], rivals: [{ name: 'worker-2', holdsVM: false }] }),
+    condition: 'IdentityVerified',
+    reason: 'VMHasAnotherNode',
+    words: /worker-2/,
+  },
+  {
+    name: 'the provider ID, which cannot change, is that of another VM',
+    facts: facts({ node: node({ providerID: `vsphere://${NODE_UID}` }) }),
+    condition: 'IdentityVerified',
+    reason: 'ProviderIDOfAnotherVM',
+    words: /delete the Node/,
+  },
+  {
+    name: 'the provider ID is another provider’s',
+    facts: facts({ node: node({ providerID: 'rke2://worker-1' }) }),
+    condition: 'IdentityVerified',
+    reason: 'ForeignProviderID',
+    words: /rke2/,
+  },
+  {
+    name: 'the report is about a former Node of this name',
+    facts: facts({ report: reported({ nodeUID: BIOS_UUID }) }),
+    condition: 'IdentityVerified',
+    reason: 'ReportOfFormerNode',
+    words: /restart/,
+  },
+  {
+    name: 'the report is not valid',
+    facts: facts({
+      report: report({ spec: { ok: false, problems: ['spec.nodeUID: expected a UUID, got null'] } }),
+    }),
+    condition: 'IdentityVerified',
+    reason: 'ReportInvalid',
+    words: /spec\.nodeUID/,
+  },
+  {
+    name: 'there is no address',
+    facts: facts({
+      report: reported({ interfaces: [{ name: 'ens192', mac: MAC, defaultRoute: true, addresses: [] }] }),
+    }),
+    condition: 'AddressesResolved',
+    reason: 'NoAddress',
+    words: /ens192/,
+  },
+  {
+    name: 'the kubelet asks for an address that the VM does not have',
+    facts: facts({ node: node({ providedNodeIP: '10.9.9.9' }) }),
+    condition: 'AddressesResolved',
+    reason: 'ProvidedIPNotOnVM',
+    words: /10\.9\.9\.9/,
+  },
+]
+
+for (const row of REFUSALS) {
+  t.test(`refuses where ${row.name}`, async (t) => {
+    const decision = decide(row.facts)
+    t.equal(decision.state, 'refused')
+    t.same(decision.refusal, { condition: row.condition, reason: row.reason })
+    t.equal(decision.patch, undefined, 'the Node is not touched')
+    t.match(condition(decision, row.condition), { status: 'False', reason: row.reason, message: row.words })
+    t.match(condition(decision, 'Initialized'), { status: 'False', reason: row.reason })
+    t.match(decision.announcements, [{ type: 'Warning', reason: row.reason, message: row.words }])
+
+    const again = decide({
+      ...row.facts,
+      report: report({ ...row.facts.report, status: decision.status ?? {} }),
+    })
+    t.same(again.announcements, [], 'said once')
+    t.same(again.status, decision.status)
+  })
+}
+
+t.test('a Node without a report waits, and is told why when the agent is overdue', async (t) => {
+  const fresh = decide(facts({ report: undefined, lookups: [] }))
+  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, announcements: [], retry: true })
+  const overdue = decide(facts({ report: undefined, lookups: [], now: facts().now + 120_000 }))
+  t.match(overdue.announcements, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
+})
+
+t.test('Nodes that are none of our business are invisible', async (t) => {
+  const cases = {
+    'initialised by another provider': node({ taints: [], providerID: 'metal3://x' }),
+    'no taint, no report': node({ taints: [] }),
+    'foreign and uninitialised': node({ providerID: 'kubemark://x' }),
+  }
+  for (const [name, foreign] of Object.entries(cases)) {
+    t.same(
+      decide(facts({ node: foreign, report: undefined, lookups: [] })),
+      { state: 'invisible', announcements: [], retry: false },
+      name,
+    )
+  }
+  t.equal(decide(facts({ node: node({ deleting: true }) })).state, 'invisible')
+})
+
+t.test('a vCenter that does not answer proves nothing', async (t) => {
+  const failure = { vCenter: 'vc1', reason: 'InvalidLogin', message: 'the password is wrong' }
+  const lookups = [{ vCenter: 'vc1', lookup: { state: 'unknown' as const, failure } }]
+  const waiting = decide(facts({ lookups }))
+  t.match(waiting, { state: 'waiting', refusal: { condition: 'VMFound', reason: 'InvalidLogin' } })
+  t.match(condition(waiting, 'VMFound'), { status: 'Unknown', reason: 'InvalidLogin' })
+  t.equal(waiting.patch, undefined)
+
+  const running = decide(facts({ lookups, node: node({ taints: [], providerID: `vsphere://${BIOS_UUID}` }) }))
+  t.same(running, { state: 'initialized', announcements: [], retry: false }, 'a running Node costs no write')
+})
+
+t.test('nothing is done before the vCenter has answered in full', async (t) => {
+  t.match(decide(facts({ lookups: [{ vCenter: 'vc1', lookup: { state: 'pending' } }] })), {
+    state: 'waiting',
+    patch: undefined,
+  })
+  t.match(decide(facts({ vms: [vm({ ancestry: undefined })] })), { state: 'waiting', patch: undefined })
+})
+
+t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
+  const other = vm({ vCenter: { name: 'vc2', instanceUUID: 'x' }, claim: undefined })
+  const decision = decide(
+    facts({
+      lookups: [
+        { vCenter: 'vc1', lookup: { state: 'answered', vms: [vm({ claim: undefined })] } },
+        { vCenter: 'vc2', lookup: { state: 'answered', vms: [other] } },
+      ],
+    }),
+  )
+  t.match(decision.refusal, { reason: 'AmbiguousUUID' })
+})
+
+t.test('copies are told apart by claim, then by MAC', async (t) => {
+  const copy = { reference: 'vm-43', name: 'copy' }
+  const byClaim = decide(facts({ vms: [vm({ ...copy, claim: undefined }), vm()] }))
+  t.match(byClaim.status?.vm, { moref: 'vm-42' })
+  const byMAC = decide(
+    facts({
+      vms: [
+        vm({ ...copy, claim: undefined, nics: [{ mac: '00:50:56:8e:00:02' }] }),
+        vm({ claim: undefined }),
+      ],
+    }),
+  )
+  t.match(byMAC.status?.vm, { moref: 'vm-42' })
+})
+
+t.test('identity levels', async (t) => {
+  const rows: {
+    name: string
+    claim: string | undefined
+    spec?: Parameters<typeof spec>[0]
+    level: string
+    words: RegExp
+  }[] = [
+    { name: 'claim of this Node and boot', claim: vm().claim, level: 'proven', words: /itself names/ },
+    { name: 'no claim seen yet', claim: undefined, level: 'reported', words: /ClaimNotSeenYet/ },
+    {
+      name: 'claim not written',
+      claim: undefined,
+      spec: { claim: { written: false, reason: 'ToolMissing', message: 'install open-vm-tools' } },
+      level: 'reported',
+      words: /open-vm-tools.*ClaimToolMissing/,
+    },
+    {
+      name: 'claim of an earlier boot',
+      claim: `v1 ${NODE_UID} ${NODE_UID}`,
+      level: 'reported',
+      words: /ClaimOfEarlierBoot/,
+    },
+    {
+      name: 'claim of a Node that is gone',
+      claim: `v1 ${BIOS_UUID} -`,
+      level: 'reported',
+      words: /ClaimOfFormerNode/,
+    },
+    { name: 'garbage', claim: 'hello', level: 'reported', words: /ClaimMalformed/ },
+  ]
+  for (const row of rows) {
+    const decision = decide(facts({ vms: [vm({ claim: row.claim })], report: reported(row.spec ?? {}) }))
+    t.equal(decision.level, row.level, row.name)
+    t.match(condition(decision, 'IdentityVerified')?.message, row.words, row.name)
+  }
+})
+
+t.test('a running Node is not harmed by a newcomer that reports its VM', async (t) => {
+  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
+  const rivals = [{ name: 'forger', holdsVM: false }]
+  const decision = decide(facts({ node: running, vms: [vm({ claim: undefined })], rivals }))
+  t.equal(decision.state, 'initialized')
+  t.equal(decision.level, 'reported')
+})
+
+t.test('provider IDs of the in-tree provider are recognised and left as they are', async (t) => {
+  for (const existing of [BIOS_UUID.toUpperCase(), SWAPPED_UUID]) {
+    const decision = decide(facts({ node: node({ providerID: `vsphere://${existing}` }) }))
+    t.equal(decision.state, 'initializing')
+    t.equal(decision.patch?.providerID, undefined)
+  }
+})
+
+t.test('a refused report keeps the last binding and loses the level', async (t) => {
+  const before = decide(facts()).status ?? {}
+  const decision = decide(
+    facts({ report: report({ status: before }), vms: [vm({ nics: [] })], node: node({ taints: [] }) }),
+  )
+  t.same(decision.status?.vm, before.vm)
+  t.equal(decision.status?.identityLevel, undefined)
+  t.match(condition(decision, 'Initialized'), { status: 'True' }, 'what was done stays done')
+})
+
+t.test('labels of a running Node are filled in, never changed', async (t) => {
+  const running = node({
+    taints: [],
+    providerID: `vsphere://${BIOS_UUID}`,
+    labels: { 'topology.kubernetes.io/zone': 'old' },
+  })
+  const { patch } = decide(facts({ node: running }))
+  t.equal(patch?.labels?.['topology.kubernetes.io/zone'], undefined)
+  t.equal(patch?.labels?.['topology.kubernetes.io/region'], 'region-1')
+})

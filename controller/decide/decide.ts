@@ -1,0 +1,207 @@
+import type {
+  BoundVM,
+  ConditionType,
+  IdentityLevel,
+  NodeReportSpec,
+  NodeReportStatus,
+} from '../../agent/contract.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { chooseAddresses } from './addresses.ts'
+import { type Announcement, announce, warning } from './announce.ts'
+import type { NodeFacts } from './facts.ts'
+import { verifyIdentity } from './identity.ts'
+import { instanceType } from './instance-type.ts'
+import { type NodePatch, patchFor } from './node-patch.ts'
+import { judgeOwnership } from './ownership.ts'
+import { inScope, resolveTopology } from './topology.ts'
+import { mergeConditions, no, type Verdict, type Verdicts, yes } from './verdict.ts'
+import { describeVM, findVM } from './vm.ts'
+import { TAINT_UNINITIALIZED } from './well-known.ts'
+
+/** What stands in the way, for the metric. */
+export interface Refusal {
+  readonly condition: ConditionType
+  readonly reason: string
+}
+
+/** What should be done about one Node, and what should be said. */
+export interface Decision {
+  readonly state: 'invisible' | 'waiting' | 'refused' | 'initializing' | 'initialized'
+  readonly level?: IdentityLevel
+  readonly refusal?: Refusal
+  /** Written before the status, which speaks as if it had been. */
+  readonly patch?: NodePatch
+  /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
+  readonly status?: NodeReportStatus
+  readonly announcements: readonly Announcement[]
+  /** Whether to look again by itself, with backoff: nothing will call. */
+  readonly retry: boolean
+  /** BIOS UUID to ask the vCenters for again. */
+  readonly recheck?: string
+}
+
+/**
+ * Everything that follows from what is known of one Node. Pure: the same facts give the same decision, and a Node that
+ * is as it should be gives one that changes nothing.
+ */
+export function decide(facts: NodeFacts): Decision {
+  const { node, report } = facts
+  const ownership = judgeOwnership(facts)
+  if (ownership.kind === 'invisible') return { state: 'invisible', announcements: [], retry: false }
+  if (ownership.kind === 'waiting') {
+    const { verdict, loud } = ownership
+    return {
+      state: 'waiting',
+      refusal: { condition: 'Initialized', reason: verdict.reason },
+      announcements: loud ? [warning(verdict)] : [],
+      retry: true,
+    }
+  }
+  if (report === undefined || !report.spec.ok || ownership.kind === 'refused') {
+    return ownership.kind === 'refused' && report !== undefined
+      ? refuse(node, report, facts.now, {}, 'IdentityVerified', ownership.verdict)
+      : { state: 'invisible', announcements: [], retry: false }
+  }
+  return decideOnReport(report.spec.spec, report, facts)
+}
+
+function decideOnReport(spec: NodeReportSpec, report: NodeReport, facts: NodeFacts): Decision {
+  const { node, now } = facts
+  const search = findVM(spec, facts)
+  if (search.outcome === 'pending') return waitForVCenter(node, report)
+  if (search.outcome === 'unknown') return vCenterSilent(node, report, now, search.verdict)
+  if (search.outcome === 'refused') {
+    const decision = refuse(node, report, now, {}, 'VMFound', search.verdict)
+    const uuid = spec.machine.serialUUID
+    return uuid === undefined ? decision : { ...decision, recheck: uuid }
+  }
+  const { vm } = search
+  if (vm.ancestry === undefined) return waitForVCenter(node, report)
+  if (inScope(vm, facts.settings.datacenters[vm.vCenter.name] ?? []) === false) {
+    return refuse(node, report, now, {}, 'VMFound', outOfScope(vm))
+  }
+  const identity = verifyIdentity(spec, vm, facts)
+  if (identity.level === undefined) {
+    return refuse(node, report, now, { VMFound: search.verdict }, 'IdentityVerified', identity.verdict)
+  }
+
+  const topology = resolveTopology(vm.ancestry, facts.settings.labels)
+  const { addresses, verdict: addressVerdict } = chooseAddresses(spec, vm, node)
+  const verdicts: Verdicts = {
+    VMFound: search.verdict,
+    IdentityVerified: identity.verdict,
+    TopologyResolved: topology.verdict,
+    AddressesResolved: addressVerdict,
+  }
+  const facets = {
+    vm: binding(vm),
+    identityLevel: identity.level,
+    topology: {
+      ...(topology.zone === undefined ? {} : { zone: topology.zone }),
+      ...(topology.region === undefined ? {} : { region: topology.region }),
+    },
+    instanceType: instanceType(vm),
+    ...(addresses === undefined ? {} : { addresses }),
+  }
+  const initializing = isUninitialized(node)
+  if (initializing && addresses === undefined) {
+    const refused = refuse(node, report, now, verdicts, 'AddressesResolved', addressVerdict)
+    return { ...refused, level: identity.level, status: { ...refused.status, ...facets } }
+  }
+  const patch = patchFor(node, { vm, topology, addresses })
+  verdicts.Initialized = yes('Initialized', `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}`)
+  return {
+    state: initializing ? 'initializing' : 'initialized',
+    level: identity.level,
+    ...(patch === undefined ? {} : { patch }),
+    status: statusWith(report, verdicts, now, facets),
+    announcements: announce(report.status.conditions ?? [], verdicts),
+    retry: false,
+  }
+}
+
+/** The vCenter calls back; until then what stands, stands. */
+function waitForVCenter(node: Node, report: NodeReport): Decision {
+  return { state: settledState(node), ...level(report), announcements: [], retry: false }
+}
+
+/**
+ * A vCenter that does not answer proves nothing. A verified Node keeps every verdict (and a thousand of them cost no
+ * write); only one that still waits is told why.
+ */
+function vCenterSilent(node: Node, report: NodeReport, now: number, verdict: Verdict): Decision {
+  if (!isUninitialized(node)) return waitForVCenter(node, report)
+  return { ...refuse(node, report, now, {}, 'VMFound', verdict), state: 'waiting' }
+}
+
+function refuse(
+  node: Node,
+  report: NodeReport,
+  now: number,
+  passed: Verdicts,
+  condition: ConditionType,
+  verdict: Verdict,
+): Decision {
+  const verdicts: Verdicts = { ...passed, [condition]: verdict }
+  if (isUninitialized(node)) verdicts.Initialized = no(verdict.reason, verdict.message)
+  const { identityLevel: _, ...kept } = report.status
+  return {
+    state: 'refused',
+    refusal: { condition, reason: verdict.reason },
+    status: statusWith({ ...report, status: kept }, verdicts, now, {}),
+    announcements: announce(report.status.conditions ?? [], { [condition]: verdict }),
+    // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
+    retry: true,
+  }
+}
+
+function statusWith(
+  report: NodeReport,
+  verdicts: Verdicts,
+  now: number,
+  facets: Partial<NodeReportStatus>,
+): NodeReportStatus {
+  return {
+    ...report.status,
+    ...facets,
+    observedGeneration: report.generation,
+    conditions: mergeConditions(report.status.conditions ?? [], verdicts, {
+      now,
+      generation: report.generation,
+    }),
+  }
+}
+
+function binding(vm: VirtualMachine): BoundVM {
+  return {
+    vCenter: vm.vCenter.name,
+    vCenterInstanceUUID: vm.vCenter.instanceUUID,
+    moref: vm.reference,
+    name: vm.name,
+    instanceUUID: vm.instanceUUID ?? '',
+    biosUUID: vm.biosUUID ?? '',
+    ...(vm.host === undefined ? {} : { host: vm.host }),
+    ...(vm.cluster === undefined ? {} : { cluster: vm.cluster }),
+    ...(vm.datacenter === undefined ? {} : { datacenter: vm.datacenter }),
+  }
+}
+
+function outOfScope(vm: VirtualMachine): Verdict {
+  return no(
+    'DatacenterOutOfScope',
+    `${describeVM(vm)} is in datacenter ${vm.datacenter ?? 'unknown'}, which the configuration does not list; add it under datacenters, or move the VM back`,
+  )
+}
+
+function isUninitialized(node: Node): boolean {
+  return node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)
+}
+
+function settledState(node: Node): 'waiting' | 'initialized' {
+  return isUninitialized(node) ? 'waiting' : 'initialized'
+}
+
+function level({ status }: NodeReport): { level?: IdentityLevel } {
+  return status.identityLevel === undefined ? {} : { level: status.identityLevel }
+}

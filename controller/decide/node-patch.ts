@@ -1,0 +1,84 @@
+import type { NodeAddress } from '../../agent/contract.ts'
+import type { Node, Taint } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { instanceType } from './instance-type.ts'
+import { providerID } from './provider-id.ts'
+import type { Topology } from './topology.ts'
+import {
+  BETA_LABELS,
+  LABEL_INSTANCE_TYPE,
+  LABEL_REGION,
+  LABEL_ZONE,
+  TAINT_UNINITIALIZED,
+} from './well-known.ts'
+
+/** What has to change on a Node; a part that is absent stays as it is. */
+export interface NodePatch {
+  /** For the status subresource; written first, so that no Node is untainted without an address. */
+  readonly addresses?: readonly NodeAddress[]
+  readonly labels?: Readonly<Record<string, string>>
+  readonly providerID?: string
+  /** The whole list that is to stand. */
+  readonly taints?: readonly Taint[]
+}
+
+export interface Wanted {
+  readonly vm: VirtualMachine
+  readonly topology: Topology
+  readonly addresses: readonly NodeAddress[] | undefined
+}
+
+/** The differences between a Node and what it should be; undefined where there are none. */
+export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
+  const initializing = node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)
+  const labels = missingLabels(node, wantedLabels(wanted), initializing)
+  const patch: NodePatch = {
+    ...(wanted.addresses !== undefined && !sameAddresses(node.addresses, wanted.addresses)
+      ? { addresses: wanted.addresses }
+      : {}),
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+    ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined
+      ? { providerID: providerID(wanted.vm.biosUUID) }
+      : {}),
+    ...(initializing ? { taints: node.taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) } : {}),
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined
+}
+
+function wantedLabels({ vm, topology }: Wanted): Record<string, string> {
+  const labels: Record<string, string> = {}
+  const set = (label: string, value: string | undefined): void => {
+    if (value === undefined) return
+    labels[label] = value
+    const beta = BETA_LABELS[label]
+    if (beta !== undefined) labels[beta] = value
+  }
+  set(LABEL_ZONE, topology.zone)
+  set(LABEL_REGION, topology.region)
+  set(LABEL_INSTANCE_TYPE, instanceType(vm))
+  return labels
+}
+
+/**
+ * While a Node is being initialised its labels are put right; on a running one only absent ones are filled in
+ * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them.
+ */
+function missingLabels(
+  node: Node,
+  labels: Record<string, string>,
+  initializing: boolean,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).filter(([label, value]) => {
+      const existing = node.labels[label]
+      return existing === undefined || (initializing && existing !== value)
+    }),
+  )
+}
+
+function sameAddresses(a: Node['addresses'], b: readonly NodeAddress[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((entry, index) => entry.type === b[index]?.type && entry.address === b[index]?.address)
+  )
+}

@@ -1,0 +1,85 @@
+import type { Ancestor, Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
+import type { Settings } from './facts.ts'
+import { no, type Verdict, yes } from './verdict.ts'
+import { isLabelValue } from './well-known.ts'
+
+export interface Topology {
+  readonly zone: string | undefined
+  readonly region: string | undefined
+  readonly verdict: Verdict
+}
+
+interface Labels {
+  zone?: string
+  region?: string
+}
+
+/**
+ * Zone and region from the tags on a VM's ancestors, in the CPI's order: first upwards from the host, then from the
+ * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike there, each label stands
+ * on its own, and a missing tag stops nothing (kubernetes/kubernetes#73002).
+ */
+export function resolveTopology(ancestry: Ancestry, categories: Settings['labels']): Topology {
+  const labels: Labels = {}
+  const problems: string[] = []
+  for (const label of ['zone', 'region'] as const) {
+    const category = categories[label]
+    if (category === undefined) continue
+    const found = nearestTag(ancestry, category)
+    if (found === undefined) {
+      problems.push(`no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`)
+    } else if (!isLabelValue(found)) {
+      problems.push(
+        `the ${label} tag "${found}" cannot be a label's value; rename it (letters, digits, "-_.", 63 at most)`,
+      )
+    } else {
+      labels[label] = found
+    }
+  }
+  return { zone: labels.zone, region: labels.region, verdict: judge(labels, problems, ancestry, categories) }
+}
+
+function judge(
+  { zone, region }: Labels,
+  problems: readonly string[],
+  ancestry: Ancestry,
+  categories: Settings['labels'],
+): Verdict {
+  if (categories.zone === undefined && categories.region === undefined) {
+    return yes('NotConfigured', 'the configuration names no tag category for zone or region')
+  }
+  if (problems.length === 0)
+    return yes('Resolved', `zone ${zone ?? 'not configured'}, region ${region ?? 'not configured'}`)
+  if (ancestry.unreadable.length > 0) {
+    return no(
+      'TagsUnreadable',
+      `${problems.join('; ')}; not readable: ${ancestry.unreadable.slice(0, 4).join(', ')}`,
+    )
+  }
+  return no('TagMissing', `${problems.join('; ')}; attach a tag in vCenter, the label follows by itself`)
+}
+
+function nearestTag(ancestry: Ancestry, category: string): string | undefined {
+  for (const way of [ancestry.compute, ancestry.resourcePool, ancestry.folder]) {
+    for (const ancestor of way) {
+      const tag = ancestor.tags.find((candidate) => candidate.category === category)
+      if (tag !== undefined) return tag.name
+    }
+  }
+  return undefined
+}
+
+function describeWay({ compute }: Ancestry): string {
+  const names = compute.map((ancestor: Ancestor) => `${ancestor.type} "${ancestor.name}"`)
+  return names.length > 0 ? names.join(', ') : 'any readable ancestor'
+}
+
+/**
+ * Whether a VM lies in one of the configured datacenters, given by name or inventory path. Undefined while its
+ * datacenter is not known.
+ */
+export function inScope(vm: VirtualMachine, datacenters: readonly string[]): boolean | undefined {
+  if (datacenters.length === 0) return true
+  if (vm.datacenter === undefined) return undefined
+  return datacenters.some((wanted) => wanted === vm.datacenter || wanted.split('/').at(-1) === vm.datacenter)
+}

@@ -1,0 +1,27 @@
+const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Lower case, trimmed; undefined for anything that is no UUID in its usual form. */
+export function canonicalUUID(text: string): string | undefined {
+  const lower = text.trim().toLowerCase()
+  return CANONICAL.test(lower) ? lower : undefined
+}
+
+/**
+ * The same UUID with its first three groups in the other byte order. SMBIOS 2.6 and later store them little-endian,
+ * so the kernel's `product_uuid` and vCenter's `config.uuid` differ by this swap (kubernetes/kubernetes#58927).
+ *
+ * @param uuid canonical
+ */
+export function swapUUID(uuid: string): string {
+  const [a = '', b = '', c = '', ...rest] = uuid.split('-')
+  return [swapBytes(a), swapBytes(b), swapBytes(c), ...rest].join('-')
+}
+
+function swapBytes(hex: string): string {
+  return (hex.match(/../g) ?? []).reverse().join('')
+}
+
+/** Whether two UUIDs, canonical, are one up to byte order. */
+export function sameMachineUUID(a: string, b: string): boolean {
+  return a === b || a === swapUUID(b)
+}

@@ -1,0 +1,65 @@
+import type { Condition, ConditionType } from '../../agent/contract.ts'
+
+/** One thing found out about a Node, in words for a person: what is, and where it is wanted, what to do next. */
+export interface Verdict {
+  readonly status: 'True' | 'False' | 'Unknown'
+  /** CamelCase, stable: metrics and scripts rest on it. */
+  readonly reason: string
+  readonly message: string
+}
+
+export type Verdicts = Partial<Record<ConditionType, Verdict>>
+
+export function yes(reason: string, message: string): Verdict {
+  return { status: 'True', reason, message }
+}
+
+export function no(reason: string, message: string): Verdict {
+  return { status: 'False', reason, message }
+}
+
+export function unknown(reason: string, message: string): Verdict {
+  return { status: 'Unknown', reason, message }
+}
+
+const ORDER: readonly ConditionType[] = [
+  'VMFound',
+  'IdentityVerified',
+  'TopologyResolved',
+  'AddressesResolved',
+  'Initialized',
+  'DeletionPending',
+]
+
+/** Longest message that the schema takes. */
+const MAX_MESSAGE = 1024
+
+/**
+ * The conditions after these verdicts. What was not judged this time stays as it was: the last good verdict holds
+ * until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions).
+ */
+export function mergeConditions(
+  previous: readonly Condition[],
+  verdicts: Verdicts,
+  context: { now: number; generation: number },
+): Condition[] {
+  const lastTransitionTime = new Date(context.now).toISOString().replace(/\.\d+Z$/, 'Z')
+  const merged: Condition[] = []
+  for (const type of ORDER) {
+    const before = previous.find((condition) => condition.type === type)
+    const verdict = verdicts[type]
+    if (verdict === undefined) {
+      if (before !== undefined) merged.push(before)
+      continue
+    }
+    merged.push({
+      type,
+      status: verdict.status,
+      reason: verdict.reason,
+      message: verdict.message.slice(0, MAX_MESSAGE),
+      lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : lastTransitionTime,
+      observedGeneration: context.generation,
+    })
+  }
+  return merged
+}

@@ -1,0 +1,23 @@
+/** Names that Kubernetes gave: labels, taints and the provider ID's scheme. */
+
+/** Set by a kubelet with `--cloud-provider=external`; removed by the cloud provider (KEP-2392). */
+export const TAINT_UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+
+export const LABEL_ZONE = 'topology.kubernetes.io/zone'
+export const LABEL_REGION = 'topology.kubernetes.io/region'
+export const LABEL_INSTANCE_TYPE = 'node.kubernetes.io/instance-type'
+
+/** Each label and the beta name under which older workloads still look for it. */
+export const BETA_LABELS: Readonly<Record<string, string>> = {
+  [LABEL_ZONE]: 'failure-domain.beta.kubernetes.io/zone',
+  [LABEL_REGION]: 'failure-domain.beta.kubernetes.io/region',
+  [LABEL_INSTANCE_TYPE]: 'beta.kubernetes.io/instance-type',
+}
+
+/** The scheme that the CPI and the in-tree provider before it use. */
+export const PROVIDER_SCHEME = 'vsphere://'
+
+/** A label's value (`k8s.io/apimachinery/pkg/util/validation`): empty, or at most 63 of these. */
+export function isLabelValue(text: string): boolean {
+  return text.length <= 63 && /^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/.test(text)
+}

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { node } from '../../test/fixtures/facts.ts'
+import type { Node } from '../facts/node.ts'
+import { createOwnWrites } from './own-writes.ts'
+
+const version = (resourceVersion: string, changes: Partial<Node> = {}): Node =>
+  node({ resourceVersion, ...changes })
+
+t.test('an own write covers the versions it was written over, and no other', async (t) => {
+  let stored: Node | undefined = version('1')
+  const writes = createOwnWrites<Node>(() => stored)
+  const second = version('2')
+  const third = version('3')
+  writes.wrote(version('1'), second)
+  t.equal(writes.get('worker-1'), second)
+  writes.wrote(second, third)
+  t.equal(writes.get('worker-1'), third)
+  stored = second
+  t.equal(writes.get('worker-1'), third, 'the watch is half-way')
+  stored = version('4')
+  t.equal(writes.get('worker-1'), stored, 'somebody else wrote')
+  stored = version('1')
+  t.equal(writes.get('worker-1'), stored, 'and the write is forgotten')
+})
+
+t.test('a Node that was registered anew is not covered', async (t) => {
+  let stored: Node | undefined = version('1')
+  const writes = createOwnWrites<Node>(() => stored)
+  writes.wrote(stored, version('2'))
+  stored = version('1', { uid: 'other' })
+  t.equal(writes.get('worker-1')?.uid, 'other')
+  stored = undefined
+  t.equal(writes.get('worker-1'), undefined)
+})

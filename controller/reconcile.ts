@@ -1,0 +1,51 @@
+import { apply, type Writer } from './apply/apply.ts'
+import type { Clock } from './clock.ts'
+import { type Decision, decide } from './decide/decide.ts'
+import type { Node, NodeReport } from './facts/node.ts'
+import { gather, type Sources } from './gather/gather.ts'
+import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'
+import type { Outcome } from './watch/queue.ts'
+
+export interface ReconcilerOptions {
+  readonly sources: Sources
+  readonly writer: Writer
+  readonly clock: Clock
+  /** Told of each decision, and of a Node that is no more. */
+  readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
+}
+
+/** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
+export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<Outcome> {
+  const { writer, clock, onDecision } = options
+  const nodes = createOwnWrites<Node>(options.sources.node)
+  const reports = createOwnWrites<NodeReport>(options.sources.report)
+  const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
+
+  return async (name) => {
+    const now = clock.now()
+    const facts = gather(name, sources, now)
+    if (facts === undefined) {
+      nodes.forget(name)
+      reports.forget(name)
+      onDecision(name, undefined, undefined)
+      return 'done'
+    }
+    const decision = decide(facts)
+    onDecision(name, decision, facts.node)
+    if (decision.recheck !== undefined) {
+      for (const inventory of sources.inventories) inventory.recheck(decision.recheck)
+    }
+    const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
+    remember(nodes, facts.node, applied.nodes)
+    if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
+    return decision.retry || applied.incomplete ? 'retry' : 'done'
+  }
+}
+
+function remember<T extends Node | NodeReport>(writes: OwnWrites<T>, before: T, answers: readonly T[]): void {
+  let last = before
+  for (const answer of answers) {
+    writes.wrote(last, answer)
+    last = answer
+  }
+}

@@ -1,0 +1,136 @@
+import t from 'tap'
+import { type Clock, systemClock } from '../clock.ts'
+import { createQueue, type Outcome } from './queue.ts'
+
+const base = {
+  onError: () => undefined,
+  concurrency: 2,
+  backoff: { base: 1, max: 4 },
+  clock: systemClock,
+  random: () => 0,
+}
+
+/** Runs a queue over the keys until nothing is left to do. */
+async function drain(process: (key: string) => Promise<Outcome>, keys: string[], changes = {}) {
+  const stop = new AbortController()
+  const queue = createQueue({ ...base, process, ...changes })
+  for (const key of keys) queue.add(key)
+  const running = queue.run(stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  stop.abort()
+  await running
+  return queue
+}
+
+t.test('a key waits once however often it is added', async (t) => {
+  const seen: string[] = []
+  const queue = await drain(
+    async (key) => {
+      seen.push(key)
+      return 'done'
+    },
+    ['a', 'b', 'a', 'a'],
+  )
+  t.same(seen, ['a', 'b'])
+  t.equal(queue.depth(), 0)
+})
+
+t.test('no key is processed twice at once, and none misses a change', async (t) => {
+  const stop = new AbortController()
+  let running = 0
+  let runs = 0
+  const queue = createQueue({
+    ...base,
+    process: async () => {
+      running++
+      t.equal(running, 1)
+      runs++
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running--
+      return 'done'
+    },
+  })
+  queue.add('a')
+  const done = queue.run(stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  queue.add('a')
+  queue.add('a')
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  stop.abort()
+  await done
+  t.equal(runs, 2)
+})
+
+t.test('at most so many at once', async (t) => {
+  let running = 0
+  let most = 0
+  await drain(async () => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    running--
+    return 'done'
+  }, ['a', 'b', 'c', 'd', 'e'])
+  t.equal(most, 2)
+})
+
+t.test('a retry comes with a growing wait, a throw counts as one, success forgets', async (t) => {
+  const waits: number[] = []
+  const clock: Clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    sleep: async (ms) => {
+      waits.push(ms)
+    },
+  }
+  const errors: unknown[] = []
+  let runs = 0
+  await drain(
+    async () => {
+      runs++
+      if (runs === 2) throw new Error('no')
+      return runs < 5 ? 'retry' : 'done'
+    },
+    ['a'],
+    { clock, onError: (_: string, error: unknown) => errors.push(error), backoff: { base: 10, max: 40 } },
+  )
+  t.same(waits, [5, 10, 20, 20])
+  t.equal(errors.length, 1)
+})
+
+t.test('a key that is added while it waits for a retry is taken at once', async (t) => {
+  let runs = 0
+  const stop = new AbortController()
+  const queue = createQueue({
+    ...base,
+    backoff: { base: 60_000, max: 60_000 },
+    process: async () => (++runs === 1 ? 'retry' : 'done'),
+  })
+  queue.add('a')
+  const done = queue.run(stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  queue.add('a')
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  stop.abort()
+  await done
+  t.equal(runs, 2)
+})
+
+t.test('a stop waits for what is under way and leaves no timer', async (t) => {
+  let finished = false
+  const stop = new AbortController()
+  const queue = createQueue({
+    ...base,
+    backoff: { base: 60_000, max: 60_000 },
+    process: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      finished = true
+      return 'retry'
+    },
+  })
+  queue.add('a')
+  const done = queue.run(stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  stop.abort()
+  await done
+  t.equal(finished, true)
+})
