@@ -1,0 +1,3 @@
+module rollcall.dev/test/servers/rpctool
+
+go 1.26

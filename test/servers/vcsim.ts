@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { serverBinary } from './build.ts'
+import {
+  createControlClient,
+  type Fault,
+  type GuestData,
+  type TagAttachment,
+  type VcsimVM,
+  type VMState,
+} from './control.ts'
+import { startServer } from './processes.ts'
+
+export interface VcsimOptions {
+  user?: string
+  password?: string
+  /** Datacenters, clusters in each of them, hosts in each cluster. */
+  dcs?: number
+  clusters?: number
+  hosts?: number
+  /** Virtual machines in all, spread over clusters and hosts in turn, powered on. */
+  vms?: number
+  cpus?: number
+  memoryMB?: number
+  guestId?: string
+  /** Another seed makes other UUIDs and MACs: for a second vCenter beside the first. References stay the same. */
+  seed?: string
+  /** 0, the default, takes a free one. */
+  port?: number
+}
+
+/** A vCenter simulator of its own for one test. */
+export interface Vcsim extends AsyncDisposable {
+  /** Without a path: "https://127.0.0.1:port". */
+  url: string
+  host: string
+  port: number
+  username: string
+  password: string
+  /** The server's certificate, which serves as its CA. */
+  certificateFile: string
+  /** SHA-1 and SHA-256 of the certificate, upper-case hexadecimal with colons. */
+  thumbprint: string
+  thumbprint256: string
+  controlUrl: string
+  dir: string
+  vms(): Promise<VcsimVM[]>
+  setGuest(...guests: GuestData[]): Promise<void>
+  /** Sets an extraConfig key as the guest does; an empty value removes it. */
+  setGuestinfo(...variables: { vm: string; key: string; value: string }[]): Promise<void>
+  getGuestinfo(vm: string, key: string): Promise<string | undefined>
+  setState(...states: VMState[]): Promise<void>
+  /** Creates categories and tags as needed, and attaches; counts as no call. */
+  tag(...attachments: TagAttachment[]): Promise<void>
+  calls(): Promise<{ total: number; operations: Record<string, number> }>
+  resetCalls(): Promise<void>
+  /** How many sessions live. */
+  sessions(): Promise<{ soap: number; rest: number }>
+  /** Sets a fault; resolves with its number. The first that matches a call counts. */
+  fault(fault: Fault): Promise<number>
+  faults(): Promise<(Fault & { id: number; hits: number })[]>
+  clearFaults(id?: number): Promise<void>
+  /** Runs govc as the simulator's user; resolves with its standard output. Its calls count. */
+  govc(...args: string[]): Promise<string>
+  log(): string
+  stop(): Promise<void>
+}
+
+/** Starts a simulator; a thousand machines take about 3 seconds. */
+export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
+  const command = await serverBinary('vcsim')
+  const { user: username = 'administrator@vsphere.local', password = 'secret' } = options
+  const dir = await mkdtemp(join(tmpdir(), 'rollcall-vcsim-'))
+  const certificateFile = join(dir, 'vcsim.crt')
+  const removeDir = () => rm(dir, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    const server = await startServer({
+      name: 'vcsim',
+      command,
+      args: vcsimArgs(options, username, password, certificateFile),
+      // The simulator's datastores are folders among the temporary files.
+      env: { ...process.env, TMPDIR: dir },
+      removes: dir,
+    })
+    const { url, controlUrl } = JSON.parse(server.firstLine) as { url: string; controlUrl: string }
+    const certificate = new X509Certificate(await readFile(certificateFile))
+    const control = createControlClient(controlUrl)
+    const port = Number(new URL(url).port)
+    const stop = async () => {
+      await control.close()
+      await server.stop()
+      await removeDir()
+    }
+    return {
+      url,
+      host: '127.0.0.1',
+      port,
+      username,
+      password,
+      certificateFile,
+      thumbprint: certificate.fingerprint,
+      thumbprint256: certificate.fingerprint256,
+      controlUrl,
+      dir,
+      vms: () => control.call('GET', '/vms'),
+      setGuest: (...guests) => control.call('POST', '/guest', guests),
+      setGuestinfo: (...variables) => control.call('POST', '/guestinfo', variables),
+      getGuestinfo: async (vm, key) => {
+        const query = new URLSearchParams({ vm, key })
+        return (await control.call<{ value: string | null }>('GET', `/guestinfo?${query}`)).value ?? undefined
+      },
+      setState: (...states) => control.call('POST', '/state', states),
+      tag: (...attachments) => control.call('POST', '/tags', attachments),
+      calls: () => control.call('GET', '/calls'),
+      resetCalls: () => control.call('DELETE', '/calls'),
+      sessions: () => control.call('GET', '/sessions'),
+      fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
+      faults: () => control.call('GET', '/faults'),
+      clearFaults: (id) => control.call('DELETE', id === undefined ? '/faults' : `/faults?id=${id}`),
+      govc: (...args) => govc({ url, username, password, certificateFile, dir }, args),
+      log: server.log,
+      stop,
+      [Symbol.asyncDispose]: stop,
+    }
+  } catch (error) {
+    await removeDir()
+    throw error
+  }
+}
+
+function vcsimArgs(options: VcsimOptions, user: string, password: string, certificate: string): string[] {
+  const { cpus, memoryMB, guestId, seed, port = 0 } = options
+  const flags = {
+    listen: `127.0.0.1:${port}`,
+    user,
+    password,
+    certificate,
+    dcs: options.dcs,
+    clusters: options.clusters,
+    hosts: options.hosts,
+    vms: options.vms,
+    cpus,
+    memory: memoryMB,
+    'guest-id': guestId,
+    seed,
+  }
+  return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]))
+}
+
+async function govc(
+  at: Pick<Vcsim, 'url' | 'username' | 'password' | 'certificateFile' | 'dir'>,
+  args: string[],
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(await serverBinary('govc'), args, {
+    env: {
+      ...process.env,
+      GOVC_URL: `${at.url}/sdk`,
+      GOVC_USERNAME: at.username,
+      GOVC_PASSWORD: at.password,
+      GOVC_TLS_CA_CERTS: at.certificateFile,
+      // Each run logs in and out, so that none leaves a session that a test would count.
+      GOVC_PERSIST_SESSION: 'false',
+      HOME: at.dir,
+    },
+  })
+  return stdout
+}

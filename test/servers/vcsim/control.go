@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/mo"
+)
+
+// control is the test's side of the simulator, as JSON over HTTP.
+type control struct {
+	// mu keeps changes apart: the simulator's locks let the same context in twice.
+	mu      sync.Mutex
+	ctx     *simulator.Context
+	service *simulator.Service
+	front   *front
+	tags    *tagStore
+}
+
+func newControl(service *simulator.Service, front *front) http.Handler {
+	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx), nil }))
+	mux.HandleFunc("POST /guest", answer(eachVM(c, (*guestData).apply, func(g *guestData) string { return g.VM })))
+	mux.HandleFunc("POST /state", answer(eachVM(c, (*machineState).apply, func(s *machineState) string { return s.VM })))
+	mux.HandleFunc("POST /guestinfo", answer(eachVM(c, (*guestVariable).apply, func(v *guestVariable) string { return v.VM })))
+	mux.HandleFunc("GET /guestinfo", answer(c.guestinfo))
+	mux.HandleFunc("POST /rpc", answer(c.rpc))
+	mux.HandleFunc("POST /tags", answer(c.tag))
+	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
+	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) { c.front.calls.reset(); return nil, nil }))
+	mux.HandleFunc("GET /sessions", answer(c.sessions))
+	mux.HandleFunc("GET /faults", answer(func(*http.Request) (any, error) { return c.front.faults.read(), nil }))
+	mux.HandleFunc("POST /faults", answer(c.addFault))
+	mux.HandleFunc("DELETE /faults", answer(c.clearFaults))
+	return mux
+}
+
+// serveControl listens on a free port of loopback and returns its address.
+func serveControl(handler http.Handler) (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	go func() { _ = http.Serve(listener, handler) }()
+	return "http://" + listener.Addr().String(), nil
+}
+
+// answer writes what f returns as JSON; an error is the caller's mistake.
+func answer(f func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := f(r)
+		w.Header().Set("Content-Type", "application/json")
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			value = map[string]string{"error": err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}
+}
+
+// eachVM applies a list of changes, each to its own machine.
+func eachVM[T any](c *control, apply func(*T, *simulator.Context, *simulator.VirtualMachine) error, vmOf func(*T) string) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		var list []T
+		if err := decode(r, &list); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if err := c.withVM(vmOf(&list[i]), func(vm *simulator.VirtualMachine) error { return apply(&list[i], c.ctx, vm) }); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+}
+
+func (c *control) withVM(id string, f func(*simulator.VirtualMachine) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	vm, err := lookup(c.ctx, id)
+	if err != nil {
+		return err
+	}
+	c.ctx.WithLock(vm, func() { err = f(vm) })
+	return err
+}
+
+func (c *control) guestinfo(r *http.Request) (any, error) {
+	var value *string
+	err := c.withVM(r.URL.Query().Get("vm"), func(vm *simulator.VirtualMachine) error {
+		if found, ok := read(vm, r.URL.Query().Get("key")); ok {
+			value = &found
+		}
+		return nil
+	})
+	return map[string]*string{"value": value}, err
+}
+
+func (c *control) rpc(r *http.Request) (any, error) {
+	var asked guestCall
+	if err := decode(r, &asked); err != nil {
+		return nil, err
+	}
+	var answered guestAnswer
+	err := c.withVM(asked.VM, func(vm *simulator.VirtualMachine) error {
+		answered = asked.answer(c.ctx, vm)
+		return nil
+	})
+	return answered, err
+}
+
+func (c *control) tag(r *http.Request) (any, error) {
+	var list []attachment
+	if err := decode(r, &list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := c.tags.apply(c.ctx, &list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// sessions counts the live ones on both sides. The SOAP side tells them only to a client, such as this in-process one.
+func (c *control) sessions(*http.Request) (any, error) {
+	ctx := context.Background()
+	client, err := vim25.NewClient(ctx, c.service)
+	if err != nil {
+		return nil, err
+	}
+	var manager mo.SessionManager
+	err = property.DefaultCollector(client).RetrieveOne(ctx, *client.ServiceContent.SessionManager, []string{"sessionList"}, &manager)
+	return map[string]int{"soap": len(manager.SessionList), "rest": c.tags.sessions()}, err
+}
+
+func (c *control) addFault(r *http.Request) (any, error) {
+	f := new(fault)
+	if err := decode(r, f); err != nil {
+		return nil, err
+	}
+	if err := f.validate(); err != nil {
+		return nil, err
+	}
+	return map[string]int{"id": c.front.faults.add(f)}, nil
+}
+
+func (c *control) clearFaults(r *http.Request) (any, error) {
+	id := 0
+	if text := r.URL.Query().Get("id"); text != "" {
+		var err error
+		if id, err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("fault ID: %w", err)
+		}
+	}
+	c.front.faults.clear(id)
+	return nil, nil
+}
+
+func decode(r *http.Request, into any) error {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
