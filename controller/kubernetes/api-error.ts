@@ -1,0 +1,69 @@
+import * as v from 'valibot'
+
+/** What the API server answered instead of what was asked for. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** HTTP status. */
+  readonly status: number
+  /** `Status.reason`, as `NotFound`, `Conflict`, `Expired`; empty where the answer was no Status. */
+  readonly reason: string
+  /** Milliseconds that the server asks to wait. */
+  readonly retryAfter: number | undefined
+
+  constructor(message: string, facts: { status: number; reason: string; retryAfter?: number | undefined }) {
+    super(message)
+    this.status = facts.status
+    this.reason = facts.reason
+    this.retryAfter = facts.retryAfter
+  }
+}
+
+const Status = v.object({
+  kind: v.literal('Status'),
+  message: v.optional(v.string(), ''),
+  reason: v.optional(v.string(), ''),
+  code: v.optional(v.number()),
+})
+
+/** Longest message that is taken over: something in between may answer with a whole page. */
+const MAX_MESSAGE = 500
+
+/**
+ * Makes an error of an answer that is no success.
+ *
+ * @param what the request, as `PATCH /api/v1/nodes/a`, for the message
+ * @param retryAfter the header of that name: seconds, the only form that the API server uses
+ */
+export function apiError(what: string, status: number, body: string, retryAfter?: string): ApiError {
+  const parsed = v.safeParse(Status, parseJson(body))
+  const { message, reason } = parsed.success ? parsed.output : { message: '', reason: '' }
+  const said = (message || `${body.length} characters that are no Status`).slice(0, MAX_MESSAGE)
+  const seconds = Number(retryAfter)
+  return new ApiError(`${what} was answered with ${status}${reason && ` ${reason}`}: ${said}`, {
+    status,
+    reason,
+    retryAfter: retryAfter !== undefined && seconds >= 0 ? seconds * 1000 : undefined,
+  })
+}
+
+/** Describes a Status object that came within an answer, as in a watch's ERROR event. */
+export function apiStatus(object: unknown): string {
+  const parsed = v.safeParse(Status, object)
+  if (!parsed.success) return 'an error that is no Status'
+  const { code = '', reason, message } = parsed.output
+  return `${code} ${reason}: ${message.slice(0, MAX_MESSAGE)}`.trim()
+}
+
+/** Whether this is the API server's answer with this HTTP status. */
+export function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiError && error.status === status
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No JSON is no Status: the caller says so.
+    return undefined
+  }
+}

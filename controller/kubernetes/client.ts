@@ -1,0 +1,143 @@
+import { HttpMethod, RequestContext } from '@kubernetes/client-node'
+import { request as send } from 'undici'
+import type { Clock } from '../clock.ts'
+import { ApiError, apiError } from './api-error.ts'
+import { type CredentialSource, Credentials } from './credentials.ts'
+import { createDeadline, type Deadline } from './deadline.ts'
+
+export type ContentType = 'application/json' | 'application/merge-patch+json' | 'application/json-patch+json'
+
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** From the root, as `/api/v1/nodes/a`. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: object
+  /** Of the body; JSON where it is not named. */
+  readonly contentType?: ContentType
+  /** Milliseconds until the whole answer must be there; {@link DEFAULT_TIMEOUT} where it is not named. */
+  readonly timeout?: number
+  readonly signal: AbortSignal
+}
+
+/** Longer than the API server takes for anything but a large list, shorter than a person's patience. */
+export const DEFAULT_TIMEOUT = 15_000
+
+/** All that the controller asks of an API server. */
+export interface KubeClient {
+  /**
+   * One request and its JSON answer, which the caller parses.
+   *
+   * @throws ApiError for an answer that is no success; Error when no answer came in time, or none at all
+   */
+  request(request: KubeRequest): Promise<unknown>
+  /**
+   * A request whose answer comes in pieces, such as a watch. Resolves with the headers, which must come within
+   * `timeout`; then each piece must come within `silence` milliseconds of the one before. The pieces must be read to
+   * their end, or the signal aborted.
+   *
+   * @throws as {@link request}; the iteration throws when the connection breaks or the signal aborts
+   */
+  stream(request: KubeRequest, silence: number): Promise<AsyncIterable<Uint8Array>>
+  /** Ends every connection, with what is under way on them. */
+  close(): Promise<void>
+}
+
+export interface KubeClientOptions {
+  readonly credentials: CredentialSource
+  readonly clock: Clock
+  /** As `rollcall/1.2.3`. */
+  readonly userAgent: string
+}
+
+/** Makes a client; throws when the credentials cannot be read. It does not limit how much is under way at once. */
+export function createKubeClient({ credentials: source, clock, userAgent }: KubeClientOptions): KubeClient {
+  const credentials = Credentials.load(source)
+
+  async function open(what: string, request: KubeRequest, signal: AbortSignal) {
+    const context = new RequestContext(
+      `${credentials.server}${request.path}?${new URLSearchParams(request.query)}`.replace(/\?$/, ''),
+      HttpMethod[request.method],
+    )
+    await credentials.applySecurityAuthentication(context)
+    const dispatcher = context.getDispatcher()
+    const answer = await send(context.getUrl(), {
+      method: request.method,
+      headers: {
+        ...context.getHeaders(),
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(request.body ? { 'content-type': request.contentType ?? 'application/json' } : {}),
+      },
+      body: request.body ? JSON.stringify(request.body) : null,
+      signal,
+      ...(dispatcher ? { dispatcher } : {}),
+    })
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
+    throw apiError(what, answer.statusCode, await answer.body.text(), one(answer.headers['retry-after']))
+  }
+
+  return {
+    async request(request) {
+      const what = `${request.method} ${request.path}`
+      const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
+      try {
+        return parseJson(what, await (await open(what, request, deadline.signal)).text())
+      } catch (cause) {
+        throw explain(what, cause, request.signal)
+      } finally {
+        deadline.release()
+      }
+    },
+    async stream(request, silence) {
+      const what = `${request.method} ${request.path}`
+      const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
+      try {
+        const body = await open(what, request, deadline.signal)
+        deadline.renew(silence)
+        return pieces(what, body, request.signal, deadline, silence)
+      } catch (cause) {
+        deadline.release()
+        throw explain(what, cause, request.signal)
+      }
+    },
+    close: () => credentials.close(),
+  }
+}
+
+async function* pieces(
+  what: string,
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+  deadline: Deadline,
+  silence: number,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of body) {
+      deadline.renew(silence)
+      yield piece
+    }
+  } catch (cause) {
+    throw explain(what, cause, signal)
+  } finally {
+    deadline.release()
+  }
+}
+
+function parseJson(what: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error(`${what} was answered with ${text.length} characters that are no JSON`, { cause })
+  }
+}
+
+/** The API server's own words stand for themselves; all else needs the request's name to be understood. */
+function explain(what: string, cause: unknown, signal: AbortSignal): unknown {
+  if (cause instanceof ApiError || signal.aborted) return cause
+  return new Error(`${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+}
+
+function one(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}

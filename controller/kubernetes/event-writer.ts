@@ -1,0 +1,127 @@
+import { hasStatus } from './api-error.ts'
+import type { KubeClient } from './client.ts'
+
+/** The API server's limit for the newer kind of event (`NoteLengthLimit`). */
+export const MAX_MESSAGE = 1024
+
+export interface EventSubject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+export interface EventFacts {
+  readonly regarding: EventSubject
+  readonly type: 'Normal' | 'Warning'
+  /** CamelCase. */
+  readonly reason: string
+  /** One sentence; no secret. Cut at {@link MAX_MESSAGE} characters. */
+  readonly message: string
+}
+
+/** An event and how often it happened. */
+export interface EventSeries {
+  readonly facts: EventFacts
+  /** Name of the Event object once one was chosen. */
+  object: string | undefined
+  /** Occurrences that the object counts. */
+  count: number
+  /** Occurrences that are not written yet. */
+  pending: number
+  /** Milliseconds since the epoch. */
+  first: number
+  last: number
+}
+
+export interface EventWriterOptions {
+  readonly client: KubeClient
+  /** As `rollcall-controller`; `kubectl describe` shows it under From. */
+  readonly component: string
+  /** Of this process. */
+  readonly instance: string
+  readonly random: () => number
+}
+
+/** Nodes have no namespace; the API server wants their events here (`legacyValidateEvent`). */
+const COLLECTION = '/api/v1/namespaces/default/events'
+/** Names end at 253 characters, and need room for what makes them unique. */
+const MAX_PREFIX = 230
+
+/**
+ * Writes core/v1 Events.
+ *
+ * `involvedObject.uid` is the Node's UID, as the node controllers write it. (The kubelet writes the node's name there;
+ * `kubectl describe node` asks for both.)
+ */
+export function createEventWriter({ client, component, instance, random }: EventWriterOptions) {
+  async function create(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
+    const { regarding, type, reason, message } = item.facts
+    // Chosen before the first attempt: if the answer to that one is lost, the next finds the object there.
+    item.object ??= uniqueName(regarding.name, item.last, random)
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace: 'default', name: item.object },
+      involvedObject: regarding,
+      type,
+      reason,
+      message,
+      count,
+      firstTimestamp: seconds(item.first),
+      lastTimestamp: seconds(item.last),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    }
+    try {
+      await client.request({ method: 'POST', path: COLLECTION, body, signal })
+    } catch (error) {
+      if (!hasStatus(error, 409)) throw error
+    }
+    item.count = count
+  }
+
+  async function raise(item: EventSeries, count: number, signal: AbortSignal): Promise<boolean> {
+    const body = { count: item.count + count, lastTimestamp: seconds(item.last) }
+    const path = `${COLLECTION}/${item.object}`
+    try {
+      await client.request({
+        method: 'PATCH',
+        path,
+        contentType: 'application/merge-patch+json',
+        body,
+        signal,
+      })
+    } catch (error) {
+      if (hasStatus(error, 404)) return false
+      throw error
+    }
+    item.count += count
+    return true
+  }
+
+  return {
+    /** Makes the Event object count `count` more occurrences. Throws as `KubeClient.request`; may be tried again. */
+    async write(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
+      if (item.count > 0) {
+        if (await raise(item, count, signal)) return
+        // Events live for an hour; this one is gone, and the next is about what happened since.
+        item.object = undefined
+        item.count = 0
+        item.first = item.last
+      }
+      await create(item, count, signal)
+    },
+  }
+}
+
+function uniqueName(subject: string, ms: number, random: () => number): string {
+  const suffix = Math.floor(random() * 2 ** 32)
+  return `${subject.slice(0, MAX_PREFIX)}.${ms.toString(16)}${suffix.toString(16).padStart(8, '0')}`
+}
+
+/** `metav1.Time` has no fractions. */
+function seconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+}

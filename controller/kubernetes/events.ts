@@ -1,0 +1,148 @@
+import { createBackoff } from '../backoff.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import { ApiError } from './api-error.ts'
+import {
+  createEventWriter,
+  type EventFacts,
+  type EventSeries,
+  type EventWriterOptions,
+  MAX_MESSAGE,
+} from './event-writer.ts'
+
+export type { EventFacts }
+
+export interface EventRecorderOptions extends EventWriterOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface EventRecorder {
+  /** Queues an event; never waits and never throws. The same one again within ten minutes raises its count instead. */
+  event(facts: EventFacts): void
+  /** Writes what is queued, one request at a time, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+  /** Resolves when all is written, or after `ms` milliseconds. */
+  flush(ms: number): Promise<void>
+  /** Since the start, for metrics: requests that wrote, occurrences that were given up. */
+  counts(): { readonly written: number; readonly dropped: number }
+}
+
+/** Series that are remembered; of a thousand nodes, four each. */
+const MAX_SERIES = 4096
+/** An event that comes back after so many milliseconds is news again. */
+const SERIES_WINDOW = 600_000
+const BACKOFF = { base: 1_000, max: 30_000 }
+
+/** Events as people see them in `kubectl describe node`. They are a courtesy: losing one never stops the work. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { clock, random, logger } = options
+  const writer = createEventWriter(options)
+  /** In order of their last occurrence. */
+  const series = new Map<string, EventSeries>()
+  const queue = new Set<EventSeries>()
+  const backoff = createBackoff({ ...BACKOFF, random })
+  const complaints = new Set<string>()
+  let wake = () => {}
+  let drained: (() => void)[] = []
+  let written = 0
+  let dropped = 0
+
+  /** Makes room for one more; false when even the oldest is still to be written. */
+  function makeRoom(): boolean {
+    if (series.size < MAX_SERIES) return true
+    for (const [key, oldest] of series) {
+      if (queue.has(oldest)) return false
+      return series.delete(key)
+    }
+    return true
+  }
+
+  function complain(cause: string, message: string): void {
+    if (complaints.has(cause)) return
+    complaints.add(cause)
+    logger.warn({ cause: message }, 'event not written')
+  }
+
+  function giveUp(item: EventSeries): void {
+    dropped += item.pending
+    item.pending = 0
+    queue.delete(item)
+  }
+
+  /** Writes one series, or resolves with the milliseconds to wait before the next attempt. */
+  async function write(item: EventSeries, signal: AbortSignal): Promise<number> {
+    const count = item.pending
+    try {
+      await writer.write(item, count, signal)
+    } catch (error) {
+      if (signal.aborted) return 0
+      const said = error instanceof Error ? error.message : String(error)
+      complain(error instanceof ApiError ? `${error.status} ${error.reason}` : 'no answer', said)
+      if (mayPass(error)) return backoff.next()
+      giveUp(item)
+      return 0
+    }
+    item.pending -= count
+    if (item.pending === 0) queue.delete(item)
+    written++
+    backoff.reset()
+    complaints.clear()
+    return 0
+  }
+
+  return {
+    event({ regarding, type, reason, message }) {
+      const facts = { regarding, type, reason, message: message.slice(0, MAX_MESSAGE) }
+      const key = JSON.stringify([regarding.kind, regarding.name, regarding.uid, type, reason, facts.message])
+      const now = clock.now()
+      let item = series.get(key)
+      if (item && now - item.last > SERIES_WINDOW && item.pending === 0) item = undefined
+      series.delete(key)
+      if (!item) {
+        if (!makeRoom()) {
+          dropped++
+          complain('queue', `${MAX_SERIES} events wait to be written`)
+          return
+        }
+        item = { facts, object: undefined, count: 0, pending: 0, first: now, last: now }
+      }
+      series.set(key, item)
+      item.last = now
+      item.pending++
+      queue.add(item)
+      wake()
+    },
+    async run(signal) {
+      const onAbort = () => wake()
+      signal.addEventListener('abort', onAbort, { once: true })
+      while (!signal.aborted) {
+        const [next] = queue
+        if (next) {
+          const wait = await write(next, signal)
+          if (wait > 0) await clock.sleep(wait, signal)
+          continue
+        }
+        for (const resolve of drained) resolve()
+        drained = []
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      signal.removeEventListener('abort', onAbort)
+    },
+    async flush(ms) {
+      if (queue.size === 0) return
+      const done = new AbortController()
+      drained.push(() => done.abort())
+      await clock.sleep(ms, done.signal)
+      if (queue.size > 0) logger.warn({ events: queue.size }, 'events left unwritten')
+    },
+    counts: () => ({ written, dropped }),
+  }
+}
+
+/** Whether the same request may succeed later: no answer, an overloaded server, a token that is being renewed. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.status >= 500 || error.status === 429 || error.status === 401
+}

@@ -1,0 +1,159 @@
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import { type Candidate, createCandidate } from './candidate.ts'
+import { createDeadline } from './deadline.ts'
+import type { LeaseStore } from './lease.ts'
+
+/** client-go's defaults: each is well below the one before, so that a leader stops before another may start. */
+export const LEASE_DURATION = 15_000
+const RENEW_DEADLINE = 10_000
+const RETRY_PERIOD = 2_000
+const RETRY_JITTER = 1.2
+/** Of one attempt, which is up to three requests. */
+const ATTEMPT_TIMEOUT = 5_000
+const RELEASE_TIMEOUT = 2_000
+/** How long past its lease a leader may take to stop before it counts as stuck. */
+const STUCK_AFTER = 20_000
+
+export interface LeaderElectionOptions {
+  readonly lease: LeaseStore
+  /** Of this process and no other, the same host's next one included. */
+  readonly identity: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+/**
+ * What a leader does. The signal aborts when leadership is lost or the election ends; the function then winds down and
+ * returns. When it returns unasked, the election ends; when it throws, the election throws.
+ *
+ * @param since when leadership began, on the clock's monotonic scale
+ */
+export type Lead = (signal: AbortSignal, info: { readonly since: number }) => Promise<void>
+
+export interface LeaderElection {
+  /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
+  run(lead: Lead, signal: AbortSignal): Promise<void>
+  status(): LeadershipStatus
+}
+
+export interface LeadershipStatus {
+  /** Whether lead() is running. */
+  readonly leading: boolean
+  /** Who held the Lease when last looked at; empty for nobody. */
+  readonly holder: string
+  /** What is wrong, for a liveness probe: this process leads and should long have stopped. */
+  readonly problem: string | undefined
+}
+
+/**
+ * Leader election by client-go's rules (`tools/leaderelection`). The Lease of another counts as expired when it has not
+ * changed for its own duration by this process's monotonic clock; no clock is compared with another's.
+ *
+ * It keeps two leaders apart in time, as far as clocks run at one speed, but fences nothing: writes need preconditions.
+ *
+ * Beyond client-go: at the end the Lease is renewed until lead() has returned, and only then given back.
+ */
+export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
+  const { clock, random, logger, identity } = options
+  const candidate = createCandidate({ ...options, durationSeconds: LEASE_DURATION / 1000 })
+  let leading = false
+
+  /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
+  async function acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      if (await attempt(candidate, ATTEMPT_TIMEOUT, signal)) return true
+      await clock.sleep(RETRY_PERIOD * (1 + random() * RETRY_JITTER), signal)
+    }
+    return false
+  }
+
+  /** Renews until the signal aborts; resolves with whether the Lease is still ours. */
+  async function keep(signal: AbortSignal): Promise<boolean> {
+    const never = new AbortController().signal
+    for (;;) {
+      await clock.sleep(RETRY_PERIOD, signal)
+      if (signal.aborted) return true
+      const left = candidate.renewedAt + RENEW_DEADLINE - clock.monotonic()
+      // An attempt under way is finished even when the signal aborts: what became of it must be known for the release.
+      if (left > 0 && (await attempt(candidate, Math.min(ATTEMPT_TIMEOUT, left), never))) continue
+      const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= RENEW_DEADLINE
+      if (lost) return false
+    }
+  }
+
+  /** One attempt to get or keep the Lease; a failure is logged, and counts as none. */
+  async function attempt(by: Candidate, ms: number, signal: AbortSignal): Promise<boolean> {
+    const deadline = createDeadline(clock, ms, signal)
+    try {
+      return await by.acquireOrRenew(deadline.signal)
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ leading, cause: messageOf(error) }, 'lease not written')
+      return false
+    } finally {
+      deadline.release()
+    }
+  }
+
+  async function release(): Promise<void> {
+    const deadline = createDeadline(clock, RELEASE_TIMEOUT, new AbortController().signal)
+    try {
+      await candidate.release(deadline.signal)
+      logger.info({ identity }, 'leadership given back')
+    } catch (error) {
+      // Not worth failing for: the next leader waits until the Lease expires.
+      logger.warn({ cause: messageOf(error) }, 'lease not given back')
+    } finally {
+      deadline.release()
+    }
+  }
+
+  /** One term of office; resolves with whether it was lost. */
+  async function term(lead: Lead, signal: AbortSignal): Promise<boolean> {
+    const stop = new AbortController()
+    const done = new AbortController()
+    const abort = () => stop.abort()
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    logger.info({ identity }, 'leadership begins')
+    leading = true
+    const work = lead(stop.signal, { since: clock.monotonic() }).finally(() => done.abort())
+    let kept = true
+    const [outcome] = await Promise.allSettled([
+      work,
+      keep(done.signal).then((still) => {
+        kept = still
+        if (still) return
+        logger.error({ identity, holder: candidate.holder }, 'leadership lost')
+        stop.abort()
+      }),
+    ])
+    leading = false
+    signal.removeEventListener('abort', abort)
+    if (kept) await release()
+    if (outcome.status === 'rejected') throw outcome.reason
+    return !kept
+  }
+
+  return {
+    async run(lead, signal) {
+      while (await acquire(signal)) {
+        const lost = await term(lead, signal)
+        if (!lost) return
+      }
+    },
+    status() {
+      const late = clock.monotonic() - candidate.renewedAt - LEASE_DURATION
+      const stuck = leading && late > STUCK_AFTER
+      const problem = stuck
+        ? `leads although its lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
+        : undefined
+      return { leading, holder: candidate.holder, problem }
+    },
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

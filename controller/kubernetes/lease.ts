@@ -1,0 +1,113 @@
+import * as v from 'valibot'
+import { hasStatus } from './api-error.ts'
+import type { KubeClient } from './client.ts'
+
+/** What a `coordination.k8s.io/v1` Lease says. */
+export interface LeaseRecord {
+  /** Empty: nobody holds it. */
+  readonly holder: string
+  readonly durationSeconds: number
+  /** RFC 3339 with microseconds, by the holder's clock: for people, never for decisions. */
+  readonly acquireTime: string
+  readonly renewTime: string
+  readonly transitions: number
+}
+
+export interface Lease {
+  readonly record: LeaseRecord
+  /** The object as it came, to be sent back with another spec: labels and annotations are someone else's. */
+  readonly object: object
+}
+
+export interface LeaseStore {
+  /** Undefined when there is none. */
+  get(signal: AbortSignal): Promise<Lease | undefined>
+  /** Undefined when someone else created it first. */
+  create(record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
+  /** Writes a record over just this version of the Lease; undefined when someone wrote it meanwhile. */
+  update(lease: Lease, record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
+}
+
+const LeaseObject = v.object({
+  metadata: v.object({ resourceVersion: v.string() }),
+  spec: v.nullish(
+    v.object({
+      holderIdentity: v.nullish(v.string(), ''),
+      leaseDurationSeconds: v.nullish(v.number(), 0),
+      acquireTime: v.nullish(v.string(), ''),
+      renewTime: v.nullish(v.string(), ''),
+      leaseTransitions: v.nullish(v.number(), 0),
+    }),
+    {},
+  ),
+})
+
+/** Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so of two writers one loses. */
+export function createLeaseStore(client: KubeClient, namespace: string, name: string): LeaseStore {
+  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
+  const path = `${collection}/${encodeURIComponent(name)}`
+
+  return {
+    async get(signal) {
+      const object = await unless(404, client.request({ method: 'GET', path, signal }))
+      return object === undefined ? undefined : parseLease(path, object)
+    },
+    async create(record, signal) {
+      const body = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace, name },
+        spec: specOf(record),
+      }
+      const object = await unless(409, client.request({ method: 'POST', path: collection, body, signal }))
+      return object === undefined ? undefined : parseLease(path, object)
+    },
+    async update(lease, record, signal) {
+      const body = { ...lease.object, spec: specOf(record) }
+      const object = await unless(409, client.request({ method: 'PUT', path, body, signal }))
+      return object === undefined ? undefined : parseLease(path, object)
+    },
+  }
+}
+
+/** `metav1.MicroTime` takes no other number of digits. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/Z$/, '000Z')
+}
+
+function specOf(record: LeaseRecord) {
+  return {
+    holderIdentity: record.holder,
+    leaseDurationSeconds: record.durationSeconds,
+    acquireTime: record.acquireTime,
+    renewTime: record.renewTime,
+    leaseTransitions: record.transitions,
+  }
+}
+
+function parseLease(path: string, object: unknown): Lease {
+  const parsed = v.safeParse(LeaseObject, object)
+  if (!parsed.success || typeof object !== 'object' || object === null) {
+    throw new Error(`${path} was answered with something that is no Lease`)
+  }
+  const { spec } = parsed.output
+  return {
+    object,
+    record: {
+      holder: spec.holderIdentity,
+      durationSeconds: spec.leaseDurationSeconds,
+      acquireTime: spec.acquireTime,
+      renewTime: spec.renewTime,
+      transitions: spec.leaseTransitions,
+    },
+  }
+}
+
+async function unless(status: number, answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer
+  } catch (error) {
+    if (hasStatus(error, status)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,182 @@
+import { createBackoff } from '../backoff.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import { ApiError, hasStatus } from './api-error.ts'
+import type { KubeClient } from './client.ts'
+import { readList } from './list.ts'
+import { BrokenWatchError, type WatchEvent, watchEvents } from './watch-stream.ts'
+
+/** What every kept object must have. */
+export interface Listed {
+  readonly name: string
+  readonly resourceVersion: string
+}
+
+/** The objects of one kind as last heard of. */
+export interface Store<T> {
+  get(name: string): T | undefined
+  values(): Iterable<T>
+  readonly size: number
+  /** Whether the first list is in. */
+  readonly synced: boolean
+}
+
+export interface ListWatchOptions<T extends Listed> {
+  readonly client: KubeClient
+  /** Of the collection, as `/api/v1/nodes`. The kind must have no namespace: objects are known by name. */
+  readonly path: string
+  /** Takes what is needed out of an object, which is then forgotten; undefined for one that is not to be kept. */
+  parse(object: unknown): T | undefined
+  /** An object came (no previous), changed, or went (no current). An error thrown here ends the list-watch. */
+  onChange(name: string, current: T | undefined, previous: T | undefined): void
+  /** The first list is in, and onChange was called for all of it. */
+  onSynced?(): void
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+export interface ListWatch<T> extends Store<T> {
+  /** Follows the API server until the signal aborts, however long the server is away. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** A bookmark comes every minute (the API server's `defaultBookmarkFrequency`); two missing ones are no accident. */
+const SILENCE = 150_000
+/** The server ends each watch after this many seconds to twice as many, as client-go asks for. */
+const MIN_WATCH_SECONDS = 300
+/** A watch that lived for so long, milliseconds, was a success. */
+const SETTLED = 10_000
+const BACKOFF = { base: 500, max: 10_000 }
+/** The server is not obeyed beyond this many milliseconds: it may mean someone else. */
+const MAX_RETRY_AFTER = 60_000
+
+/**
+ * Keeps a projection of all objects of a kind, and says what changed.
+ *
+ * A broken connection is resumed where it broke; a new list is read when the server no longer remembers that place (410)
+ * or said something that cannot be understood. A new list is compared with what is known by resourceVersion, so only
+ * true changes are told.
+ */
+export function createListWatch<T extends Listed>(options: ListWatchOptions<T>): ListWatch<T> {
+  const { client, path, parse, onChange, clock, random, logger } = options
+  const items = new Map<string, T>()
+  const backoff = createBackoff({ ...BACKOFF, random })
+  let resumeAt: string | undefined
+  let synced = false
+  let failing = false
+
+  function put(name: string, current: T | undefined): void {
+    const previous = items.get(name)
+    if (current?.resourceVersion === previous?.resourceVersion) return
+    if (current) items.set(name, current)
+    else items.delete(name)
+    onChange(name, current, previous)
+  }
+
+  function replace(list: ReadonlyMap<string, T>): void {
+    for (const name of [...items.keys()]) if (!list.has(name)) put(name, undefined)
+    for (const [name, item] of list) put(name, item)
+    if (synced) return
+    synced = true
+    options.onSynced?.()
+  }
+
+  function apply({ type, name, resourceVersion, object }: WatchEvent): void {
+    if (type !== 'BOOKMARK') put(name, type === 'DELETED' ? undefined : parse(object))
+    resumeAt = resourceVersion
+  }
+
+  function recovered(): void {
+    if (failing) logger.info({ path }, 'watch works again')
+    failing = false
+  }
+
+  /** One list where it is needed, and one watch. Resolves with what ended it, undefined for the server's own end. */
+  async function round(signal: AbortSignal): Promise<unknown> {
+    if (resumeAt === undefined) {
+      const list = new Map<string, T>()
+      const keep = (object: unknown) => {
+        const item = parse(object)
+        if (item) list.set(item.name, item)
+      }
+      const read = await attempt(() => readList(client, path, keep, signal))
+      if (!read.ok) return read.error
+      replace(list)
+      resumeAt = read.value
+    }
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: resumeAt,
+      timeoutSeconds: String(Math.round(MIN_WATCH_SECONDS * (1 + random()))),
+    }
+    const opened = await attempt(() => client.stream({ method: 'GET', path, query, signal }, SILENCE))
+    if (!opened.ok) return opened.error
+    recovered()
+    const events = watchEvents(`watch of ${path}`, opened.value)
+    try {
+      for (;;) {
+        // Only the stream's errors are caught: one of onChange is a mistake of ours and ends the list-watch.
+        const next = await attempt(() => events.next())
+        if (!next.ok) return next.error
+        if (next.value.done) return undefined
+        apply(next.value.value)
+      }
+    } finally {
+      await events.return(undefined)
+    }
+  }
+
+  function waitAfter(error: unknown): number {
+    const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0
+    return Math.max(backoff.next(), Math.min(asked, MAX_RETRY_AFTER))
+  }
+
+  function report(error: unknown, wait: number): void {
+    const facts = {
+      path,
+      cause: error instanceof Error ? error.message : String(error),
+      retryInMs: Math.round(wait),
+    }
+    if (failing) logger.debug(facts, 'watch still fails')
+    else logger.warn(facts, 'watch failed')
+    failing = true
+  }
+
+  return {
+    get: (name) => items.get(name),
+    values: () => items.values(),
+    get size() {
+      return items.size
+    },
+    get synced() {
+      return synced
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        const begun = clock.monotonic()
+        const error = await round(signal)
+        if (signal.aborted) return
+        if (clock.monotonic() - begun >= SETTLED) {
+          backoff.reset()
+          if (error === undefined) continue
+        }
+        if (error instanceof BrokenWatchError || hasStatus(error, 410)) resumeAt = undefined
+        const wait = waitAfter(error)
+        if (error !== undefined) report(error, wait)
+        await clock.sleep(wait, signal)
+      }
+    },
+  }
+}
+
+type Attempt<V> = { readonly ok: true; readonly value: V } | { readonly ok: false; readonly error: unknown }
+
+async function attempt<V>(work: () => Promise<V>): Promise<Attempt<V>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    return { ok: false, error }
+  }
+}

@@ -1,0 +1,40 @@
+import * as v from 'valibot'
+import type { KubeClient } from './client.ts'
+
+/** Objects a page. A page of 500 ordinary Nodes is some 5 MB of JSON, which lives until the next is asked for. */
+const PAGE_SIZE = 500
+/** The API server's own limit for a request that is no watch. */
+const PAGE_TIMEOUT = 60_000
+
+const Page = v.object({
+  metadata: v.object({
+    resourceVersion: v.pipe(v.string(), v.minLength(1)),
+    continue: v.optional(v.string(), ''),
+  }),
+  items: v.nullish(v.array(v.unknown()), []),
+})
+
+/**
+ * Reads a whole list, page by page, as it stands in etcd at this moment (not in an API server's cache, which may be
+ * behind).
+ *
+ * @param onObject gets each object once; nothing else of a page is kept
+ * @returns the resourceVersion from which to watch
+ * @throws as `KubeClient.request`; Error for an answer that is no list
+ */
+export async function readList(
+  client: KubeClient,
+  path: string,
+  onObject: (object: unknown) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  for (let token = ''; ; ) {
+    const query = { limit: String(PAGE_SIZE), ...(token && { continue: token }) }
+    const answer = await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
+    const page = v.safeParse(Page, answer)
+    if (!page.success) throw new Error(`GET ${path} was answered with something that is no list`)
+    for (const object of page.output.items ?? []) onObject(object)
+    token = page.output.metadata.continue
+    if (!token) return page.output.metadata.resourceVersion
+  }
+}

@@ -1,0 +1,79 @@
+import * as v from 'valibot'
+import { type NodeReportStatus, parseSpec } from '../../agent/contract.ts'
+import type { NodeReport } from '../facts/node.ts'
+
+const NodeReportObject = v.object({
+  metadata: v.object({
+    name: v.pipe(v.string(), v.minLength(1)),
+    uid: v.string(),
+    resourceVersion: v.string(),
+    generation: v.optional(v.number(), 0),
+  }),
+  spec: v.unknown(),
+  status: v.unknown(),
+})
+
+const text = v.exactOptional(v.string())
+
+const BoundVM = v.object({
+  vCenter: v.string(),
+  vCenterInstanceUUID: v.string(),
+  moref: v.string(),
+  name: v.string(),
+  instanceUUID: v.string(),
+  biosUUID: v.string(),
+  host: text,
+  cluster: text,
+  datacenter: text,
+})
+
+const Condition = v.object({
+  type: v.picklist([
+    'VMFound',
+    'IdentityVerified',
+    'TopologyResolved',
+    'AddressesResolved',
+    'Initialized',
+    'DeletionPending',
+  ]),
+  status: v.picklist(['True', 'False', 'Unknown']),
+  reason: v.string(),
+  message: v.string(),
+  lastTransitionTime: v.string(),
+  observedGeneration: v.exactOptional(v.number()),
+})
+
+const Address = v.object({ type: v.picklist(['Hostname', 'InternalIP', 'ExternalIP']), address: v.string() })
+
+/** Each field stands on its own: another version's word in one must not cost the binding in another. */
+const fields = {
+  observedGeneration: v.number(),
+  vm: BoundVM,
+  identityLevel: v.picklist(['asserted', 'reported', 'proven']),
+  topology: v.object({ zone: text, region: text }),
+  instanceType: v.string(),
+  addresses: v.array(Address),
+}
+
+/**
+ * Takes a NodeReport apart; undefined for what is none. A wrong spec is told as such. The status is this controller's
+ * own work: a field of it that cannot be read counts as not written, and will be.
+ */
+export function parseNodeReport(object: unknown): NodeReport | undefined {
+  const parsed = v.safeParse(NodeReportObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec, status } = parsed.output
+  return { ...metadata, spec: parseSpec(spec), status: parseStatus(status) }
+}
+
+function parseStatus(value: unknown): NodeReportStatus {
+  const given = v.safeParse(v.record(v.string(), v.unknown()), value)
+  if (!given.success) return {}
+  const readable = Object.entries(fields).flatMap(([name, schema]) => {
+    const field = v.safeParse(schema, given.output[name])
+    return field.success ? [[name, field.output] as const] : []
+  })
+  const list = v.safeParse(v.array(v.unknown()), given.output.conditions)
+  const conditions = list.success ? list.output.filter((item) => v.is(Condition, item)) : []
+  return { ...Object.fromEntries(readable), ...(list.success ? { conditions } : {}) }
+}

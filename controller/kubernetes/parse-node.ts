@@ -1,0 +1,57 @@
+import * as v from 'valibot'
+import type { Node } from '../facts/node.ts'
+
+const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
+
+/** The API server writes absent lists and maps as nothing or as null. */
+const strings = v.nullish(v.record(v.string(), v.string()), {})
+
+const Taint = v.object({
+  key: v.string(),
+  effect: v.string(),
+  value: v.exactOptional(v.string()),
+  timeAdded: v.exactOptional(v.string()),
+})
+
+const NodeObject = v.object({
+  metadata: v.object({
+    name: v.pipe(v.string(), v.minLength(1)),
+    uid: v.string(),
+    resourceVersion: v.string(),
+    creationTimestamp: v.string(),
+    deletionTimestamp: v.nullish(v.string()),
+    labels: strings,
+    annotations: strings,
+  }),
+  spec: v.nullish(
+    v.object({ providerID: v.optional(v.string(), ''), taints: v.nullish(v.array(Taint), []) }),
+    {},
+  ),
+  status: v.nullish(
+    v.object({
+      addresses: v.nullish(v.array(v.object({ type: v.string(), address: v.string() })), []),
+      nodeInfo: v.nullish(v.object({ systemUUID: v.optional(v.string(), '') }), {}),
+    }),
+    {},
+  ),
+})
+
+/** Takes the few fields that the controller keeps out of a `v1` Node; undefined for what is none. */
+export function parseNode(object: unknown): Node | undefined {
+  const parsed = v.safeParse(NodeObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec, status } = parsed.output
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    creationTimestamp: metadata.creationTimestamp,
+    deleting: typeof metadata.deletionTimestamp === 'string',
+    labels: metadata.labels,
+    providedNodeIP: metadata.annotations[PROVIDED_NODE_IP],
+    taints: spec.taints,
+    providerID: spec.providerID || undefined,
+    addresses: status.addresses,
+    systemUUID: status.nodeInfo.systemUUID,
+  }
+}
