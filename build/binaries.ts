@@ -1,0 +1,99 @@
+/** Builds what is shipped into dist/: `node build/binaries.ts [name...]`. */
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { withLock } from '../test/servers/lock.ts'
+import { showProgress } from '../test/servers/progress.ts'
+import { bundle } from './bundle.ts'
+import { makeExecutable } from './executable.ts'
+import { isFresh, stampText } from './freshness.ts'
+import { guestinfoTool } from './guestinfo-tool.ts'
+import { notices } from './notices.ts'
+import { dist, type Program, type ProgramName, programs, root } from './programs.ts'
+import { nodePackage, strippedNode } from './stripped-node.ts'
+
+export type BinaryName = ProgramName | 'rollcall-guestinfo'
+
+export const binaryNames: readonly BinaryName[] = [
+  'rollcall-agent',
+  'rollcall-controller',
+  'rollcall-guestinfo',
+]
+
+/**
+ * The path of a binary in dist/, built first where its sources, the lockfile or Node have changed since.
+ *
+ * Several processes may ask at once: one builds, the others wait.
+ */
+export async function binary(name: BinaryName): Promise<string> {
+  const output = join(dist, name)
+  await mkdir(workFolder, { recursive: true })
+  return withLock(join(workFolder, `${name}.lock`), async () => {
+    if (name === 'rollcall-guestinfo') await guestinfoTool(output)
+    else await program(name, programs[name], output)
+    return output
+  })
+}
+
+/** For what is kept between builds and is not shipped. */
+const workFolder = join(dist, '.build')
+
+async function program(name: string, { entry, execArgv }: Program, output: string): Promise<void> {
+  const { version } = await packageFile('package.json')
+  const node = await packageFile(join(nodePackage, 'package.json'))
+  const lockfile = await readFile(join(root, 'package-lock.json'), 'utf8')
+  const ingredients = [entry, ...execArgv, version, node.version, process.arch, lockfile]
+  const stampFile = join(workFolder, `${name}.stamp`)
+  if ((await isFresh(stampFile, ingredients)) && (await isThere(output))) return
+
+  const done = showProgress(`building ${name}`)
+  const temporary = join(workFolder, name)
+  try {
+    // One that a killed build left behind goes, too.
+    await rm(temporary, { recursive: true, force: true })
+    await mkdir(temporary)
+    const bundled = join(temporary, `${name}.cjs`)
+    const { sources, packages } = await bundle(entry, bundled, version)
+    // Taken before the slow part: a source that changes meanwhile makes the next build.
+    const stamp = await stampText(sources, ingredients)
+    const nodePath = await strippedNode(workFolder, node.version, (line) => process.stderr.write(`${line}\n`))
+    const unfinished = join(temporary, name)
+    await makeExecutable({
+      entry: bundled,
+      nodePath,
+      output: unfinished,
+      execArgv,
+      nodeVersion: node.version,
+    })
+    await rm(stampFile, { force: true })
+    await writeFile(`${output}.licenses.txt`, await notices([...packages, nodePackage]))
+    await rename(unfinished, output)
+    await writeFile(stampFile, stamp)
+  } catch (error) {
+    done('failed')
+    throw error
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+  done('built')
+}
+
+async function packageFile(path: string): Promise<{ version: string }> {
+  return JSON.parse(await readFile(join(root, path), 'utf8'))
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+if (import.meta.main) {
+  const names = process.argv.slice(2)
+  for (const name of names.length > 0 ? names : binaryNames) {
+    const known = binaryNames.find((candidate) => candidate === name)
+    if (!known)
+      throw new RangeError(`unknown binary ${JSON.stringify(name)}, known are ${binaryNames.join(', ')}`)
+    process.stdout.write(`${await binary(known)}\n`)
+  }
+}

@@ -1,0 +1,42 @@
+import { relative, resolve } from 'node:path'
+import { build } from 'esbuild'
+import { root } from './programs.ts'
+
+export interface Bundle {
+  /** Our own sources that are in it, from the repository's root. */
+  readonly sources: readonly string[]
+  /** Folders of the packages that are in it, from the repository's root. */
+  readonly packages: readonly string[]
+}
+
+/**
+ * Bundles a program with all it imports into one CommonJS file, the form that a single executable starts with.
+ *
+ * `ROLLCALL_VERSION` becomes the version of package.json.
+ */
+export async function bundle(entry: string, output: string, version: string): Promise<Bundle> {
+  const { metafile } = await build({
+    entryPoints: [entry],
+    outfile: output,
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'cjs',
+    minify: true,
+    // Names of errors and functions stand in logs and stacks.
+    keepNames: true,
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'error',
+    define: { ROLLCALL_VERSION: JSON.stringify(version) },
+  })
+  const inputs = Object.keys(metafile.inputs)
+    .filter((input) => !input.startsWith('('))
+    .map((input) => relative(root, resolve(root, input)))
+  const packages = inputs.map((input) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1])
+  return {
+    sources: inputs.filter((_, index) => packages[index] === undefined).sort(),
+    packages: [...new Set(packages.filter((path) => path !== undefined))].sort(),
+  }
+}

@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+
+/** The repository. */
+export const root = join(import.meta.dirname, '..')
+
+/** Where everything that is shipped comes to lie. */
+export const dist = join(root, 'dist')
+
+/** A program that becomes one executable file: Node, our bundle, and the options that Node runs it with. */
+export interface Program {
+  /** The TypeScript file that it starts with. It must not use top-level await: the bundle is CommonJS. */
+  readonly entry: string
+  readonly execArgv: readonly string[]
+}
+
+/** By the name of their binaries. */
+export const programs = {
+  'rollcall-agent': {
+    entry: join(root, 'agent/main.ts'),
+    // Changes nothing at rest and keeps a burst of garbage from growing the heap of every node by a factor of four.
+    execArgv: ['--max-semi-space-size=1', '--max-old-space-size=32'],
+  },
+  'rollcall-controller': {
+    entry: join(root, 'controller/main.ts'),
+    // Half of the memory limit in manifests/controller.yaml: TLS and what is in flight live outside this heap.
+    execArgv: ['--max-old-space-size=256'],
+  },
+} as const satisfies Record<string, Program>
+
+export type ProgramName = keyof typeof programs
