@@ -32,6 +32,8 @@ export interface Cluster extends AsyncDisposable {
   clientCertificate(identity: Identity): Promise<CertificateFiles>
   /** A request as administrator, or with a bearer token instead. */
   request: ApiClient['request']
+  /** A client for requests as someone else; it is closed with the cluster. */
+  as(identity: Identity): Promise<ApiClient>
   /** The end of what the servers logged. */
   log(): string
   stopApiServer(): Promise<void>
@@ -53,14 +55,18 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const etcd = await startEtcd(binaries.etcd, dir)
     cleanUp.push(() => etcd.server.stop())
 
-    const admin = await ca.client({ user: 'admin', groups: ['system:masters'] })
     const port = await freePort()
     const url = `https://127.0.0.1:${port}`
-    const client = createApiClient(url, await readFile(ca.caFile, 'utf8'), {
-      cert: await readFile(admin.certificateFile, 'utf8'),
-      key: await readFile(admin.keyFile, 'utf8'),
-    })
-    cleanUp.push(() => client.close())
+    const admin = await ca.client({ user: 'admin', groups: ['system:masters'] })
+    const openClient = async (files: CertificateFiles) => {
+      const opened = createApiClient(url, await readFile(ca.caFile, 'utf8'), {
+        cert: await readFile(files.certificateFile, 'utf8'),
+        key: await readFile(files.keyFile, 'utf8'),
+      })
+      cleanUp.push(() => opened.close())
+      return opened
+    }
+    const client = await openClient(admin)
     const args = [...(await apiServerArgs(dir, ca, port, etcd.url)), ...(options.apiServerArgs ?? [])]
 
     let apiServer: Server | undefined
@@ -97,6 +103,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       kubeconfig,
       clientCertificate: (identity) => ca.client(identity),
       request: client.request,
+      as: async (identity) => openClient(await ca.client(identity)),
       log: () => `${etcd.server.log()}\n${apiServer?.log() ?? ''}`,
       stopApiServer,
       startApiServer,
