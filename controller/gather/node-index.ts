@@ -9,12 +9,17 @@ export interface NodeIndex {
   /** Names of the Nodes and reports that point to this BIOS UUID, by report or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
   nameByUID(uid: string): string | undefined
+  /** Whether any report names this BIOS UUID. */
+  isReported(uuid: string): boolean
+  /** The BIOS UUID that the report of this name gives. */
+  uuidOf(name: string): string | undefined
 }
 
 export function createNodeIndex(): NodeIndex {
   const byProviderID = createMultimap()
   const bySerial = createMultimap()
   const byUID = new Map<string, string>()
+  const reported = new Map<string, string>()
   return {
     node(current, previous) {
       move(byProviderID, providerUUID(previous), providerUUID(current), current?.name ?? previous?.name)
@@ -22,10 +27,17 @@ export function createNodeIndex(): NodeIndex {
       if (current !== undefined) byUID.set(current.uid, current.name)
     },
     report(current, previous) {
-      move(bySerial, reportedUUID(previous), reportedUUID(current), current?.name ?? previous?.name)
+      const name = current?.name ?? previous?.name
+      const uuid = reportedUUID(current)
+      move(bySerial, reportedUUID(previous), uuid, name)
+      if (name === undefined) return
+      if (uuid === undefined) reported.delete(name)
+      else reported.set(name, uuid)
     },
     namesByUUID: (uuid) => [...new Set([...byProviderID.get(uuid), ...bySerial.get(uuid)])],
     nameByUID: (uid) => byUID.get(uid),
+    isReported: (uuid) => bySerial.has(uuid),
+    uuidOf: (name) => reported.get(name),
   }
 }
 
@@ -44,6 +56,7 @@ interface Multimap {
   add(key: string, value: string): void
   delete(key: string, value: string): void
   get(key: string): Iterable<string>
+  has(key: string): boolean
 }
 
 function createMultimap(): Multimap {
@@ -60,6 +73,7 @@ function createMultimap(): Multimap {
       if (set?.size === 0) sets.delete(key)
     },
     get: (key) => sets.get(key) ?? [],
+    has: (key) => sets.has(key),
   }
 }
 

@@ -1,0 +1,29 @@
+/** Something that goes on until its signal aborts. */
+export type Task = (signal: AbortSignal) => Promise<void>
+
+/**
+ * Runs tasks side by side until the signal aborts or one of them ends by itself; then the others are told to stop and
+ * all are awaited.
+ *
+ * @throws the first failure
+ */
+export async function runTogether(tasks: readonly Task[], signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  const failures: unknown[] = []
+  await Promise.all(
+    tasks.map(async (task) => {
+      try {
+        await task(stop.signal)
+      } catch (error) {
+        failures.push(error)
+      } finally {
+        abort()
+      }
+    }),
+  )
+  signal.removeEventListener('abort', abort)
+  if (failures.length > 0) throw failures[0]
+}
