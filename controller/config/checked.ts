@@ -1,0 +1,4 @@
+/** A value that was right, or one sentence about what is wrong with it. */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly message: string }

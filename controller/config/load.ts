@@ -1,0 +1,77 @@
+import { dirname } from 'node:path'
+import { checkSections } from './check.ts'
+import type { Config } from './config.ts'
+import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
+import { type ReadFile, readText } from './read-text.ts'
+import { readSections } from './sections.ts'
+import { readYAML } from './yaml.ts'
+
+/** Real ones have less than 4 kB. */
+const MAX_BYTES = 256 * 1024
+const MAX_PROBLEMS = 20
+
+export interface LoadedConfig {
+  readonly config: Config
+  /** One line each, with file, line and column. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Reads and checks the CPI's configuration file in its YAML form, and the CA files it names.
+ *
+ * @throws ConfigError with everything that is wrong; neither it nor a warning ever holds a password
+ */
+export async function loadConfig({
+  path,
+  readFile,
+}: {
+  readonly path: string
+  readonly readFile: ReadFile
+}): Promise<LoadedConfig> {
+  const findings = new Findings()
+  const config = await load(path, readFile, findings)
+  if (config === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
+  return { config, warnings: findings.warnings.map((warning) => formatProblem(path, warning)) }
+}
+
+async function load(path: string, readFile: ReadFile, findings: Findings): Promise<Config | undefined> {
+  const read = await readText(path, readFile, MAX_BYTES)
+  if (!read.ok) {
+    findings.refuse('', undefined, read.message)
+    return undefined
+  }
+  if (looksLikeINI(read.value)) {
+    findings.refuse(
+      '',
+      undefined,
+      `this is the INI form, which is not read yet: write it as YAML, as in ${EXAMPLE}`,
+    )
+    return undefined
+  }
+  const tree = readYAML(read.value, findings)
+  if (tree === undefined) {
+    if (findings.problems.length === 0) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
+    return undefined
+  }
+  const sections = readSections(tree, findings)
+  return sections && checkSections(sections, { folder: dirname(path), readFile, findings })
+}
+
+const EXAMPLE =
+  '"vcenter: {vc1: {server: vc.example.com, user: NAME, password: \'TEXT\', datacenters: [DC1]}}"'
+
+/** The first line that is neither blank nor a comment is a section's head; in YAML that would be a list. */
+function looksLikeINI(text: string): boolean {
+  const [first] = text.split('\n').filter((line) => !/^\s*([#;].*)?$/.test(line))
+  return /^\s*\[\s*[a-z]+(\s+"[^"]*")?\s*\]\s*([#;].*)?$/i.test(first ?? '')
+}
+
+/** In the file's order; a file that is something else altogether gives more of them than anyone reads. */
+function inOrder({ problems }: Findings): readonly Problem[] {
+  const sorted = problems.toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+  if (sorted.length <= MAX_PROBLEMS) return sorted
+  const message = `and ${sorted.length - MAX_PROBLEMS} more: check that it is the right file`
+  return [...sorted.slice(0, MAX_PROBLEMS), { path: '', line: undefined, column: undefined, message }]
+}

@@ -1,0 +1,42 @@
+import type { Checked } from './checked.ts'
+
+/** Reads a whole file; fails as `node:fs` does, with a `code`. */
+export type ReadFile = (path: string) => Promise<Uint8Array>
+
+/** Reads a text file that a person named. What can go wrong with it is said in words that follow the file's name. */
+export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Checked<string>> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readFile(path)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (typeof code !== 'string') throw error
+    return { ok: false, message: whyNot(code) }
+  }
+  if (bytes.byteLength > maxBytes) {
+    return {
+      ok: false,
+      message: `has ${bytes.byteLength} bytes, more than ${maxBytes}: check that it is the right file`,
+    }
+  }
+  try {
+    return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    return { ok: false, message: 'is no UTF-8 text: check that it is the right file, or convert it' }
+  }
+}
+
+function whyNot(code: string): string {
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'does not exist: check the path, and that it is mounted into the Pod'
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read: give this user the right to read it'
+    case 'EISDIR':
+      return 'is a folder: name the file in it'
+    default:
+      return `cannot be read (${code}): check the volume it is on`
+  }
+}

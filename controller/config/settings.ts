@@ -1,0 +1,93 @@
+/**
+ * Every setting of the CPI's file that Rollcall knows, and what becomes of it. The names are those of the CPI's YAML
+ * form; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
+ */
+export type Standing =
+  | { readonly is: 'served' }
+  /** Text, or a list of text, which becomes one text with commas between, as in the CPI. */
+  | { readonly is: 'served list' }
+  /** Has no meaning here; accepted with a warning. */
+  | { readonly is: 'ignored'; readonly because: string }
+  /** Nodes would come out otherwise than its author expects; refused until it is served. */
+  | { readonly is: 'refused'; readonly because: string }
+
+export type Settings = ReadonlyMap<string, Standing>
+
+const SERVED: Standing = { is: 'served' }
+const SERVED_LIST: Standing = { is: 'served list' }
+
+const BY_SECRET: Standing = {
+  is: 'refused',
+  because: 'credentials from a Secret are not supported yet: write user and password here and remove this',
+}
+const BY_NETWORK: Standing = {
+  is: 'refused',
+  because:
+    'choosing addresses by subnet or network is not supported yet: remove it if the kubelet --node-ip will do',
+}
+const NO_API: Standing = { is: 'ignored', because: 'has no effect, Rollcall has no such API: remove it' }
+
+/** What `global` and each vCenter have in common. */
+const COMMON: readonly [string, Standing][] = [
+  ['server', SERVED],
+  ['port', SERVED],
+  ['user', SERVED],
+  ['password', SERVED],
+  ['insecureFlag', SERVED],
+  ['caFile', SERVED],
+  ['thumbprint', SERVED],
+  ['datacenters', SERVED_LIST],
+  ['ipFamily', SERVED_LIST],
+  [
+    'soapRoundtripCount',
+    { is: 'ignored', because: 'has no effect, calls to vCenter are repeated until they succeed: remove it' },
+  ],
+  ['secretName', BY_SECRET],
+  ['secretNamespace', BY_SECRET],
+]
+
+export const GLOBAL: Settings = new Map([
+  ...COMMON,
+  ['secretsDirectory', BY_SECRET],
+  ['apiDisable', NO_API],
+  ['apiBinding', NO_API],
+  [
+    'serviceAccount',
+    { is: 'ignored', because: 'has no effect, the Pod says which account it uses: remove it' },
+  ],
+])
+
+export const VCENTER: Settings = new Map(COMMON)
+
+export const LABELS: Settings = new Map([
+  ['zone', SERVED],
+  ['region', SERVED],
+])
+
+export const NODES: Settings = new Map([
+  ['internalNetworkSubnetCidr', BY_NETWORK],
+  ['externalNetworkSubnetCidr', BY_NETWORK],
+  ['internalVmNetworkName', BY_NETWORK],
+  ['externalVmNetworkName', BY_NETWORK],
+  ['excludeInternalNetworkSubnetCidr', BY_NETWORK],
+  ['excludeExternalNetworkSubnetCidr', BY_NETWORK],
+])
+
+/** Sections of the CPI that are about something else than nodes. Empty ones pass. */
+export const FOREIGN_SECTIONS: Settings = new Map([
+  [
+    'loadBalancer',
+    { is: 'refused', because: 'NSX-T load balancers are not served: remove it once no Service needs one' },
+  ],
+  [
+    'loadBalancerClass',
+    { is: 'refused', because: 'NSX-T load balancers are not served: remove it once no Service needs one' },
+  ],
+  ['route', { is: 'refused', because: 'NSX-T routes are not served: remove it once the CNI needs none' }],
+  ['nsxt', { is: 'ignored', because: 'has no effect, nothing here talks to NSX-T: remove it' }],
+])
+
+/** Two spellings of one setting come out the same. */
+export function spelling(key: string): string {
+  return key.toLowerCase().replaceAll(/[-_]/g, '')
+}

@@ -1,0 +1,121 @@
+import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import type { Findings, Place } from './findings.ts'
+import type { Entry, Tree } from './tree.ts'
+
+/**
+ * Reads YAML into a tree of text: numbers and booleans stay as they are written, as a password of digits must.
+ *
+ * The parser's own messages quote the file, passwords included, so every message here is our own.
+ *
+ * @returns undefined where it is not YAML or empty; what is wrong is then in `findings`
+ */
+export function readYAML(text: string, findings: Findings): Tree | undefined {
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    // Pretty errors would quote the line.
+    prettyErrors: false,
+    // Every scalar a string. Keys are compared by the reader of the tree, spellings and all.
+    schema: 'failsafe',
+    uniqueKeys: false,
+  })
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  // What follows a first mistake is mostly its echo.
+  const [error] = document.errors
+  if (error !== undefined) {
+    findings.refuse('', place(error.pos[0]), NOT_YAML[error.code] ?? 'this is not YAML: correct the line')
+    return undefined
+  }
+  for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
+  if (document.contents === null) return undefined
+  const tree = new TreeBuilder(findings, place).build(document.contents, { line: 1, column: 1 })
+  const empty = tree.kind === 'text' && tree.text === ''
+  return empty || findings.problems.length > 0 ? undefined : tree
+}
+
+const QUOTE = 'put a value with special characters in quotes'
+const TAGGED = `a tag (!...) or directive (%...) is not read here: write the plain value, and ${QUOTE}`
+
+const NOT_YAML: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: 'this backslash means nothing in double quotes: use single quotes, or write it twice',
+  BAD_INDENT:
+    'this is not YAML, the indentation does not fit what stands above: use the same number of blanks',
+  BAD_SCALAR_START: `a value cannot begin with this character: ${QUOTE}`,
+  BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a blank: ${QUOTE}`,
+  MISSING_CHAR:
+    'this is not YAML, a closing quote or bracket, a comma or the colon and blank after a key is missing here or above',
+  MULTILINE_IMPLICIT_KEY:
+    'this is not YAML, a key is not followed by a colon and a blank: write "key: value" on each line',
+  MULTIPLE_DOCS: 'a second document begins here: keep one to a file',
+  RESOURCE_EXHAUSTION: 'this is nested too deeply to be a configuration: check that it is the right file',
+  TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use blanks',
+  UNEXPECTED_TOKEN:
+    'this is not YAML, something stands where a key was expected: write "key: value" on each line',
+}
+
+/**
+ * Walks the document once, in its own order. An alias gives the very tree of its anchor, so a bomb of aliases costs
+ * what it weighs in the file; one that refers to what it stands in has no anchor yet.
+ */
+class TreeBuilder {
+  readonly #anchors = new Map<string, Tree>()
+  readonly #findings: Findings
+  readonly #place: (offset: number) => Place
+
+  constructor(findings: Findings, place: (offset: number) => Place) {
+    this.#findings = findings
+    this.#place = place
+  }
+
+  build(node: Node, otherwise: Place): Tree {
+    const at = node.range ? this.#place(node.range[0]) : otherwise
+    if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#nothing(at, NO_ANCHOR)
+    const tree = this.#tree(node, at)
+    if ('anchor' in node && node.anchor !== undefined) this.#anchors.set(node.anchor, tree)
+    return tree
+  }
+
+  #tree(node: Node, at: Place): Tree {
+    if (isMap<unknown, unknown>(node)) {
+      const entries = node.items.map(({ key, value }) => this.#entry(key, value, at))
+      const inline = node.flow === true
+      return { kind: 'map', at, inline, entries: entries.filter((entry) => entry !== undefined) }
+    }
+    if (isSeq<unknown>(node)) {
+      return { kind: 'list', at, items: node.items.map((item) => this.#value(item, at)) }
+    }
+    if (!isScalar(node) || typeof node.value !== 'string') return this.#nothing(at, TAGGED)
+    const unset = node.type === 'PLAIN' && /^(~|null|Null|NULL)$/.test(node.value)
+    return { kind: 'text', at, text: unset ? '' : node.value }
+  }
+
+  #entry(key: unknown, value: unknown, parent: Place): Entry | undefined {
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      this.#findings.refuse('', parent, 'a key here is no plain text: write "key: value" on each line')
+      return undefined
+    }
+    const at = key.range ? this.#place(key.range[0]) : parent
+    if (key.value === '<<' && key.type === 'PLAIN') {
+      this.#findings.refuse('', at, 'merging maps by "<<" is not read: write the settings out')
+      return undefined
+    }
+    return { key: key.value, at, value: this.#value(value, at) }
+  }
+
+  /** A value that is not there at all (`key` alone) is null rather than a node. */
+  #value(value: unknown, otherwise: Place): Tree {
+    if (isMap(value) || isSeq(value) || isScalar(value) || isAlias(value)) return this.build(value, otherwise)
+    return { kind: 'text', at: otherwise, text: '' }
+  }
+
+  #nothing(at: Place, message: string): Tree {
+    this.#findings.refuse('', at, message)
+    return { kind: 'text', at, text: '' }
+  }
+}
+
+const NO_ANCHOR =
+  'this "*" refers to an anchor that does not stand above: put a value that begins with * in quotes'
