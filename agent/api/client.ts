@@ -1,0 +1,157 @@
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
+import { isIP } from 'node:net'
+import type { Credential } from './credential.ts'
+import { ApiError, ConnectionError } from './errors.ts'
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  /** Path and query. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** `application/json` without it. */
+  readonly contentType?: string
+  /** `application/json` without it. */
+  readonly accept?: string
+}
+
+export interface ApiClient {
+  /**
+   * The parsed answer.
+   *
+   * @throws ApiError for an answer other than 2xx, ConnectionError for none in time or one that is no JSON
+   */
+  request(request: ApiRequest): Promise<unknown>
+}
+
+export interface ApiClientOptions {
+  readonly userAgent: string
+  readonly signal: AbortSignal
+  /** Milliseconds for one request, connection included. */
+  readonly timeout?: number
+}
+
+const TIMEOUT = 10_000
+/** More than any object that the agent asks for. */
+const MAX_BODY = 1 << 20
+
+/**
+ * Lends a client for a few requests over one connection, which is closed afterwards: between two reports the agent
+ * holds none. On `node:https`, which takes the least memory of Node's clients.
+ */
+export async function withApiClient<T>(
+  credential: Credential,
+  options: ApiClientOptions,
+  use: (client: ApiClient) => Promise<T>,
+): Promise<T> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  try {
+    return await use({ request: (one) => send(agent, credential, options, one) })
+  } finally {
+    agent.destroy()
+  }
+}
+
+function send(
+  agent: Agent,
+  credential: Credential,
+  options: ApiClientOptions,
+  one: ApiRequest,
+): Promise<unknown> {
+  const { server, ca, serverName, clientCertificate, token } = credential
+  const { userAgent, signal, timeout = TIMEOUT } = options
+  const body = one.body === undefined ? undefined : JSON.stringify(one.body)
+  const hostname = server.hostname.replace(/^\[|\]$/g, '')
+  const url = `${server.pathname.replace(/\/$/, '')}${one.path}`
+  const deadline = AbortSignal.timeout(timeout)
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(explain(error, server, deadline.aborted, timeout))
+    const outgoing = request({
+      agent,
+      method: one.method,
+      hostname,
+      port: server.port || 443,
+      path: url,
+      headers: {
+        accept: one.accept ?? 'application/json',
+        'user-agent': userAgent,
+        ...(body === undefined ? {} : { 'content-type': one.contentType ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      signal: AbortSignal.any([signal, deadline]),
+      ...(ca === undefined ? {} : { ca }),
+      ...(clientCertificate ?? {}),
+      ...(serverName === undefined
+        ? isIP(hostname)
+          ? {}
+          : { servername: hostname }
+        : { servername: serverName }),
+    })
+    outgoing.on('error', fail)
+    outgoing.on('response', (response) => {
+      collect(response).then((text) => {
+        try {
+          resolve(read(response, text))
+        } catch (error) {
+          reject(error)
+        }
+      }, fail)
+    })
+    outgoing.end(body)
+  })
+}
+
+async function collect(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > MAX_BODY) {
+      response.destroy()
+      throw new ConnectionError(`an answer of more than ${MAX_BODY} bytes`, 'TooLong')
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function read(response: IncomingMessage, text: string): unknown {
+  const status = response.statusCode ?? 0
+  const answer = parse(text)
+  if (status < 200 || status > 299) {
+    const seconds = Number(response.headers['retry-after'])
+    const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
+    throw new ApiError(status, statusObject(answer, status), retryAfter)
+  }
+  if (answer === undefined) {
+    throw new ConnectionError('an answer that is not JSON: is this a Kubernetes API server?', 'NotJSON')
+  }
+  return answer
+}
+
+/** The `Status` that the API server explains a refusal with. */
+function statusObject(answer: unknown, status: number): { message: string; reason: string } {
+  const found = { message: `HTTP status ${status}`, reason: '' }
+  if (answer === null || typeof answer !== 'object') return found
+  if ('message' in answer && typeof answer.message === 'string') found.message = answer.message.slice(0, 1000)
+  if ('reason' in answer && typeof answer.reason === 'string') found.reason = answer.reason
+  return found
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function explain(error: unknown, server: URL, late: boolean, timeout: number): Error {
+  if (error instanceof ConnectionError) return error
+  if (late)
+    return new ConnectionError(`no answer from ${server.origin} within ${timeout / 1000} s`, 'TimedOut')
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Unknown'
+  return new ConnectionError(`no connection to ${server.origin}`, code, error)
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
+import { CredentialError, type CredentialSource, unreadableFile } from './credential.ts'
+
+/** Where the kubelet puts a pod's token. */
+export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+export interface InClusterOptions {
+  /** `KUBERNETES_SERVICE_HOST`. */
+  readonly host: string | undefined
+  /** `KUBERNETES_SERVICE_PORT`. */
+  readonly port: string | undefined
+  /** Folder with `token` and `ca.crt`. */
+  readonly folder: string
+}
+
+/** The pod's service account; the kubelet renews the token's file well before the token expires. */
+export function inClusterCredential({ host, port, folder }: InClusterOptions): CredentialSource {
+  return async () => {
+    if (!host || !port) {
+      throw new CredentialError(
+        'no credential: name one with --kubeconfig, or run in a pod, where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set',
+      )
+    }
+    const address = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
+    if (!URL.canParse(address)) {
+      throw new CredentialError('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no address and port')
+    }
+    const token = read('token file', join(folder, 'token')).trim()
+    if (token === '') throw new CredentialError(`token file ${join(folder, 'token')} is empty`)
+    return {
+      server: new URL(address),
+      ca: read('CA file', join(folder, 'ca.crt')),
+      serverName: undefined,
+      clientCertificate: undefined,
+      token,
+    }
+  }
+}
+
+function read(what: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw unreadableFile(what, path, error)
+  }
+}

@@ -1,0 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** The agent's only source of time. Tests hand in one whose hands they turn. */
+export interface Clock {
+  /** Milliseconds that never go back, for durations. */
+  monotonic(): number
+  /** Resolves after `ms`, or at once when the signal aborts: the caller looks at the signal. Never rejects. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    if (signal.aborted) return
+    // delay() rejects only when the signal aborts, which is one of the two ways this ends.
+    await delay(ms, undefined, { signal }).catch(() => undefined)
+  },
+}

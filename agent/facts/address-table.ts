@@ -1,0 +1,48 @@
+import { join, resolve } from 'node:path'
+import { type Fact, known, unreadable } from './fact.ts'
+import { readSmallFile } from './files.ts'
+import type { AddressTable } from './interfaces.ts'
+
+/** Where the addresses stand under another root than `/`, in the form of Node's `os.networkInterfaces()`. */
+export const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
+
+/**
+ * The addresses by interface. The kernel has them in no file, so with the root `/` they come from the system, with
+ * another one from {@link ADDRESS_FILE}.
+ *
+ * @param system `os.networkInterfaces`
+ */
+export function readAddressTable(root: string, system: () => AddressTable): Fact<AddressTable> {
+  if (resolve(root) === '/') {
+    try {
+      return known(system())
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error)
+      return unreadable('Unreadable', `the system's addresses cannot be read: ${cause.slice(0, 120)}`)
+    }
+  }
+  const path = join(root, ADDRESS_FILE)
+  const text = readSmallFile(path, 1 << 18)
+  if (!text.ok) return text
+  let json: unknown
+  try {
+    json = JSON.parse(text.value)
+  } catch {
+    // JSON.parse throws nothing but SyntaxError, whose message quotes the text.
+    return unreadable('Malformed', `${path} is not JSON`)
+  }
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) {
+    return unreadable('Malformed', `${path} is not an object of interfaces`)
+  }
+  return known(Object.fromEntries(Object.entries(json).map(([name, list]) => [name, parseList(list)])))
+}
+
+function parseList(list: unknown): { address: string; cidr: string | null }[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item: unknown) => {
+    if (item === null || typeof item !== 'object' || !('address' in item) || !('cidr' in item)) return []
+    return typeof item.address === 'string' && typeof item.cidr === 'string'
+      ? [{ address: item.address, cidr: item.cidr }]
+      : []
+  })
+}

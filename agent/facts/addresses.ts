@@ -1,0 +1,60 @@
+import { isIPv4, isIPv6 } from 'node:net'
+import type { InterfaceAddress } from '../contract.ts'
+import { type IPv6Flags, ipv6Key } from './ipv6-flags.ts'
+
+/** As `os.networkInterfaces()` gives it; only these two fields are looked at. */
+export interface RawAddress {
+  readonly address: string
+  /** Null where the netmask has no prefix length. */
+  readonly cidr: string | null
+}
+
+/**
+ * The addresses of one interface that other machines may reach, in the kernel's order, those first that the kernel
+ * would use by itself. Left out: loopback, link-local, unspecified and multicast addresses, and IPv6 addresses that
+ * have not passed duplicate address detection.
+ */
+export function selectAddresses(
+  name: string,
+  raw: readonly RawAddress[],
+  flags: ReadonlyMap<string, IPv6Flags>,
+): InterfaceAddress[] {
+  const subnets = new Set<string>()
+  const first: InterfaceAddress[] = []
+  const last: InterfaceAddress[] = []
+  for (const { address, cidr } of raw) {
+    const prefixLength = prefixOf(cidr, isIPv4(address) ? 32 : 128)
+    if (prefixLength === undefined || !isReachable(address)) continue
+    if (isIPv4(address)) {
+      const subnet = ipv4Subnet(address, prefixLength)
+      if (subnets.has(subnet)) last.push({ address, prefixLength, secondary: true })
+      else first.push({ address, prefixLength })
+      subnets.add(subnet)
+      continue
+    }
+    const flag = flags.get(ipv6Key(name, address))
+    if (flag?.tentative) continue
+    const marks = {
+      ...(flag?.temporary ? { temporary: true } : {}),
+      ...(flag?.deprecated ? { deprecated: true } : {}),
+    }
+    ;(flag?.temporary || flag?.deprecated ? last : first).push({ address, prefixLength, ...marks })
+  }
+  return [...first, ...last]
+}
+
+/** The kernel calls an IPv4 address secondary when one of the same mask and subnet came before (`inet_insert_ifa`). */
+function ipv4Subnet(address: string, prefixLength: number): string {
+  const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+  return `${Math.floor(value / 2 ** (32 - prefixLength))}/${prefixLength}`
+}
+
+function prefixOf(cidr: string | null, max: number): number | undefined {
+  const digits = /\/(\d{1,3})$/.exec(cidr ?? '')?.[1]
+  return digits === undefined || Number(digits) > max ? undefined : Number(digits)
+}
+
+function isReachable(address: string): boolean {
+  if (isIPv4(address)) return !/^(127\.|169\.254\.|0\.|22[4-9]\.|23\d\.)/.test(address)
+  return isIPv6(address) && !address.includes('%') && !/^(::1?$|fe[89ab]|ff)/i.test(address)
+}

@@ -1,0 +1,89 @@
+import { isIP } from 'node:net'
+import { parseYAML } from '../yaml.ts'
+import { type Fact, known, unreadable } from './fact.ts'
+import { decodeGuestinfo } from './guestinfo-encoding.ts'
+
+/** What cloud-init's VMware datasource was given. */
+export interface CloudInit {
+  readonly instanceID?: string
+  readonly localHostname?: string
+  /** Static addresses of a version 2 network configuration, as written there. */
+  readonly addresses?: readonly string[]
+}
+
+/** A variable has at most 64 kB; what decompresses to more than this is refused. */
+const MAX_METADATA = 128 * 1024
+
+/**
+ * Reads `guestinfo.metadata`, encoded as `guestinfo.metadata.encoding` says. Fields of another shape than cloud-init's
+ * are left out; only a text that is not YAML, or a wrong encoding, is an unreadable fact.
+ */
+export async function parseMetadata(text: string, encoding: string | undefined): Promise<Fact<CloudInit>> {
+  const metadata = await load('guestinfo.metadata', text, encoding)
+  if (!metadata.ok) return metadata
+  const fields = asObject(metadata.value)
+  if (fields === undefined) return unreadable('Malformed', 'guestinfo.metadata is not a map of fields')
+  const network = await readNetwork(fields)
+  if (!network.ok) return network
+  const instanceID = asText(fields['instance-id'], 128)
+  const localHostname = asText(fields['local-hostname'], 253)
+  const addresses = staticAddresses(network.value)
+  return known({
+    ...(instanceID === undefined ? {} : { instanceID }),
+    ...(localHostname === undefined ? {} : { localHostname }),
+    ...(addresses.length === 0 ? {} : { addresses }),
+  })
+}
+
+/** The network configuration is a map, or a text with an encoding of its own beside it. */
+async function readNetwork(fields: Readonly<Record<string, unknown>>): Promise<Fact<unknown>> {
+  const { network } = fields
+  if (typeof network !== 'string') return known(network)
+  const encoding = fields['network.encoding']
+  return load('guestinfo.metadata: network', network, typeof encoding === 'string' ? encoding : undefined)
+}
+
+async function load(name: string, text: string, encoding: string | undefined): Promise<Fact<unknown>> {
+  const decoded = decodeGuestinfo(name, text, encoding, MAX_METADATA)
+  if (!decoded.ok) return decoded
+  try {
+    return known(await parseYAML(decoded.value))
+  } catch {
+    // Whatever the parser dislikes, from a tab to a nesting too deep for its stack; its message quotes the text.
+    return unreadable('Malformed', `${name} is neither YAML nor JSON`)
+  }
+}
+
+function staticAddresses(network: unknown): string[] {
+  const found: string[] = []
+  for (const kind of ['ethernets', 'bonds', 'bridges', 'vlans']) {
+    for (const device of Object.values(asObject(asObject(network)?.[kind]) ?? {})) {
+      const list = asObject(device)?.addresses
+      for (const entry of Array.isArray(list) ? list : []) {
+        // An entry is a text, or a map of one whose key is the address and whose value are its options.
+        const address: unknown = typeof entry === 'string' ? entry : Object.keys(asObject(entry) ?? {})[0]
+        if (typeof address === 'string' && isAddress(address) && !found.includes(address)) found.push(address)
+      }
+    }
+  }
+  return found
+}
+
+function isAddress(text: string): boolean {
+  const [address = '', length, ...rest] = text.split('/')
+  if (rest.length > 0 || address.includes('%') || isIP(address) === 0) return false
+  return (
+    length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (isIP(address) === 4 ? 32 : 128))
+  )
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return undefined
+  return { ...value }
+}
+
+/** Printable ASCII of at most `max` characters; a number is taken as its digits, as YAML writers expect. */
+function asText(value: unknown, max: number): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text.length <= max && /^[\x20-\x7e]+$/.test(text) ? text : undefined
+}

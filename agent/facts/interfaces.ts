@@ -1,0 +1,72 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { NetworkInterface } from '../contract.ts'
+import { type RawAddress, selectAddresses } from './addresses.ts'
+import { type Fact, known, unreadable } from './fact.ts'
+import { readLine } from './files.ts'
+import { readIPv6Flags } from './ipv6-flags.ts'
+import { readDefaultRoutes } from './routes.ts'
+
+/** Addresses by interface, in the kernel's order. */
+export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
+
+interface Nic {
+  readonly name: string
+  readonly mac: string
+  readonly physical: boolean
+}
+
+/**
+ * The machine's NICs (what has a device behind it) and what stands on them with the same MAC address: a bond, a VLAN, a
+ * bridge. Container interfaces have MAC addresses of their own and stay out. The most important come first: those with
+ * a default route, then those with addresses.
+ */
+export function readInterfaces(root: string, addresses: AddressTable): Fact<NetworkInterface[]> {
+  const folder = join(root, 'sys/class/net')
+  let names: string[]
+  try {
+    names = readdirSync(folder)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
+    return unreadable('Unreadable', `${folder} cannot be listed: ${code}`)
+  }
+  const nics = names.flatMap((name) => readNic(folder, name))
+  const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
+  const defaults = readDefaultRoutes(root)
+  const flags = readIPv6Flags(root)
+  const interfaces = nics
+    .filter((nic) => macs.has(nic.mac))
+    .map((nic) => ({
+      nic,
+      report: {
+        name: nic.name,
+        mac: nic.mac,
+        defaultRoute: defaults.has(nic.name),
+        addresses: selectAddresses(nic.name, addresses[nic.name] ?? [], flags),
+      },
+    }))
+    .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
+    .map(({ report }) => report)
+  return known(interfaces.sort(byImportance))
+}
+
+function readNic(folder: string, name: string): Nic[] {
+  // The kernel's own bound on names, IFNAMSIZ; anything else in that folder is no interface.
+  if (!/^[\x21-\x7e]{1,15}$/.test(name)) return []
+  const path = join(folder, name)
+  const physical = existsSync(join(path, 'device'))
+  // In a bond all members show the bond's address; the NIC's own, which vCenter knows, stands beside it.
+  const own = physical ? readLine(join(path, 'bonding_slave/perm_hwaddr'), 64) : undefined
+  const mac = own?.ok ? own : readLine(join(path, 'address'), 64)
+  if (!mac.ok || !/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(mac.value) || /^[0:]+$/.test(mac.value)) return []
+  return [{ name, mac: mac.value.toLowerCase(), physical }]
+}
+
+function byImportance(a: NetworkInterface, b: NetworkInterface): number {
+  return (
+    Number(b.defaultRoute) - Number(a.defaultRoute) ||
+    Number(b.addresses.length > 0) - Number(a.addresses.length > 0) ||
+    a.name.length - b.name.length ||
+    (a.name < b.name ? -1 : 1)
+  )
+}

@@ -1,0 +1,79 @@
+import { CredentialError } from './api/credential.ts'
+import { ApiError, ConnectionError } from './api/errors.ts'
+import { IdentityError, NodeMissingError } from './identity.ts'
+import { describe } from './log.ts'
+
+/** Why a report was not sent, in words for the log. */
+export interface Failure {
+  /** Constant for one cause, so that it is said once and not at each attempt. */
+  readonly cause: string
+  readonly message: string
+  /** What to do about it. */
+  readonly next: string
+  /** Seconds that the API server asks to wait. */
+  readonly retryAfter?: number
+}
+
+/** The request that failed: who am I, or here is my report. */
+export type Step = 'identify' | 'publish'
+
+/** Explains what {@link Step} threw; undefined for an error that is none of these, which is a fault of the agent. */
+export function explainFailure(error: unknown, step: Step): Failure | undefined {
+  if (error instanceof NodeMissingError) {
+    return { cause: 'NodeMissing', message: error.message, next: 'waiting for the kubelet to register it' }
+  }
+  if (error instanceof IdentityError) {
+    return {
+      cause: 'NoNodeIdentity',
+      message: error.message,
+      next: 'give the agent a credential of its node',
+    }
+  }
+  if (error instanceof CredentialError) {
+    return { cause: 'NoCredential', message: error.message, next: 'the files are read again at each attempt' }
+  }
+  if (error instanceof ConnectionError) {
+    return { cause: `NoConnection/${error.code}`, message: describe(error), next: connectionStep(error.code) }
+  }
+  if (!(error instanceof ApiError)) return undefined
+  const { status, reason, message, retryAfter } = error
+  const failure = { cause: `${step}/${status}/${reason}`, message, next: apiStep(error, step) }
+  return retryAfter === undefined ? failure : { ...failure, retryAfter }
+}
+
+function connectionStep(code: string): string {
+  if (code === 'NotJSON') return 'check the server address of the kubeconfig'
+  if (/^ERR_TLS_CERT_ALTNAME/.test(code))
+    return "the certificate has another name: check the server's address"
+  if (/^(ERR_SSL|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)|_CERT/.test(code)) {
+    return 'check certificate authority, client certificate and clock of this machine'
+  }
+  return 'waiting for the API server'
+}
+
+function apiStep({ status, message }: ApiError, step: Step): string {
+  // A policy's refusal is a 422 by default and a 403 where the policy says so.
+  if (step === 'publish' && message.includes('ValidatingAdmissionPolicy')) {
+    return 'the admission policy lets each node write its own report only: check whose credential this is'
+  }
+  switch (status) {
+    case 401:
+      return 'the credential is expired or of another cluster: it is read again at each attempt'
+    case 403:
+      return step === 'publish'
+        ? "grant create and patch on nodereports: apply Rollcall's RBAC manifests"
+        : 'grant the right that the message names'
+    case 404:
+      return step === 'publish'
+        ? "install the NodeReport resource: apply Rollcall's CRD"
+        : 'SelfSubjectReview needs Kubernetes 1.28 or later'
+    case 413:
+      return 'the report is too large for a proxy in between: allow bodies of 4 kB'
+    case 422:
+      return 'the schema refuses the field that the message names: agent and CRD must be of one release'
+    case 429:
+      return 'the API server is busy: waiting as long as it asks'
+    default:
+      return status >= 500 ? 'waiting for the API server' : 'see the API server and what stands before it'
+  }
+}

@@ -1,0 +1,51 @@
+import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './contract.ts'
+import { readAddressTable } from './facts/address-table.ts'
+import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
+import { readMachine } from './facts/dmi.ts'
+import { type Fact, known } from './facts/fact.ts'
+import type { Guestinfo } from './facts/guestinfo.ts'
+import { type AddressTable, readInterfaces } from './facts/interfaces.ts'
+import { readBootID, readHostname } from './facts/kernel.ts'
+import { readToolsVersion } from './facts/tools-version.ts'
+import type { Facts } from './report.ts'
+
+/** What the kernel tells, in a millisecond and without a process: read at each look. */
+export type LocalFacts = Pick<Facts, 'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses'>
+
+/** What only the hypervisor tells, by a process for each question: read at start and at each refresh. */
+export type GuestFacts = Pick<Facts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
+
+/** @param system `os.networkInterfaces` */
+export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {
+  const addresses = readAddressTable(root, system)
+  return {
+    bootID: readBootID(root),
+    hostname: readHostname(root),
+    machine: readMachine(root),
+    interfaces: readInterfaces(root, addresses.ok ? addresses.value : {}),
+    addresses,
+  }
+}
+
+/** Never rejects: a call that failed is a fact. */
+export async function readGuestFacts(
+  root: string,
+  guestinfo: Guestinfo,
+  signal: AbortSignal,
+): Promise<GuestFacts> {
+  const [metadata, toolsVersion] = await Promise.all([
+    guestinfo.get(GUESTINFO_METADATA),
+    readToolsVersion(root, signal),
+  ])
+  return { guestinfo: metadata, cloudInit: await readCloudInit(guestinfo, metadata), toolsVersion }
+}
+
+async function readCloudInit(
+  guestinfo: Guestinfo,
+  metadata: Fact<string | undefined>,
+): Promise<Fact<CloudInit | undefined>> {
+  // That guestinfo cannot be read is said once, as the fact "guestinfo".
+  if (!metadata.ok || metadata.value === undefined) return known(undefined)
+  const encoding = await guestinfo.get(GUESTINFO_METADATA_ENCODING)
+  return encoding.ok ? parseMetadata(metadata.value, encoding.value) : encoding
+}

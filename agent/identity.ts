@@ -1,0 +1,82 @@
+import type { ApiClient } from './api/client.ts'
+import { ApiError } from './api/errors.ts'
+
+/** The Node that the agent's credential stands for. */
+export interface NodeIdentity {
+  readonly nodeName: string
+  readonly nodeUID: string
+}
+
+/** Names and answers of another shape than expected; the message says which credential the agent needs. */
+export class IdentityError extends Error {
+  override readonly name = 'IdentityError'
+}
+
+/** The kubelet has not registered its Node yet. */
+export class NodeMissingError extends Error {
+  override readonly name = 'NodeMissingError'
+}
+
+/** The user name that the API server gives a kubelet. */
+const KUBELET = 'system:node:'
+/** In the extra of a pod-bound token, from Kubernetes 1.30 on (KEP-4193). */
+const EXTRA_NAME = 'authentication.kubernetes.io/node-name'
+const EXTRA_UID = 'authentication.kubernetes.io/node-uid'
+
+/**
+ * Asks the API server whom the credential stands for. A pod-bound token carries its Node's name and UID; a kubelet's
+ * credential carries the name, and may read its own Node for the UID.
+ *
+ * @throws IdentityError, NodeMissingError, and what the client throws
+ */
+export async function identify(client: ApiClient): Promise<NodeIdentity> {
+  const review = await client.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+  })
+  const user = field(field(review, 'status'), 'userInfo')
+  const username = field(user, 'username')
+  if (typeof username !== 'string')
+    throw new IdentityError('the API server does not say who this credential is')
+  if (username.startsWith(KUBELET)) return ownNode(client, username.slice(KUBELET.length))
+
+  const extra = field(user, 'extra')
+  const nodeName = first(field(extra, EXTRA_NAME))
+  const nodeUID = first(field(extra, EXTRA_UID))
+  if (nodeName !== undefined && nodeUID !== undefined) return { nodeName, nodeUID: nodeUID.toLowerCase() }
+  throw new IdentityError(
+    `the credential is ${printable(username)}, which belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (Kubernetes 1.30 or later puts its node into it)`,
+  )
+}
+
+async function ownNode(client: ApiClient, nodeName: string): Promise<NodeIdentity> {
+  try {
+    const node = await client.request({
+      method: 'GET',
+      path: `/api/v1/nodes/${encodeURIComponent(nodeName)}`,
+      // Metadata alone: a Node with its images is many times as long.
+      accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    })
+    const uid = field(field(node, 'metadata'), 'uid')
+    if (typeof uid !== 'string') throw new IdentityError(`Node ${printable(nodeName)} has no UID`)
+    return { nodeName, nodeUID: uid.toLowerCase() }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+    throw new NodeMissingError(`Node ${printable(nodeName)} is not registered yet`, { cause: error })
+  }
+}
+
+function field(value: unknown, key: string): unknown {
+  if (value === null || typeof value !== 'object') return undefined
+  return Object.entries(value).find(([name]) => name === key)?.[1]
+}
+
+function first(value: unknown): string | undefined {
+  const item: unknown = Array.isArray(value) ? value[0] : undefined
+  return typeof item === 'string' && item !== '' ? item : undefined
+}
+
+function printable(text: string): string {
+  return JSON.stringify(text.slice(0, 260))
+}

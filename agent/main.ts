@@ -1,0 +1,78 @@
+/** The agent's entry, and the only reader of arguments, environment, clock, randomness and the system's addresses. */
+import { writeSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import { inClusterCredential, SERVICE_ACCOUNT_FOLDER } from './api/in-cluster.ts'
+import { kubeconfigCredential } from './api/kubeconfig.ts'
+import { systemClock } from './clock.ts'
+import { createGuestinfo } from './facts/guestinfo.ts'
+import { findRpctool } from './facts/rpctool.ts'
+import { readGuestFacts, readLocalFacts } from './gather.ts'
+import { createLogger, describe } from './log.ts'
+import { HELP, type Options, parseOptions } from './options.ts'
+import { renderReport } from './print.ts'
+import { createReporter } from './reporter.ts'
+import { run, runOnce } from './run.ts'
+import { VERSION } from './version.ts'
+
+/** Exit codes: 0 done or asked to end, 1 failed, 2 wrong options. */
+async function main(args: readonly string[]): Promise<number> {
+  const line = parseOptions(args)
+  switch (line.kind) {
+    case 'help':
+      writeSync(1, HELP)
+      return 0
+    case 'version':
+      writeSync(1, `${VERSION}\n`)
+      return 0
+    case 'wrong':
+      writeSync(2, `rollcall-agent: ${line.message}\n`)
+      return 2
+    case 'options':
+      return start(line.options)
+  }
+}
+
+async function start(options: Options): Promise<number> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+  const { signal } = ending
+  const { root } = options
+  const { env } = process
+  const log = createLogger({ level: options.logLevel, now: Date.now, write: (text) => writeSync(2, text) })
+  const guestinfo = createGuestinfo({ tool: options.rpctool ?? findRpctool(root, process.execPath), signal })
+  const parts = {
+    agentVersion: VERSION,
+    credential: options.kubeconfig
+      ? kubeconfigCredential(options.kubeconfig)
+      : inClusterCredential({
+          host: env.KUBERNETES_SERVICE_HOST,
+          port: env.KUBERNETES_SERVICE_PORT,
+          folder: SERVICE_ACCOUNT_FOLDER,
+        }),
+    client: { userAgent: `rollcall-agent/${VERSION}`, signal },
+    guestinfo,
+    readLocal: () => readLocalFacts(root, networkInterfaces),
+    readGuest: () => readGuestFacts(root, guestinfo, signal),
+  }
+  if (options.mode === 'print') {
+    writeSync(1, await renderReport({ ...parts, log }))
+    return 0
+  }
+  const reporter = createReporter(parts)
+  if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1
+  log.info({ version: VERSION }, 'the agent has started')
+  const { refresh, look } = options
+  await run({ reporter, clock: systemClock, random: Math.random, log, refresh, look }, signal)
+  log.info({}, 'the agent ends')
+  return 0
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    writeSync(2, `rollcall-agent: ${describe(error)}\n`)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,51 @@
+import type { Logger } from './log.ts'
+import type { Outcome } from './reporter.ts'
+
+/** Logs outcomes: each cause once, when it begins and when it is over. */
+export interface Notices {
+  take(outcome: Outcome): void
+}
+
+export function createNotices(log: Logger): Notices {
+  let failing: string | undefined
+  let attempts = 0
+  let unreadable = new Set<string>()
+  let claim: string | undefined
+
+  const fail = ({ failure }: Extract<Outcome, { ok: false }>) => {
+    attempts++
+    if (failing === failure.cause) return
+    failing = failure.cause
+    log.warn({ cause: failure.cause, reason: failure.message, next: failure.next }, 'the report was not sent')
+  }
+  const succeed = ({ identity, spec, changed }: Extract<Outcome, { ok: true }>) => {
+    const node = identity.nodeName
+    if (failing !== undefined) log.info({ node, cause: failing, attempts }, 'reports are sent again')
+    failing = undefined
+    attempts = 0
+    const found = new Set<string>()
+    for (const { fact, reason, message } of spec.unreadable ?? []) {
+      const cause = `${fact}/${reason}`
+      found.add(cause)
+      if (!unreadable.has(cause))
+        log.warn({ node, fact, cause: reason, reason: message }, 'a fact cannot be read')
+    }
+    for (const cause of unreadable)
+      if (!found.has(cause)) log.info({ node, cause }, 'a fact can be read again')
+    unreadable = found
+    if (claim !== spec.claim.reason) {
+      const { reason, message } = spec.claim
+      if (!spec.claim.written) log.warn({ node, cause: reason, reason: message }, 'the claim is not written')
+      else if (claim !== undefined) log.info({ node }, 'the claim is written')
+    }
+    claim = spec.claim.reason
+    const fields = {
+      node,
+      nodeUID: identity.nodeUID,
+      machine: spec.machine.serialUUID,
+      claim: spec.claim.reason,
+    }
+    log[changed ? 'info' : 'debug'](fields, 'report sent')
+  }
+  return { take: (outcome) => (outcome.ok ? succeed(outcome) : fail(outcome)) }
+}

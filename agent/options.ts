@@ -1,0 +1,132 @@
+import { parseArgs } from 'node:util'
+import { parseDuration } from './duration.ts'
+import { LOG_LEVELS, type LogLevel } from './log.ts'
+
+export interface Options {
+  /** Kubeconfig file; without it the service account of the pod. */
+  readonly kubeconfig: string | undefined
+  /** The folder that every path of the host hangs from. */
+  readonly root: string
+  /** Guest RPC tool; without it the usual places are tried. */
+  readonly rpctool: string | undefined
+  /** Milliseconds between two full reports. */
+  readonly refresh: number
+  /** Milliseconds between two looks at the machine's own facts. */
+  readonly look: number
+  readonly mode: 'run' | 'once' | 'print'
+  readonly logLevel: LogLevel
+}
+
+export type CommandLine =
+  | { readonly kind: 'options'; readonly options: Options }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'wrong'; readonly message: string }
+
+/** Below this a thousand nodes are a load on the API server; changes are reported by the look in any case. */
+const MIN_REFRESH = 600_000
+const MIN_LOOK = 1000
+/** The longest that a timer takes, and more than anyone needs. */
+const MAX_DURATION = 24 * 3_600_000
+
+export const HELP = `usage: rollcall-agent [options]
+
+Reports what only this machine knows as the NodeReport of its Node.
+
+  --kubeconfig FILE   credential of this node, as the kubelet's own
+                      (default: the service account token of the pod)
+  --root DIR          folder that every path of the host hangs from (default /); with another folder than /
+                      the addresses come from DIR/run/rollcall/network-interfaces.json
+  --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
+                      beside this program)
+  --refresh DURATION  time between two full reports, at least 10m, jittered (default 10m)
+  --look DURATION     time between two looks at addresses and the like, at least 1s (default 30s);
+                      a change is reported at once
+  --once              report once, then exit: 0 when it was sent, else 1
+  --print             print the report without sending it
+  --log-level LEVEL   ${LOG_LEVELS.join(', ')} (default info)
+  --version           print the version
+  --help              print this text
+`
+
+const SPEC = {
+  kubeconfig: { type: 'string' },
+  root: { type: 'string', default: '/' },
+  rpctool: { type: 'string' },
+  refresh: { type: 'string', default: '10m' },
+  look: { type: 'string', default: '30s' },
+  once: { type: 'boolean', default: false },
+  print: { type: 'boolean', default: false },
+  'log-level': { type: 'string', default: 'info' },
+  version: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+/** Reads the command line. What is wrong comes back as one sentence that names the option. */
+export function parseOptions(args: readonly string[]): CommandLine {
+  const unknown = findUnknown(args)
+  if (unknown !== undefined) return wrong(unknown)
+  let values: ReturnType<typeof parse>
+  try {
+    values = parse(args)
+  } catch (error) {
+    // parseArgs throws for a missing or a superfluous value and names the option; its further lines are advice.
+    return wrong(error instanceof Error ? (error.message.split(/[.\n]/)[0] ?? '') : String(error))
+  }
+  if (values.help) return { kind: 'help' }
+  if (values.version) return { kind: 'version' }
+  const level = LOG_LEVELS.find((name) => name === values['log-level'])
+  if (level === undefined) return wrong(`--log-level: expected one of ${LOG_LEVELS.join(', ')}`)
+  for (const name of ['kubeconfig', 'root', 'rpctool'] as const) {
+    if (values[name] === '') return wrong(`--${name}: expected a path, got an empty string`)
+  }
+  const refresh = durationOf('refresh', values.refresh, MIN_REFRESH, '10m')
+  if (typeof refresh === 'string') return wrong(refresh)
+  const look = durationOf('look', values.look, MIN_LOOK, '1s')
+  if (typeof look === 'string') return wrong(look)
+  if (values.once && values.print) return wrong('--once and --print: give one of the two')
+  const mode = values.once ? 'once' : values.print ? 'print' : 'run'
+  const { kubeconfig, root, rpctool } = values
+  return { kind: 'options', options: { kubeconfig, root, rpctool, refresh, look, mode, logLevel: level } }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: SPEC, strict: true, allowPositionals: false }).values
+}
+
+function wrong(message: string): CommandLine {
+  return { kind: 'wrong', message }
+}
+
+function durationOf(name: string, text: string, min: number, minText: string): number | string {
+  const ms = parseDuration(text)
+  if (ms === undefined)
+    return `--${name}: expected a duration such as 90s or 15m, got ${JSON.stringify(text.slice(0, 40))}`
+  if (ms < min) return `--${name}: expected at least ${minText}, got ${text}`
+  return ms > MAX_DURATION ? `--${name}: expected at most 24h, got ${text}` : ms
+}
+
+function findUnknown(args: readonly string[]): string | undefined {
+  for (const arg of args) {
+    const name = /^--([^=]+)/.exec(arg)?.[1]
+    if (name === undefined || name in SPEC) continue
+    const near = Object.keys(SPEC).find((known) => distance(name, known) <= 2)
+    return `--${name.slice(0, 40)}: unknown option${near === undefined ? ', see --help' : `, did you mean --${near}?`}`
+  }
+  return undefined
+}
+
+/** Levenshtein's distance, row by row. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...b].entries()) {
+      next.push(
+        Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)),
+      )
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

@@ -1,0 +1,44 @@
+import { type ApiClientOptions, withApiClient } from './api/client.ts'
+import type { CredentialSource } from './api/credential.ts'
+import { explainFailure } from './failure.ts'
+import type { GuestFacts, LocalFacts } from './gather.ts'
+import { identify, type NodeIdentity } from './identity.ts'
+import type { Logger } from './log.ts'
+import { reportObject } from './publish.ts'
+import { buildReport } from './report.ts'
+
+export interface PrintOptions {
+  readonly agentVersion: string
+  readonly credential: CredentialSource
+  readonly client: ApiClientOptions
+  readonly readLocal: () => LocalFacts
+  readonly readGuest: () => Promise<GuestFacts>
+  readonly log: Logger
+}
+
+/** Stands in the printed report where the API server could not say which Node this is. */
+const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-0000-0000-000000000000' }
+
+/** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
+export async function renderReport(options: PrintOptions): Promise<string> {
+  const [guest, identity] = await Promise.all([options.readGuest(), whoAmI(options)])
+  const spec = buildReport({
+    nodeUID: identity.nodeUID,
+    agentVersion: options.agentVersion,
+    ...options.readLocal(),
+    ...guest,
+    claim: { written: false, reason: 'NotTried', message: 'a printed report writes no claim' },
+  })
+  return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
+}
+
+async function whoAmI({ credential, client, log }: PrintOptions): Promise<NodeIdentity> {
+  try {
+    return await withApiClient(await credential(), client, identify)
+  } catch (error) {
+    const failure = explainFailure(error, 'identify')
+    if (failure === undefined) throw error
+    log.warn({ reason: failure.message, next: failure.next }, 'the name and UID of the Node are unknown')
+    return UNKNOWN
+  }
+}

@@ -1,0 +1,147 @@
+import {
+  MAX_ADDRESSES,
+  MAX_INTERFACES,
+  MAX_REPORT_BYTES,
+  MAX_UNREADABLE,
+  type NetworkInterface,
+  type NodeReportSpec,
+  type UnreadableFact,
+} from './contract.ts'
+import type { CloudInit } from './facts/cloud-init.ts'
+import type { Machine } from './facts/dmi.ts'
+import type { Fact } from './facts/fact.ts'
+
+/** All that a report says. */
+export interface Facts {
+  readonly nodeUID: string
+  readonly agentVersion: string
+  readonly bootID: Fact<string>
+  readonly hostname: Fact<string>
+  readonly machine: Machine
+  readonly interfaces: Fact<readonly NetworkInterface[]>
+  /** Whether the addresses on the interfaces could be read. */
+  readonly addresses: Fact<unknown>
+  readonly toolsVersion: string | undefined
+  /** Whether guestinfo could be read. */
+  readonly guestinfo: Fact<unknown>
+  /** Undefined where there is no metadata. */
+  readonly cloudInit: Fact<CloudInit | undefined>
+  readonly claim: NodeReportSpec['claim']
+}
+
+/** Bytes left to the object around the spec: names, owner, `apiVersion`, `kind`. */
+const ENVELOPE_BYTES = 900
+export const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
+
+/**
+ * Facts to a report that the schema takes and that fits into {@link MAX_SPEC_BYTES} of JSON. Equal facts give equal
+ * bytes. What cannot be read, and what had to be left out, is said in `unreadable`.
+ */
+export function buildReport(facts: Facts): NodeReportSpec {
+  const unreadable: UnreadableFact[] = []
+  const value = <T>(fact: string, read: Fact<T>): T | undefined => {
+    if (read.ok) return read.value
+    unreadable.push({ fact, reason: read.reason, message: printable(read.message) })
+    return undefined
+  }
+  const vendor = value('machine.vendor', facts.machine.vendor)
+  const product = value('machine.product', facts.machine.product)
+  const serialUUID = value('machine.serialUUID', facts.machine.serialUUID)
+  const productUUID = value('machine.productUUID', facts.machine.productUUID)
+  const { toolsVersion: version } = facts
+  const bootID = value('bootID', facts.bootID)
+  const hostname = value('hostname', facts.hostname)
+  const interfaces = value('interfaces', facts.interfaces) ?? []
+  value('addresses', facts.addresses)
+  value('guestinfo', facts.guestinfo)
+  const cloudInit = cutCloudInit(value('cloudInit', facts.cloudInit))
+  const whole = {
+    nodeUID: facts.nodeUID,
+    ...(bootID === undefined ? {} : { bootID }),
+    agentVersion: facts.agentVersion,
+    machine: {
+      ...(vendor === undefined ? {} : { vendor }),
+      ...(product === undefined ? {} : { product }),
+      ...(serialUUID === undefined ? {} : { serialUUID }),
+      ...(productUUID === undefined ? {} : { productUUID }),
+    },
+    ...(hostname === undefined ? {} : { hostname }),
+    interfaces: interfaces.slice(0, MAX_INTERFACES).map(cutInterface),
+    tools: {
+      ...(version === undefined ? {} : { version }),
+      guestinfoReadable: facts.guestinfo.ok,
+      guestinfoWritable: facts.claim.written,
+    },
+    ...(cloudInit === undefined ? {} : { cloudInit }),
+    claim: { ...facts.claim, message: printable(facts.claim.message) },
+    ...(unreadable.length === 0 ? {} : { unreadable: unreadable.slice(0, MAX_UNREADABLE) }),
+  }
+  const had = count(interfaces)
+  return fit(whole, had)
+}
+
+/** The first interface is never cut, nor its first address: a report without them would say nothing. */
+function fit(whole: NodeReportSpec, had: Count): NodeReportSpec {
+  let spec = whole
+  let report = withTruncation(spec, had)
+  while (Buffer.byteLength(JSON.stringify(report)) > MAX_SPEC_BYTES) {
+    const smaller = cut(spec)
+    if (smaller === undefined) return report
+    spec = smaller
+    report = withTruncation(spec, had)
+  }
+  return report
+}
+
+/** One step smaller, the least important first: cloud-init's addresses, spare addresses, interfaces, explanations. */
+function cut(spec: NodeReportSpec): NodeReportSpec | undefined {
+  if (spec.cloudInit?.addresses !== undefined) {
+    const { addresses: _, ...rest } = spec.cloudInit
+    return { ...spec, cloudInit: rest }
+  }
+  const crowded = spec.interfaces.findLastIndex((nic) => nic.addresses.length > 2)
+  if (crowded >= 0) {
+    const interfaces = spec.interfaces.map((nic, i) =>
+      i === crowded ? { ...nic, addresses: nic.addresses.slice(0, -1) } : nic,
+    )
+    return { ...spec, interfaces }
+  }
+  if (spec.interfaces.length > 1) return { ...spec, interfaces: spec.interfaces.slice(0, -1) }
+  const { unreadable, ...rest } = spec
+  if (unreadable === undefined) return undefined
+  return unreadable.length > 1 ? { ...rest, unreadable: unreadable.slice(0, -1) } : rest
+}
+
+interface Count {
+  readonly interfaces: number
+  readonly addresses: number
+}
+
+function count(interfaces: readonly NetworkInterface[]): Count {
+  return {
+    interfaces: interfaces.length,
+    addresses: interfaces.reduce((sum, nic) => sum + nic.addresses.length, 0),
+  }
+}
+
+function withTruncation(spec: NodeReportSpec, had: Count): NodeReportSpec {
+  const has = count(spec.interfaces)
+  if (has.interfaces === had.interfaces && has.addresses === had.addresses) return spec
+  const message = `${had.interfaces - has.interfaces} of ${had.interfaces} interfaces and ${had.addresses - has.addresses} of ${had.addresses} addresses were left out: a report has no room for more`
+  const entry = { fact: 'interfaces', reason: 'TooMany', message }
+  return { ...spec, unreadable: [entry, ...(spec.unreadable ?? [])].slice(0, MAX_UNREADABLE) }
+}
+
+function cutInterface(nic: NetworkInterface): NetworkInterface {
+  return { ...nic, addresses: nic.addresses.slice(0, MAX_ADDRESSES) }
+}
+
+function cutCloudInit(cloudInit: CloudInit | undefined): NodeReportSpec['cloudInit'] {
+  if (cloudInit === undefined) return undefined
+  const { addresses, ...rest } = cloudInit
+  return addresses === undefined ? rest : { ...rest, addresses: addresses.slice(0, MAX_ADDRESSES) }
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256)
+}

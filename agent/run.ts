@@ -1,0 +1,60 @@
+import { createBackoff } from './backoff.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+import { createNotices } from './notices.ts'
+import type { Outcome, Reporter } from './reporter.ts'
+
+export interface RunOptions {
+  readonly reporter: Reporter
+  readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly log: Logger
+  /** Milliseconds between two full reports, at least; up to a fifth more is added at random. */
+  readonly refresh: number
+  /** Milliseconds between two looks at the machine. */
+  readonly look: number
+}
+
+/** Waits between attempts, milliseconds; the first are short, for a machine that boots faster than it registers. */
+const BACKOFF = { base: 1000, max: 30_000 }
+/** The longest wait that a server may ask for, milliseconds. */
+const MAX_RETRY_AFTER = 300_000
+
+/** Reports at start, when the machine has changed, and at each refresh; until the signal aborts. Never gives up. */
+export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+  const { reporter, clock, log } = options
+  const backoff = createBackoff({ ...BACKOFF, random: options.random })
+  const notices = createNotices(log)
+  let refreshAt = clock.monotonic()
+  let behind = true
+  while (!signal.aborted) {
+    const due = clock.monotonic() >= refreshAt
+    if (due) {
+      reporter.forget()
+      refreshAt = clock.monotonic() + options.refresh * (1 + options.random() / 5)
+    }
+    let wait = options.look
+    if (due || behind || reporter.changed()) {
+      const outcome = await reporter.report()
+      if (signal.aborted) return
+      notices.take(outcome)
+      behind = !outcome.ok
+      if (outcome.ok) backoff.reset()
+      else wait = waitAfter(outcome, backoff.next())
+    }
+    await clock.sleep(Math.max(0, Math.min(wait, behind ? wait : refreshAt - clock.monotonic())), signal)
+  }
+}
+
+/** Reports once; whether the report was sent. */
+export async function runOnce({ reporter, log }: Pick<RunOptions, 'reporter' | 'log'>): Promise<boolean> {
+  const outcome = await reporter.report()
+  createNotices(log).take(outcome)
+  return outcome.ok
+}
+
+function waitAfter(outcome: Extract<Outcome, { ok: false }>, wait: number): number {
+  const asked = (outcome.failure.retryAfter ?? 0) * 1000
+  return Math.max(wait, Math.min(asked, MAX_RETRY_AFTER))
+}
