@@ -101,6 +101,21 @@ t.test('calls are counted by operation', async (t) => {
   t.same(await vcsim.calls(), { total: 0, operations: {} })
 })
 
+t.test('only its user may log in, and only as long as the session lives', async (t) => {
+  await using vcsim = await startVcsim({ vms: 1 })
+  await using stranger = await openSoap({ ...vcsim, password: 'wrong' })
+  await t.rejects(stranger.login(), /InvalidLogin/)
+  await using soap = await openSoap(vcsim)
+  const time = () => soap.call('CurrentTime', { type: 'ServiceInstance', ref: 'ServiceInstance' })
+  t.match(await time(), { status: 500, text: /NotAuthenticated/ })
+  await soap.login()
+  t.match(await time(), { status: 200 })
+  await vcsim.endSessions()
+  t.match(await time(), { status: 500, text: /NotAuthenticated/ })
+  await soap.login()
+  t.match(await time(), { status: 200 })
+})
+
 t.test('tags are there for a REST client', async (t) => {
   await using vcsim = await startVcsim({ clusters: 2, vms: 1 })
   await vcsim.tag(

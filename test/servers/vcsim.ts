@@ -60,6 +60,8 @@ export interface Vcsim extends AsyncDisposable {
   resetCalls(): Promise<void>
   /** How many sessions live. */
   sessions(): Promise<{ soap: number; rest: number }>
+  /** Ends all sessions behind their clients' backs, as a restart of vCenter does. */
+  endSessions(): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
   fault(fault: Fault): Promise<number>
   faults(): Promise<(Fault & { id: number; hits: number })[]>
@@ -118,6 +120,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       calls: () => control.call('GET', '/calls'),
       resetCalls: () => control.call('DELETE', '/calls'),
       sessions: () => control.call('GET', '/sessions'),
+      endSessions: () => control.call('DELETE', '/sessions'),
       fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
       faults: () => control.call('GET', '/faults'),
       clearFaults: (id) => control.call('DELETE', id === undefined ? '/faults' : `/faults?id=${id}`),

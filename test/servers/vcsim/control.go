@@ -12,7 +12,9 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 )
 
 // control is the test's side of the simulator, as JSON over HTTP.
@@ -38,6 +40,7 @@ func newControl(service *simulator.Service, front *front) http.Handler {
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) { c.front.calls.reset(); return nil, nil }))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))
+	mux.HandleFunc("DELETE /sessions", answer(c.endSessions))
 	mux.HandleFunc("GET /faults", answer(func(*http.Request) (any, error) { return c.front.faults.read(), nil }))
 	mux.HandleFunc("POST /faults", answer(c.addFault))
 	mux.HandleFunc("DELETE /faults", answer(c.clearFaults))
@@ -131,16 +134,41 @@ func (c *control) tag(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// sessions counts the live ones on both sides. The SOAP side tells them only to a client, such as this in-process one.
+// sessions counts the live ones on both sides.
 func (c *control) sessions(*http.Request) (any, error) {
-	ctx := context.Background()
-	client, err := vim25.NewClient(ctx, c.service)
+	_, soap, err := c.soapSessions()
+	return map[string]int{"soap": len(soap), "rest": c.tags.sessions()}, err
+}
+
+// endSessions does what a restart of vCenter's services does to its clients.
+func (c *control) endSessions(*http.Request) (any, error) {
+	client, sessions, err := c.soapSessions()
 	if err != nil {
 		return nil, err
 	}
+	c.tags.endSessions()
+	var keys []string
+	for _, session := range sessions {
+		keys = append(keys, session.Key)
+	}
+	_, err = methods.TerminateSession(context.Background(), client, &types.TerminateSession{
+		This:      *client.ServiceContent.SessionManager,
+		SessionId: keys,
+	})
+	return nil, err
+}
+
+// soapSessions asks as a client would, for the simulator tells nobody else; the client is in-process and has no session
+// of its own.
+func (c *control) soapSessions() (*vim25.Client, []types.UserSession, error) {
+	ctx := context.Background()
+	client, err := vim25.NewClient(ctx, c.service)
+	if err != nil {
+		return nil, nil, err
+	}
 	var manager mo.SessionManager
 	err = property.DefaultCollector(client).RetrieveOne(ctx, *client.ServiceContent.SessionManager, []string{"sessionList"}, &manager)
-	return map[string]int{"soap": len(manager.SessionList), "rest": c.tags.sessions()}, err
+	return client, manager.SessionList, err
 }
 
 func (c *control) addFault(r *http.Request) (any, error) {

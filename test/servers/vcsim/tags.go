@@ -93,6 +93,12 @@ func (s *tagStore) sessions() int {
 	return s.fields.FieldByName("Session").Len()
 }
 
+func (s *tagStore) endSessions() {
+	s.Lock()
+	defer s.Unlock()
+	s.fields.FieldByName("Session").Clear()
+}
+
 func stable(name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("rollcall/tags/"+name)).String()
 }
