@@ -1,14 +1,13 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../facts/node.ts'
-import { hasStatus } from './api-error.ts'
+import { ApiError } from './api-error.ts'
 import type { ContentType, KubeClient } from './client.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
 /** The very object that was looked at: a write to any other version of it is refused by the API server. */
 export interface ObjectVersion {
-  readonly name: string
   readonly uid: string
   readonly resourceVersion: string
 }
@@ -18,7 +17,9 @@ export type WriteResult<T> =
   | { readonly outcome: 'written'; readonly object: T }
   /** It changed meanwhile, or is another object of the same name: look again, then decide again. */
   | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'not-found' }
+  | { readonly outcome: 'gone' }
+  /** By validation, admission or RBAC: the same write will not do better. */
+  | { readonly outcome: 'refused'; readonly message: string }
 
 export interface NodeChanges {
   /** Added to those that are there. */
@@ -32,18 +33,23 @@ export interface NodeChanges {
 export interface NodeWriter {
   /** Replaces the list of addresses. */
   patchNodeStatus(
-    node: ObjectVersion,
+    name: string,
+    seen: ObjectVersion,
     changes: { readonly addresses: readonly NodeAddress[] },
-    signal: AbortSignal,
   ): Promise<WriteResult<Node>>
-  patchNode(node: ObjectVersion, changes: NodeChanges, signal: AbortSignal): Promise<WriteResult<Node>>
+  patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
   /** Replaces the status whole: a field that the new one lacks is gone. */
-  replaceReportStatus(
-    report: ObjectVersion,
+  patchReportStatus(
+    name: string,
+    seen: ObjectVersion,
     status: NodeReportStatus,
-    signal: AbortSignal,
   ): Promise<WriteResult<NodeReport>>
 }
+
+const NODES = '/api/v1/nodes'
+const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
+const MERGE = 'application/merge-patch+json'
+const JSON_PATCH = 'application/json-patch+json'
 
 /**
  * Nodes take JSON merge patches, which replace lists whole. (A strategic merge merges `addresses` by type, so two of one
@@ -52,20 +58,18 @@ export interface NodeWriter {
  * A report's status takes a JSON patch, as a merge patch could not drop fields without knowing them. It sets the
  * resourceVersion rather than test it: a failed test is answered with 422, as an invalid status is; this with 409.
  */
-export function createNodeWriter(client: KubeClient): NodeWriter {
+export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeWriter {
   async function patch<T>(
     path: string,
     contentType: ContentType,
     body: object,
     parse: (object: unknown) => T | undefined,
-    signal: AbortSignal,
   ): Promise<WriteResult<T>> {
     let answer: unknown
     try {
       answer = await client.request({ method: 'PATCH', path, contentType, body, signal })
     } catch (error) {
-      if (hasStatus(error, 409)) return { outcome: 'conflict' }
-      if (hasStatus(error, 404)) return { outcome: 'not-found' }
+      if (error instanceof ApiError) return outcomeOf(error)
       throw error
     }
     const object = parse(answer)
@@ -73,32 +77,39 @@ export function createNodeWriter(client: KubeClient): NodeWriter {
     return { outcome: 'written', object }
   }
 
-  const node = ({ name }: ObjectVersion) => `/api/v1/nodes/${encodeURIComponent(name)}`
-  const report = ({ name }: ObjectVersion) =>
-    `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(name)}`
-  const merge = 'application/merge-patch+json'
-
   return {
-    patchNodeStatus(version, { addresses }, signal) {
-      const body = { metadata: guard(version), status: { addresses } }
-      return patch(`${node(version)}/status`, merge, body, parseNode, signal)
+    patchNodeStatus(name, seen, { addresses }) {
+      const body = { metadata: guard(seen), status: { addresses } }
+      return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parseNode)
     },
-    patchNode(version, { labels, ...spec }, signal) {
-      const body = { metadata: { ...guard(version), ...(labels && { labels }) }, spec }
-      return patch(node(version), merge, body, parseNode, signal)
+    patchNode(name, seen, { labels, providerID, taints }) {
+      const body = {
+        metadata: { ...guard(seen), ...(labels && { labels }) },
+        spec: { ...(providerID !== undefined && { providerID }), ...(taints && { taints }) },
+      }
+      return patch(`${NODES}/${encodeURIComponent(name)}`, MERGE, body, parseNode)
     },
-    replaceReportStatus(version, status, signal) {
-      const { uid, resourceVersion } = guard(version)
+    patchReportStatus(name, seen, status) {
       const body = [
-        { op: 'replace', path: '/metadata/uid', value: uid },
-        { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+        { op: 'replace', path: '/metadata/uid', value: seen.uid },
+        { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]
-      return patch(`${report(version)}/status`, 'application/json-patch+json', body, parseNodeReport, signal)
+      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parseNodeReport)
     },
   }
 }
 
 function guard({ uid, resourceVersion }: ObjectVersion) {
   return { uid, resourceVersion }
+}
+
+/** What an answer other than success comes to; throws those that say nothing of the write itself. */
+function outcomeOf(error: ApiError): Exclude<WriteResult<never>, { outcome: 'written' }> {
+  const { status, message } = error
+  if (status === 409) return { outcome: 'conflict' }
+  if (status === 404) return { outcome: 'gone' }
+  // Credentials may be on their way, time may be short: those pass.
+  if (status >= 500 || status === 401 || status === 408 || status === 429) throw error
+  return { outcome: 'refused', message }
 }
