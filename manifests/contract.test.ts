@@ -1,0 +1,149 @@
+import t from 'tap'
+import {
+  API_GROUP,
+  API_VERSION,
+  type ConditionType,
+  type IdentityLevel,
+  KIND,
+  type NodeAddress,
+  NodeReportSpec,
+  PLURAL,
+  parseSpec,
+} from '../agent/contract.ts'
+import { readManifests } from '../test/servers/manifests.ts'
+import { completeSpec, completeStatus } from './testing/sample-report.ts'
+import { nodeReportSchema, type Schema } from './testing/schema.ts'
+
+/** The form that valibot's schemas have in memory, as far as the contract uses it. */
+interface Valibot {
+  type: string
+  entries?: Record<string, Valibot>
+  wrapped?: Valibot
+  item?: Valibot
+  options?: Valibot[]
+  pipe?: { type: string; requirement?: unknown }[]
+}
+
+/** The structural schema that says what the contract says. */
+function structural(schema: Valibot): Schema {
+  const limits: Omit<Schema, 'type'> = {}
+  for (const { type, requirement } of schema.pipe?.slice(1) ?? []) {
+    if (type === 'max_length')
+      limits[schema.type === 'array' ? 'maxItems' : 'maxLength'] = Number(requirement)
+    else if (type === 'regex' && requirement instanceof RegExp) limits.pattern = goPattern(requirement.source)
+    else if (type === 'min_value') limits.minimum = Number(requirement)
+    else if (type === 'max_value') limits.maximum = Number(requirement)
+    else if (type !== 'integer') throw new Error(`this test does not know valibot's ${type}`)
+  }
+  const integer = schema.pipe?.some(({ type }) => type === 'integer')
+  switch (schema.type) {
+    case 'string':
+    case 'boolean':
+      return { type: schema.type, ...limits }
+    case 'number':
+      return { type: integer ? 'integer' : 'number', ...limits }
+    case 'array':
+      return { type: 'array', ...limits, ...(schema.item ? { items: structural(schema.item) } : {}) }
+    case 'object':
+      return { type: 'object', ...object(schema.entries ?? {}) }
+    case 'union':
+      return ipAddress(schema)
+    default:
+      throw new Error(`this test does not know valibot's ${schema.type}`)
+  }
+}
+
+function object(entries: Record<string, Valibot>): Pick<Schema, 'properties' | 'required'> {
+  const properties = Object.entries(entries).map(([key, entry]) => {
+    const inner = entry.type === 'optional' && entry.wrapped ? entry.wrapped : entry
+    return [key, structural(inner)] as const
+  })
+  const required = Object.keys(entries).filter((key) => entries[key]?.type !== 'optional')
+  return { properties: Object.fromEntries(properties), ...(required.length > 0 ? { required } : {}) }
+}
+
+const ipRule = [{ rule: 'isIP(self)', message: 'must be an IPv4 or IPv6 address without a zone' }]
+
+function ipAddress(union: Valibot): Schema {
+  const kinds = union.options?.map((option) => option.pipe?.[1]?.type)
+  if (String(kinds) !== 'ipv4,ipv6') throw new Error(`this test does not know a union of ${String(kinds)}`)
+  return { type: 'string', maxLength: 45, 'x-kubernetes-validations': ipRule }
+}
+
+/** Go's regular expressions have no \u0000. */
+function goPattern(source: string): string {
+  return source.replaceAll(/\\u00([0-9a-f]{2})/g, '\\x$1')
+}
+
+/** A schema without what the contract does not speak of: words, and how lists merge. */
+function comparable(schema: Schema): Schema {
+  const {
+    description: _description,
+    'x-kubernetes-list-type': _type,
+    'x-kubernetes-list-map-keys': _keys,
+    ...rest
+  } = schema
+  const { properties, items } = schema
+  return {
+    ...rest,
+    ...(items ? { items: comparable(items) } : {}),
+    ...(properties
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([key, value]) => [key, comparable(value)]),
+          ),
+        }
+      : {}),
+  }
+}
+
+const { spec, status } = await nodeReportSchema()
+
+await t.test('the spec in schema and contract is the same, field by field, limit by limit', async (t) => {
+  t.strictSame(comparable(spec), structural(NodeReportSpec as unknown as Valibot))
+})
+
+await t.test('the names in schema and contract are the same', async (t) => {
+  const [crd] = await readManifests('crd.yaml')
+  t.match(crd, {
+    metadata: { name: `${PLURAL}.${API_GROUP}` },
+    spec: { group: API_GROUP, names: { kind: KIND, plural: PLURAL }, versions: [{ name: API_VERSION }] },
+  })
+})
+
+await t.test('the status in schema and contract has the same fields', async (t) => {
+  const compare = (path: string, schema: Schema | undefined, value: unknown) => {
+    if (Array.isArray(value)) {
+      t.equal(schema?.type, 'array', path)
+      compare(`${path}[]`, schema?.items, value[0])
+    } else if (value !== null && typeof value === 'object') {
+      t.strictSame(Object.keys(schema?.properties ?? {}).sort(), Object.keys(value).sort(), path)
+      for (const [key, entry] of Object.entries(value))
+        compare(`${path}.${key}`, schema?.properties?.[key], entry)
+    } else {
+      t.equal(schema?.type, typeof value === 'number' ? 'integer' : typeof value, path)
+    }
+  }
+  compare('status', status, completeStatus)
+})
+
+await t.test('the words of the status in schema and contract are the same', async (t) => {
+  const conditions: Record<ConditionType, 0> = {
+    VMFound: 0,
+    IdentityVerified: 0,
+    TopologyResolved: 0,
+    AddressesResolved: 0,
+    Initialized: 0,
+    DeletionPending: 0,
+  }
+  const levels: Record<IdentityLevel, 0> = { asserted: 0, reported: 0, proven: 0 }
+  const addresses: Record<NodeAddress['type'], 0> = { Hostname: 0, InternalIP: 0, ExternalIP: 0 }
+  const fields = status.properties ?? {}
+  t.strictSame(fields.conditions?.items?.properties?.type?.enum, Object.keys(conditions))
+  t.strictSame(fields.identityLevel?.enum, Object.keys(levels))
+  t.strictSame(fields.addresses?.items?.properties?.type?.enum, Object.keys(addresses))
+})
+
+await t.test('the complete report of these tests fits the contract', async (t) => {
+  t.match(parseSpec(completeSpec), { ok: true })
+})

@@ -1,0 +1,61 @@
+import type { Schema } from './schema.ts'
+
+/** One way in which a field can be wrong. */
+export interface Wrong {
+  /** Field as the API server names it, as `spec.interfaces[0].mac`. */
+  field: string
+  how: string
+  /** The whole of the value that was handed in, with this one field wrong. */
+  value: unknown
+}
+
+/** Each field of `value` wrong in turn, in each of the ways that `schema` should refuse. */
+export function wrongValues(field: string, schema: Schema, value: unknown): Wrong[] {
+  const wrong = own(schema, value).map(({ how, value }) => ({ field, how, value }))
+  if (Array.isArray(value) && schema.items) {
+    const [first, ...others] = value
+    const inner = wrongValues(`${field}[0]`, schema.items, first)
+    return [...wrong, ...inner.map((item) => ({ ...item, value: [item.value, ...others] }))]
+  }
+  if (!isObject(value)) return wrong
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    const inner = wrongValues(`${field}.${key}`, property, value[key])
+    wrong.push(...inner.map((item) => ({ ...item, value: { ...value, [key]: item.value } })))
+  }
+  for (const key of schema.required ?? []) {
+    const { [key]: _, ...others } = value
+    wrong.push({ field: `${field}.${key}`, how: 'left out', value: others })
+  }
+  return wrong
+}
+
+function own(schema: Schema, value: unknown): { how: string; value: unknown }[] {
+  const wrong = [{ how: 'another type', value: schema.type === 'string' ? 7 : 'text' }]
+  const say = (how: string, value: unknown) => wrong.push({ how, value: value as string })
+  if (schema.enum) say('an unknown word', 'Nonsense')
+  if (schema.pattern) say('a control character', `${value}\u0007`)
+  if (schema.maxLength) say('too long', 'x'.repeat(schema.maxLength + 1))
+  if (schema.format === 'date-time') say('no date', 'yesterday')
+  if (schema.minimum !== undefined) say('too small', schema.minimum - 1)
+  if (schema.maximum !== undefined) say('too large', schema.maximum + 1)
+  if (schema.type === 'integer') say('a fraction', 1.5)
+  if (schema['x-kubernetes-validations']) say('not an address', '10.0.0.500')
+  if (schema.maxItems && Array.isArray(value)) {
+    say(
+      'too many',
+      Array.from({ length: schema.maxItems + 1 }, (_, index) => numbered(value[0], schema, index)),
+    )
+    if (schema['x-kubernetes-list-type'] === 'map') say('one twice', [value[0], value[0]])
+  }
+  return wrong
+}
+
+/** A copy under a key of its own, for lists that merge by key. */
+function numbered(item: unknown, schema: Schema, index: number): unknown {
+  const [key] = schema['x-kubernetes-list-map-keys'] ?? []
+  return key && isObject(item) ? { ...item, [key]: `${item[key]}${index}`.slice(0, 15) } : item
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
