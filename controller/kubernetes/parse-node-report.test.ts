@@ -56,7 +56,7 @@ const corrupt: [string, unknown, NodeReportStatus][] = [
   ['null', null, {}],
   ['a text', 'x', {}],
   ['a list', [], {}],
-  ['every field wrong', { vm: 1, identityLevel: 'x', topology: [], addresses: {}, conditions: 'x' }, {}],
+  ['every field wrong', { vm: 1, identityLevel: 'x', topology: 'x', addresses: {}, conditions: 'x' }, {}],
   ['a VM that lacks a field', { ...status, vm: { ...vm, moref: undefined } }, without(status, 'vm')],
   ['a level from another version', { ...status, identityLevel: 'sworn' }, without(status, 'identityLevel')],
   [

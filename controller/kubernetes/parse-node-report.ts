@@ -9,8 +9,8 @@ const NodeReportObject = v.object({
     resourceVersion: v.string(),
     generation: v.optional(v.number(), 0),
   }),
-  spec: v.unknown(),
-  status: v.unknown(),
+  spec: v.optional(v.unknown()),
+  status: v.optional(v.unknown()),
 })
 
 const text = v.exactOptional(v.string())
