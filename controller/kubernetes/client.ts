@@ -81,13 +81,15 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
     async request(request) {
       const what = `${request.method} ${request.path}`
       const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
+      let text: string
       try {
-        return parseJson(what, await (await open(what, request, deadline.signal)).text())
+        text = await (await open(what, request, deadline.signal)).text()
       } catch (cause) {
         throw explain(what, cause, request.signal)
       } finally {
         deadline.release()
       }
+      return parseJson(what, text)
     },
     async stream(request, silence) {
       const what = `${request.method} ${request.path}`

@@ -1,0 +1,155 @@
+import { writeFile } from 'node:fs/promises'
+import t from 'tap'
+import { ApiError } from './api-error.ts'
+import { createKubeClient } from './client.ts'
+import { answer, startApiStub } from './testing/api-stub.ts'
+import { createHandClock } from './testing/hand-clock.ts'
+import { until } from './testing/until.ts'
+
+const never = new AbortController().signal
+const get = { method: 'GET', path: '/x', signal: never } as const
+
+t.test('sends what it is given, and gives what it gets', async (t) => {
+  await using stub = await startApiStub((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { authorization, accept, 'content-type': type, 'user-agent': agent } = request.headers
+      answer(response, 200, { authorization, accept, type, agent, body: Buffer.concat(chunks).toString() })
+    })
+  })
+  t.same(await stub.client.request({ ...get, query: { a: '1 &', b: '' } }), {
+    authorization: 'Bearer secret-token',
+    accept: 'application/json',
+    agent: 'test',
+    body: '',
+  })
+  t.match(
+    await stub.client.request({
+      ...get,
+      method: 'PATCH',
+      body: { a: null },
+      contentType: 'application/merge-patch+json',
+    }),
+    { type: 'application/merge-patch+json', body: '{"a":null}' },
+  )
+  t.same(stub.requests, ['GET /x?a=1+%26&b=', 'PATCH /x'])
+})
+
+t.test('keeps its connections', async (t) => {
+  await using stub = await startApiStub((_, response) => answer(response, 200, {}))
+  for (let i = 0; i < 50; i++) await stub.client.request(get)
+  t.ok(stub.connections <= 2, `${stub.connections} for 50 requests, one after the other`)
+  for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 8 }, () => stub.client.request(get)))
+  t.ok(stub.connections <= 16, `${stub.connections} for 160 more, eight at once`)
+})
+
+t.test('an answer that is no success is an ApiError', async (t) => {
+  const status = { kind: 'Status', reason: 'TooManyRequests', message: 'please wait', code: 429 }
+  await using stub = await startApiStub((_, response, url) => {
+    if (url.pathname === '/html') response.writeHead(502).end(`<html>${'x'.repeat(1000)}`)
+    else answer(response, 429, status, { 'retry-after': '7' })
+  })
+  const error = await failure(stub.client.request(get))
+  t.ok(error instanceof ApiError)
+  t.match(error, {
+    message: 'GET /x was answered with 429 TooManyRequests: please wait',
+    status: 429,
+    reason: 'TooManyRequests',
+    retryAfter: 7_000,
+  })
+  t.match(await failure(stub.client.request({ ...get, path: '/html' })), {
+    message: 'GET /html was answered with 502: 1006 characters that are no Status',
+    status: 502,
+    reason: '',
+    retryAfter: undefined,
+  })
+  t.match(await failure(stub.client.stream(get, 1_000)), { status: 429 }, 'streams alike')
+})
+
+t.test('an answer that cannot be read', async (t) => {
+  await using stub = await startApiStub((_, response, url) => {
+    if (url.pathname === '/no-json') response.end('<html>')
+    else if (url.pathname === '/cut')
+      response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
+    else response.socket?.destroy()
+  })
+  const ask = (path: string) => failure(stub.client.request({ ...get, path }))
+  t.match(await ask('/no-json'), {
+    message: /^GET \/no-json was answered with 6 characters that are no JSON$/,
+  })
+  t.match(await ask('/cut'), { message: /^GET \/cut failed: / })
+  t.match(await ask('/reset'), { message: /^GET \/reset failed: / })
+})
+
+t.test('a deadline on every request', async (t) => {
+  const clock = createHandClock()
+  await using stub = await startApiStub((_, response, url) => {
+    if (url.pathname === '/headers') response.writeHead(200).flushHeaders()
+    if (url.pathname === '/pieces') response.writeHead(200).write('x')
+  })
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path: stub.kubeconfig },
+    clock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+
+  for (const path of ['/nothing', '/headers']) {
+    const failed = failure(client.request({ ...get, path, timeout: 5_000 }))
+    await until('it was asked', () => stub.requests.includes(`GET ${path}`))
+    await clock.turn(5_000)
+    t.match(await failed, { message: `GET ${path} failed: nothing came for 5000 ms` })
+  }
+
+  const stream = await client.stream({ ...get, path: '/pieces', timeout: 5_000 }, 60_000)
+  const pieces = stream[Symbol.asyncIterator]()
+  t.same(await pieces.next(), { done: false, value: Buffer.from('x') })
+  await clock.turn(59_000)
+  const failed = failure(pieces.next())
+  await clock.turn(1_000)
+  t.match(await failed, { message: 'GET /pieces failed: nothing came for 60000 ms' })
+  t.equal(clock.sleepers, 0, 'no timer is left')
+})
+
+t.test('ends with its signal', async (t) => {
+  await using stub = await startApiStub((_, response) => response.writeHead(200).flushHeaders())
+  const stop = new AbortController()
+  const request = failure(stub.client.request({ ...get, signal: stop.signal }))
+  const stream = await stub.client.stream({ ...get, signal: stop.signal }, 60_000)
+  const piece = failure(stream[Symbol.asyncIterator]().next())
+  stop.abort(new Error('shutting down'))
+  t.match(await request, { message: 'shutting down' })
+  t.match(await piece, { message: 'shutting down' })
+})
+
+t.test('credentials that cannot be used', async (t) => {
+  const dir = t.testdir()
+  const open = (path: string) =>
+    createKubeClient({
+      credentials: { kind: 'kubeconfig', path },
+      clock: createHandClock(),
+      userAgent: 'test',
+    })
+  t.throws(() => open(`${dir}/none`), { message: new RegExp(`^cannot read the kubeconfig ${dir}/none: `) })
+  await writeFile(`${dir}/garbage`, '\t: {[')
+  t.throws(() => open(`${dir}/garbage`), {
+    message: new RegExp(`^cannot read the kubeconfig ${dir}/garbage: `),
+  })
+  for (const text of ['', '{}', 'just text', 'clusters: []', 'current-context: x']) {
+    await writeFile(`${dir}/empty`, text)
+    t.throws(
+      () => open(`${dir}/empty`),
+      { message: new RegExp(`kubeconfig ${dir}/empty`) },
+      JSON.stringify(text),
+    )
+  }
+})
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    return new Error(`it succeeded with ${JSON.stringify(await promise)}`)
+  } catch (error) {
+    return error
+  }
+}

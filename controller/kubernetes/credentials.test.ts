@@ -1,0 +1,108 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { mock } from 'node:test'
+import t from 'tap'
+import { startCluster } from '../../test/servers/cluster.ts'
+import { systemClock } from '../clock.ts'
+import { createKubeClient, type KubeClient } from './client.ts'
+import { Credentials } from './credentials.ts'
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+const signal = new AbortController().signal
+
+async function whoAmI(client: KubeClient): Promise<string> {
+  const review = await client.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    signal,
+  })
+  return (review as { status: { userInfo: { username: string } } }).status.userInfo.username
+}
+
+t.test('a client certificate that is renewed', async (t) => {
+  const dir = t.testdir()
+  const kubeconfig = `${dir}/kubeconfig`
+  const use = async (user: string) => {
+    const files = await cluster.clientCertificate({ user, groups: [] })
+    await copyFile(files.certificateFile, `${dir}/client.crt`)
+    await copyFile(files.keyFile, `${dir}/client.key`)
+  }
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: cluster.url, 'certificate-authority': cluster.caFile } }],
+      users: [{ name: 'u', user: { 'client-certificate': 'client.crt', 'client-key': 'client.key' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  )
+  await use('before')
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path: kubeconfig },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  t.equal(await whoAmI(client), 'before')
+
+  const stop = new AbortController()
+  const watch = { method: 'GET', path: '/version', signal: stop.signal } as const
+  const stream = await client.stream(watch, 60_000)
+  await use('after')
+  t.equal(await whoAmI(client), 'after')
+  t.equal(await whoAmI(client), 'after')
+  let length = 0
+  for await (const piece of stream) length += piece.length
+  t.ok(length > 0, 'what was under way on the old connections ends there')
+})
+
+t.test('a service account whose token is renewed', async (t) => {
+  const dir = t.testdir({ 'ca.crt': await readFile(cluster.caFile) })
+  const use = async (name: string) => {
+    const path = '/api/v1/namespaces/default/serviceaccounts'
+    await cluster.request('POST', path, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } })
+    const { body } = await cluster.request<{ status: { token: string } }>('POST', `${path}/${name}/token`, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    })
+    await writeFile(`${dir}/token`, body.status.token)
+  }
+  await use('before')
+  const { hostname: host, port } = new URL(cluster.url)
+  const client = createKubeClient({
+    credentials: { kind: 'in-cluster', host, port, folder: dir },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  t.equal(await whoAmI(client), 'system:serviceaccount:default:before')
+  await use('after')
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 61_000 })
+  t.teardown(() => mock.timers.reset())
+  t.equal(await whoAmI(client), 'system:serviceaccount:default:after')
+})
+
+t.test('an IPv6 address in the environment', async (t) => {
+  const credentials = Credentials.load({ kind: 'in-cluster', host: 'fd00::1', port: '443', folder: '/x' })
+  t.equal(credentials.server, 'https://[fd00::1]:443')
+})
+
+t.test('a CA that has not signed the server', async (t) => {
+  const dir = t.testdir({ token: 'x', 'ca.crt': await foreignCa() })
+  const { hostname: host, port } = new URL(cluster.url)
+  const client = createKubeClient({
+    credentials: { kind: 'in-cluster', host, port, folder: dir },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  await t.rejects(whoAmI(client), { message: /selfsubjectreviews failed: .*certificate/ })
+})
+
+/** A certificate that is an authority for nothing here. */
+async function foreignCa(): Promise<Buffer> {
+  const { certificateFile } = await cluster.clientCertificate({ user: 'x', groups: [] })
+  return readFile(certificateFile)
+}
