@@ -1,0 +1,65 @@
+import t from 'tap'
+import { HELP, parseCommandLine, type RunOptions } from './options.ts'
+
+const DEFAULT: RunOptions = {
+  config: '/c',
+  kubeconfig: undefined,
+  listen: { host: '', port: 10270 },
+  leaseNamespace: 'kube-system',
+  leaseName: 'rollcall-controller',
+  identity: undefined,
+  logLevel: 'info',
+}
+
+const right: readonly [string, Partial<RunOptions>][] = [
+  ['run --config /c', {}],
+  ['run --config=/c', {}],
+  ['run --kubeconfig /k --config /c', { kubeconfig: '/k' }],
+  ['run --config /c --listen 127.0.0.1:8080', { listen: { host: '127.0.0.1', port: 8080 } }],
+  ['run --config /c --listen [::1]:0', { listen: { host: '::1', port: 0 } }],
+  ['run --config /c --listen localhost:1', { listen: { host: 'localhost', port: 1 } }],
+  ['run --config /c --listen :1', { listen: { host: '', port: 1 } }],
+  ['run --config /c --lease-namespace ns-1 --lease-name a.b', { leaseNamespace: 'ns-1', leaseName: 'a.b' }],
+  ['run --config /c --identity pod-1_a --log-level debug', { identity: 'pod-1_a', logLevel: 'debug' }],
+  ['run --config -', { config: '-' }],
+]
+for (const [line, options] of right) {
+  t.same(parseCommandLine(line.split(' ')), { kind: 'run', options: { ...DEFAULT, ...options } }, line)
+}
+
+t.same(parseCommandLine(['--help']), { kind: 'help' })
+t.same(parseCommandLine(['run', '--confg', 'x', '--help']), { kind: 'help' }, 'whoever asks for help gets it')
+t.same(parseCommandLine(['--version']), { kind: 'version' })
+for (const [name] of HELP.matchAll(/(?<=^ {2})--[a-z-]+(?= [A-Z])/gm)) {
+  const parsed = parseCommandLine(['run', `${name}=`])
+  t.notMatch(parsed, { message: 'unknown' }, `${name} of the help is known`)
+}
+
+const wrong: readonly [string, string][] = [
+  ['', 'a command is missing: expected run'],
+  ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
+  ['toString', 'unknown command "toString": see --help'],
+  ['--config /c run', 'the command comes first: expected "run" before --config'],
+  ['run', '--config is missing: expected the path of the vSphere configuration'],
+  ['run --confg /c', 'unknown option --confg: did you mean --config?'],
+  ['run --lease-namspace=x', 'unknown option --lease-namspace: did you mean --lease-namespace?'],
+  ['run --cloud-provider vsphere', 'unknown option --cloud-provider: see --help'],
+  ['run -v --config /c', 'unknown option -v: see --help'],
+  ['run --config', '--config: its value is missing'],
+  ['run --config --listen :1', '--config: its value is missing'],
+  ['run --config=', '--config: its value is missing'],
+  ['run --config /c --config /d', '--config: given twice, expected once'],
+  ['run /c', 'unexpected argument "/c": every option begins with --'],
+  ['run --config /c -- x', 'unexpected argument "--": there is nothing that could follow it'],
+  ['run --config /c --log-level trace', '--log-level: expected one of debug, info, warn, error'],
+  ['run --config /c --lease-namespace Kube', '--lease-namespace: expected the name of a namespace'],
+  ['run --config /c --lease-name a_b', '--lease-name: expected an object name'],
+  ...['8080', 'host:1', ':70000', '[1.2.3.4]:1', '::1:1', '[::1]', '1.2.3.4:x'].map(
+    (listen): [string, string] => [`run --config /c --listen ${listen}`, '--listen: expected ADDRESS:PORT'],
+  ),
+]
+for (const [line, message] of wrong) {
+  const parsed = parseCommandLine(line === '' ? [] : line.split(' '))
+  t.equal(parsed.kind, 'wrong', line)
+  if (parsed.kind === 'wrong') t.equal(parsed.message.slice(0, message.length), message, line)
+}

@@ -1,0 +1,159 @@
+import { isIP } from 'node:net'
+import { parseArgs } from 'node:util'
+import { didYouMean } from './did-you-mean.ts'
+import { LOG_LEVELS, type LogLevel } from './log.ts'
+
+/** Where to listen. */
+export interface ListenAddress {
+  /** Empty means every address of the machine, IPv6 and IPv4. */
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+}
+
+export interface RunOptions {
+  /** The CPI's configuration file. */
+  readonly config: string
+  /** Without it the service account of the Pod. */
+  readonly kubeconfig: string | undefined
+  readonly listen: ListenAddress
+  readonly leaseNamespace: string
+  readonly leaseName: string
+  /** This process's name in the Lease; without it one is made of the host's name. */
+  readonly identity: string | undefined
+  readonly logLevel: LogLevel
+}
+
+export type CommandLine =
+  | { readonly kind: 'run'; readonly options: RunOptions }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  /** One sentence; the exit code is 2. */
+  | { readonly kind: 'wrong'; readonly message: string }
+
+const DEFAULTS = {
+  listen: ':10270',
+  'lease-namespace': 'kube-system',
+  'lease-name': 'rollcall-controller',
+  'log-level': 'info',
+} as const
+
+export const HELP = `usage: rollcall-controller run --config FILE [options]
+
+Initialises the cluster's Nodes with what vCenter knows of their VMs.
+
+  --config FILE          the vSphere configuration, in the YAML form of the vSphere CPI
+  --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
+  --listen ADDRESS:PORT  where /metrics, /healthz and /readyz are served; without an address, on all
+                         (default ${DEFAULTS.listen})
+  --lease-namespace NS   namespace of the Lease that replicas compete for (default ${DEFAULTS['lease-namespace']})
+  --lease-name NAME      its name (default ${DEFAULTS['lease-name']})
+  --identity NAME        name of this replica in the Lease (default: made of the host's name)
+  --log-level LEVEL      ${LOG_LEVELS.join(', ')} (default ${DEFAULTS['log-level']})
+
+  --version              print the version
+  --help                 print this text
+`
+
+/** A parser for each command. */
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => CommandLine>> = { run: parseRun }
+
+/** Reads the command line, without the program's own name. Whatever is wrong is one sentence that names it. */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
+  if (args.includes('--version')) return { kind: 'version' }
+  const [name, ...rest] = args
+  if (name === undefined) return wrong(`a command is missing: expected ${Object.keys(COMMANDS).join(', ')}`)
+  if (name.startsWith('-')) return wrong(`the command comes first: expected "run" before ${optionName(name)}`)
+  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]?.(rest) ?? { kind: 'help' }
+  return wrong(`unknown command "${excerpt(name)}"${suggestion(name, Object.keys(COMMANDS), '')}`)
+}
+
+const RUN_OPTIONS = [
+  ...['config', 'kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
+] as const
+
+function parseRun(args: readonly string[]): CommandLine {
+  const values = readOptions(args, RUN_OPTIONS)
+  if (typeof values === 'string') return wrong(values)
+  const config = values.get('config')
+  if (config === undefined)
+    return wrong('--config is missing: expected the path of the vSphere configuration')
+  const listen = parseListen(values.get('listen') ?? DEFAULTS.listen)
+  if (listen === undefined) {
+    return wrong('--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270')
+  }
+  const leaseNamespace = values.get('lease-namespace') ?? DEFAULTS['lease-namespace']
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(leaseNamespace)) {
+    return wrong('--lease-namespace: expected the name of a namespace, lower case, at most 63 characters')
+  }
+  const leaseName = values.get('lease-name') ?? DEFAULTS['lease-name']
+  if (leaseName.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(leaseName)) {
+    return wrong('--lease-name: expected an object name, lower case, at most 253 characters')
+  }
+  const level = values.get('log-level') ?? DEFAULTS['log-level']
+  const logLevel = LOG_LEVELS.find((known) => known === level)
+  if (logLevel === undefined) return wrong(`--log-level: expected one of ${LOG_LEVELS.join(', ')}`)
+  const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
+  return {
+    kind: 'run',
+    options: { config, kubeconfig, listen, leaseNamespace, leaseName, identity, logLevel },
+  }
+}
+
+/** Options that each take a value. Returns what is wrong as a sentence. */
+function readOptions(
+  args: readonly string[],
+  known: readonly string[],
+): ReadonlyMap<string, string> | string {
+  // Not strict: its messages run over several lines and know nothing near.
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(known.map((name) => [name, { type: 'string' }])),
+    strict: false,
+    tokens: true,
+  })
+  const values = new Map<string, string>()
+  for (const token of tokens) {
+    if (token.kind === 'positional')
+      return `unexpected argument "${excerpt(token.value)}": every option begins with --`
+    if (token.kind === 'option-terminator')
+      return 'unexpected argument "--": there is nothing that could follow it'
+    const { name, value, inlineValue } = token
+    if (!known.includes(name))
+      return `unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`
+    if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
+      return `--${name}: its value is missing`
+    }
+    if (values.has(name)) return `--${name}: given twice, expected once`
+    values.set(name, value)
+  }
+  return values
+}
+
+function parseListen(text: string): ListenAddress | undefined {
+  const match = /^(\[(?<v6>[^\]]+)\]|(?<other>[^:[\]]*)):(?<port>\d{1,5})$/.exec(text)
+  const { v6, other, port } = match?.groups ?? {}
+  if (port === undefined || Number(port) > 65535) return undefined
+  if (v6 !== undefined) return isIP(v6) === 6 ? { host: v6, port: Number(port) } : undefined
+  const host = other ?? ''
+  return host === '' || host === 'localhost' || isIP(host) === 4 ? { host, port: Number(port) } : undefined
+}
+
+function suggestion(word: string, known: readonly string[], prefix: string): string {
+  const near = didYouMean(word, known)
+  return near === undefined ? ': see --help' : `: did you mean ${prefix}${near}?`
+}
+
+/** Without what may follow a "=". */
+function optionName(arg: string): string {
+  return excerpt(arg.split('=', 1)[0] ?? '')
+}
+
+function excerpt(text: string): string {
+  return text.length <= 40 ? text : `${text.slice(0, 40)}...`
+}
+
+function wrong(message: string): CommandLine {
+  return { kind: 'wrong', message }
+}
