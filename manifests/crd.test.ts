@@ -23,6 +23,7 @@ const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
 const mergePatch = { contentType: 'application/merge-patch+json' }
 const nodeUID = completeSpec.nodeUID
 
+const schema = await nodeReportSchema()
 const cluster = await startCluster()
 t.teardown(() => cluster.stop())
 // The schema alone: who may write is for the policies, which have tests of their own.
@@ -36,7 +37,7 @@ const dryRun = (spec: unknown) =>
 
 await t.test('a report and a status with every field are taken whole', async (t) => {
   const created = await cluster.request<Answer>('POST', collection, sampleReport('node-a', nodeUID))
-  t.equal(created.status, 201, created.body.message)
+  t.equal(created.status, 201, String(created.body.message))
   t.strictSame(created.body.spec, completeSpec)
 
   const patch = { status: completeStatus }
@@ -46,7 +47,7 @@ await t.test('a report and a status with every field are taken whole', async (t)
     patch,
     mergePatch,
   )
-  t.equal(status, 200, body.message)
+  t.equal(status, 200, String(body.message))
   t.strictSame(body.status, completeStatus)
 })
 
@@ -54,17 +55,15 @@ await t.test('the least of reports is taken', async (t) => {
   const { nodeUID, agentVersion, claim } = completeSpec
   const tools = { guestinfoReadable: false, guestinfoWritable: false }
   const { status, body } = await dryRun({ nodeUID, agentVersion, machine: {}, interfaces: [], tools, claim })
-  t.equal(status, 201, body.message)
+  t.equal(status, 201, String(body.message))
 })
-
-const schema = await nodeReportSchema()
 
 await t.test('every field of the spec, wrong in turn, is refused by name', async (t) => {
   const cases = wrongValues('spec', schema.spec, completeSpec)
   t.ok(cases.length >= 100, `${cases.length} cases`)
   for (const { field, how, value } of cases) {
     const { status, body } = await dryRun(value)
-    t.ok(status === 422 && names(body, field), `${field}: ${how}`, { status, message: body.message })
+    t.ok(status === 422 && names(body, field), `${field}: ${how}`, { status, message: String(body.message) })
   }
 })
 
@@ -78,7 +77,7 @@ await t.test('every field of the status, wrong in turn, is refused by name', asy
       `${collection}/node-a/status?dryRun=All`,
       report,
     )
-    t.ok(status === 422 && names(body, field), `${field}: ${how}`, { status, message: body.message })
+    t.ok(status === 422 && names(body, field), `${field}: ${how}`, { status, message: String(body.message) })
   }
 })
 
@@ -131,7 +130,7 @@ await t.test('no report can be large', async (t) => {
       message: text(256),
     })),
   })
-  t.equal(largest.status, 201, largest.body.message)
+  t.equal(largest.status, 201, String(largest.body.message))
   const bytes = JSON.stringify(largest.body.spec).length
   t.ok(bytes < 50_000, `the largest that fits: ${bytes} bytes`)
 })

@@ -1,0 +1,214 @@
+import t from 'tap'
+import { AGENT_FIELD_MANAGER } from '../agent/contract.ts'
+import { startCluster } from '../test/servers/cluster.ts'
+import { applyManifests } from '../test/servers/manifests.ts'
+import { completeStatus, sampleReport } from './testing/sample-report.ts'
+import { bindToEverything, boundToken, registerNode, type Sender, token } from './testing/writers.ts'
+
+const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
+const policy = "ValidatingAdmissionPolicy 'own-report.rollcall.dev'"
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+await applyManifests(cluster)
+
+const kubeletA = await cluster.as({ user: 'system:node:a', groups: ['system:nodes'] })
+const kubeletB = await cluster.as({ user: 'system:node:b', groups: ['system:nodes'] })
+const uidA = await registerNode(kubeletA.request, 'a')
+const uidB = await registerNode(kubeletB.request, 'b')
+const tokenA = await boundToken(cluster, 'rollcall-agent', 'a')
+const agentA: Sender = (method, path, body, options) =>
+  cluster.request(method, path, body, { ...options, token: tokenA })
+
+/** Server-side apply, the only way in which an agent writes. */
+async function apply(send: Sender, report: { metadata: { name: string } }, subresource = '') {
+  const query = `fieldManager=${AGENT_FIELD_MANAGER}&force=true`
+  const path = `${collection}/${report.metadata.name}${subresource}?${query}`
+  const { status, body } = await send('PATCH', path, report, { contentType: 'application/apply-patch+yaml' })
+  return { status, message: String((body as { message?: string }).message) }
+}
+
+const merge = (send: Sender, path: string, body: unknown) =>
+  send('PATCH', path, body, { contentType: 'application/merge-patch+json' })
+
+await t.test('the agent of a Pod writes its own report with no read right', async (t) => {
+  t.match(await apply(agentA, sampleReport('a', uidA)), { status: 201 })
+  t.match(await apply(agentA, sampleReport('a', uidA)), { status: 200 })
+  t.match(await agentA('GET', `${collection}/a`), { status: 403 })
+  t.match(await agentA('GET', '/api/v1/nodes/a'), { status: 403 })
+})
+
+await t.test("the kubelet's credential writes its own report", async (t) => {
+  t.match(await apply(kubeletB.request, sampleReport('b', uidB)), { status: 201 })
+  t.match(await apply(kubeletB.request, sampleReport('b', uidB)), { status: 200 })
+})
+
+await t.test('a report that is not one’s own is refused', async (t) => {
+  const refused = (who: string, name: string) => ({
+    status: 403,
+    message: new RegExp(
+      `own-report.*"${who}" may not (create|update) NodeReport "${name}": it speaks for Node "a"`,
+    ),
+  })
+  const account = 'system:serviceaccount:kube-system:rollcall-agent'
+  t.match(await apply(agentA, sampleReport('b', uidB)), refused(account, 'b'), 'an existing one')
+  t.match(await apply(agentA, sampleReport('c', uidA)), refused(account, 'c'), 'one that does not exist')
+  t.match(
+    await apply(kubeletA.request, sampleReport('b', uidB)),
+    refused('system:node:a', 'b'),
+    'by a kubelet',
+  )
+})
+
+await t.test('a report that is not of this very Node is refused', async (t) => {
+  t.match(await apply(agentA, sampleReport('a', uidB)), {
+    status: 403,
+    message: new RegExp(`spec.nodeUID is not ${uidA}`),
+  })
+  const good = sampleReport('a', uidA)
+  const [owner] = good.metadata.ownerReferences
+  const cases: Record<string, unknown> = {
+    'no owner': [],
+    'two owners': [owner, { ...owner, uid: uidB }],
+    'another Node of that name': [{ ...owner, uid: uidB }],
+    'a Node of another name': [{ ...owner, name: 'b' }],
+    'a Pod': [{ ...owner, kind: 'Pod' }],
+    'a Node of another API': [{ ...owner, apiVersion: 'example.com/v1' }],
+  }
+  for (const [what, ownerReferences] of Object.entries(cases)) {
+    const report = { ...good, metadata: { ...good.metadata, ownerReferences } }
+    const expected = { status: 403, message: /ownerReferences must be exactly one, the Node "a"/ }
+    t.match(await apply(agentA, report), expected, what)
+    t.match(await apply(kubeletA.request, report), expected, `${what}, by a kubelet`)
+  }
+})
+
+await t.test('a report carries nothing that would keep it from being collected', async (t) => {
+  const good = sampleReport('a', uidA)
+  for (const extra of [
+    { finalizers: ['example.com/x'] },
+    { labels: { a: 'b' } },
+    { annotations: { a: 'b' } },
+  ]) {
+    const report = { ...good, metadata: { ...good.metadata, ...extra } }
+    t.match(await apply(agentA, report), { status: 403, message: /finalizers, labels or annotations/ })
+  }
+})
+
+await t.test('a token that names no node is refused, and the message says what to use', async (t) => {
+  const unbound = await token(cluster, 'rollcall-agent')
+  const send: Sender = (method, path, body, options) =>
+    cluster.request(method, path, body, { ...options, token: unbound })
+  t.match(await apply(send, sampleReport('a', uidA)), {
+    status: 403,
+    message: /names no node; use a token that is bound/,
+  })
+})
+
+await t.test('others have no right at all', async (t) => {
+  const other = await boundToken(cluster, 'default', 'a')
+  const send: Sender = (method, path, body, options) =>
+    cluster.request(method, path, body, { ...options, token: other })
+  const answer = await apply(send, sampleReport('a', uidA))
+  t.equal(answer.status, 403)
+  t.notMatch(answer.message, policy, 'RBAC is first')
+})
+
+await t.test('with every right of RBAC', async (t) => {
+  await bindToEverything(cluster, [
+    { kind: 'ServiceAccount', name: 'rollcall-agent', namespace: 'kube-system' },
+    { kind: 'ServiceAccount', name: 'default', namespace: 'kube-system' },
+    { kind: 'Group', name: 'system:nodes' },
+    { kind: 'User', name: 'system:node:a' },
+    { kind: 'User', name: 'person' },
+  ])
+  const person = await cluster.as({ user: 'person' })
+
+  await t.test('an agent still writes no status', async (t) => {
+    const report = { ...sampleReport('a', uidA), status: completeStatus }
+    const expected = {
+      status: 403,
+      message: /may not update the status of NodeReport "a": only the controller may/,
+    }
+    t.match(await apply(agentA, report, '/status'), expected)
+    t.match(await apply(kubeletA.request, report, '/status'), expected, 'a kubelet')
+    t.match(await apply(agentA, report), { status: 200 }, 'beside the report it counts for nothing')
+    const { body } = await cluster.request<{ status?: unknown }>('GET', `${collection}/a`)
+    t.equal(body.status, undefined)
+  })
+
+  await t.test('neither agents nor kubelets nor other service accounts delete', async (t) => {
+    const other = await token(cluster, 'default')
+    const asOther: Sender = (method, path, body) => cluster.request(method, path, body, { token: other })
+    for (const send of [agentA, kubeletA.request, asOther]) {
+      for (const path of [`${collection}/a`, collection]) {
+        const { status, body } = await send('DELETE', path)
+        t.match(
+          { status, body },
+          { status: 403, body: { message: /only people and the garbage collector may/ } },
+        )
+      }
+    }
+  })
+
+  await t.test('another account and a user who only calls himself a node are refused', async (t) => {
+    const other = await boundToken(cluster, 'default', 'a')
+    const asOther: Sender = (method, path, body, options) =>
+      cluster.request(method, path, body, { ...options, token: other })
+    const pretender = await cluster.as({ user: 'system:node:a' })
+    const memberOnly = await cluster.as({ user: 'a', groups: ['system:nodes'] })
+    for (const send of [asOther, pretender.request, memberOnly.request]) {
+      const expected = { status: 403, message: /only the agent of that node may/ }
+      t.match(await apply(send, sampleReport('a', uidA)), expected)
+    }
+  })
+
+  await t.test('people, administrators among them, may delete a report and not write one', async (t) => {
+    for (const send of [person.request, cluster.request]) {
+      t.match(await apply(send, sampleReport('b', uidB)), {
+        status: 403,
+        message: /only the agent of that node may/,
+      })
+      for (const path of [`${collection}/b`, `${collection}/b/status`]) {
+        const { status, body } = await merge(send, path, { metadata: { labels: { a: 'b' } } })
+        t.match({ status, body }, { status: 403, body: { message: /only the agent of that node may/ } })
+      }
+    }
+    t.match(await person.request('DELETE', `${collection}/b`), { status: 200 })
+    t.match(
+      await apply(kubeletB.request, sampleReport('b', uidB)),
+      { status: 201 },
+      'its agent writes it again',
+    )
+    t.match(await cluster.request('DELETE', `${collection}/b`), { status: 200 })
+  })
+})
+
+await t.test('the garbage collector deletes', async (t) => {
+  t.match(await apply(kubeletB.request, sampleReport('b', uidB)), { status: 201 })
+  const collector = await cluster.as({
+    user: 'system:serviceaccount:kube-system:generic-garbage-collector',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+  })
+  t.match(await collector.request('DELETE', `${collection}/b`), { status: 200 })
+})
+
+await t.test('the controller', async (t) => {
+  const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
+
+  t.match(await merge(controller.request, `${collection}/a/status`, { status: completeStatus }), {
+    status: 200,
+    body: { status: completeStatus },
+  })
+
+  const probe = sampleReport('policy-probe', uidA)
+  const { status, body } = await controller.request('POST', `${collection}?dryRun=All`, probe)
+  t.match(
+    { status, body },
+    { status: 403, body: { message: policy } },
+    'proves by a dry run that the policy acts',
+  )
+
+  const spec = await merge(controller.request, `${collection}/a`, { spec: { hostname: 'other' } })
+  t.equal(spec.status, 403, 'writes no report')
+})
