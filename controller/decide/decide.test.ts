@@ -130,8 +130,8 @@ const REFUSALS: {
       }),
     }),
     condition: 'VMFound',
-    reason: 'PermissionDenied',
-    words: /run the agent as root/,
+    reason: 'NoSerial',
+    words: /run the agent as root.*PermissionDenied/,
   },
   {
     name: 'there is no serial and no reason',

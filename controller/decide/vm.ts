@@ -63,14 +63,15 @@ function tellApart(
   return byMAC.length === 1 ? byMAC[0] : undefined
 }
 
+/** The agent's own reason stays in the message: a stranger's word must not become a metric's label. */
 function noSerial(spec: NodeReportSpec): Verdict {
   const cause = spec.unreadable?.find(({ fact }) => fact === 'product_serial')
-  return cause === undefined
-    ? no(
-        'NoSerial',
-        'the report has no BIOS UUID from product_serial; the agent must run as root on a VMware VM to read it',
-      )
-    : no(cause.reason, `the agent could not read the BIOS UUID from product_serial: ${cause.message}`)
+  return no(
+    'NoSerial',
+    cause === undefined
+      ? 'the report has no BIOS UUID from product_serial; the agent must run as root on a VMware VM to read it'
+      : `the agent could not read the BIOS UUID: ${cause.message} (${cause.reason})`,
+  )
 }
 
 function noVM(uuid: string, facts: NodeFacts): Verdict {
