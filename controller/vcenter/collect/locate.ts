@@ -1,0 +1,120 @@
+/** Finds the VMs that have a BIOS UUID: one by one where few are asked for, else all of vCenter at once. */
+import type { Clock } from '../../clock.ts'
+import type { ServiceContent } from '../session/session.ts'
+import type { Timings } from '../timings.ts'
+import { element, reference } from '../wire/envelope.ts'
+import { type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
+import { type SoapClient, toReference } from '../wire/soap.ts'
+import { childrenOf } from '../wire/xml.ts'
+import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './properties.ts'
+import { createObject, destroyObject } from './session-objects.ts'
+
+/** Up to so many UUIDs are searched for singly; a sweep of a thousand VMs costs about three calls. */
+const SEARCH_SINGLY = 8
+
+export type Located =
+  /** References of the VMs; `fresh` when vCenter said so just now. */
+  { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
+
+export interface Locator {
+  /** An answer for each UUID (lower case). Throws when vCenter fails as a whole. */
+  locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
+  /** Reads the UUIDs of all VMs; answers until they are old come from it. */
+  sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
+  /** To be told when a VM is not what it was: nothing more is answered from the last sweep. */
+  forget(): void
+  /** Gives back what this made in the session. */
+  destroy(signal: AbortSignal): Promise<void>
+}
+
+export interface LocatorOptions {
+  readonly soap: SoapClient
+  readonly reader: PropertyReader
+  readonly content: ServiceContent
+  readonly timings: Timings
+  readonly clock: Clock
+}
+
+export function createLocator({ soap, reader, content, timings, clock }: LocatorOptions): Locator {
+  let index: Map<string, string[]> | undefined
+  let indexed = 0
+  let view: Reference | undefined
+
+  async function openView(signal: AbortSignal): Promise<Reference> {
+    const parameters =
+      reference('container', content.rootFolder) +
+      element('type', 'VirtualMachine') +
+      element('recursive', true)
+    return await createObject(soap, 'CreateContainerView', content.viewManager, parameters, timings, signal)
+  }
+
+  async function sweep(signal: AbortSignal): Promise<Map<string, string[]>> {
+    view ??= await openView(signal)
+    const found = new Map<string, string[]>()
+    const all = objectSpec(view, true, traversal('all', 'ContainerView', 'view'))
+    await reader.read(
+      [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
+      ({ reference: vm, properties }) => {
+        const uuid = properties.get('config.uuid')?.text.toLowerCase()
+        if (uuid === undefined || uuid === '') return
+        const vms = found.get(uuid)
+        if (vms === undefined) found.set(uuid, [vm.value])
+        else vms.push(vm.value)
+      },
+      signal,
+    )
+    index = found
+    indexed = clock.monotonic()
+    return found
+  }
+
+  async function search(uuid: string, signal: AbortSignal): Promise<Located> {
+    try {
+      const response = await soap.call({
+        // FindByUuid would return one of several without a word. No datacenter: a VM may have moved.
+        operation: 'FindAllByUuid',
+        target: content.searchIndex,
+        parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
+        deadline: timings.callDeadline,
+        signal,
+      })
+      const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
+      return { vms, fresh: true }
+    } catch (error) {
+      if (error instanceof SoapFault && error.fault === 'NoPermission') return { error }
+      throw error
+    }
+  }
+
+  return {
+    async locate(uuids, signal) {
+      const known = index !== undefined && clock.monotonic() - indexed < timings.indexAge ? index : undefined
+      const located = new Map<string, Located>()
+      const unknown: string[] = []
+      for (const uuid of uuids) {
+        const vms = known?.get(uuid)
+        if (vms === undefined) unknown.push(uuid)
+        else located.set(uuid, { vms, fresh: false })
+      }
+      if (unknown.length > SEARCH_SINGLY) {
+        const found = await sweep(signal)
+        for (const uuid of unknown) located.set(uuid, { vms: found.get(uuid) ?? [], fresh: true })
+      } else {
+        const answers = await Promise.all(unknown.map((uuid) => search(uuid, signal)))
+        for (const [i, uuid] of unknown.entries()) {
+          const answer = answers[i]
+          if (answer !== undefined) located.set(uuid, answer)
+        }
+      }
+      return located
+    },
+    sweep,
+    forget() {
+      index = undefined
+    },
+    async destroy(signal) {
+      if (view !== undefined) await destroyObject(soap, 'DestroyView', view, timings, signal)
+      view = undefined
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** Reads VMs, and the objects above them, by reference. */
+import { READ_PATHS } from '../facts/machine.ts'
+import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
+import {
+  filterSpec,
+  type ObjectContent,
+  objectSpec,
+  type PropertyReader,
+  propertySpec,
+} from './properties.ts'
+
+/** Objects in one request, of which each takes about 150 bytes. */
+const BATCH = 1_000
+/** So many objects may fail a call, each in turn, before the call itself counts as failed. */
+const MAX_REFUSALS = 8
+
+export interface ReadObjects {
+  readonly found: readonly ObjectContent[]
+  /** Named by a ManagedObjectNotFound. */
+  readonly gone: ReadonlySet<string>
+  /** By key: refused, with the reason. */
+  readonly denied: ReadonlyMap<string, VCenterError>
+}
+
+/** Reads these VMs. What is in none of the results was left out by vCenter without a word. */
+export async function readMachines(
+  reader: PropertyReader,
+  vms: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadObjects> {
+  const properties = propertySpec('VirtualMachine', READ_PATHS)
+  const specs = (some: readonly Reference[]) => [
+    filterSpec(properties, some.map((each) => objectSpec(each)).join('')),
+  ]
+  return await readObjects(
+    reader,
+    vms.map((value) => ({ type: 'VirtualMachine', value })),
+    specs,
+    signal,
+  )
+}
+
+/**
+ * Reads what `specs` selects for these objects. A fault that names one of them is that object's alone: the others are
+ * read without it.
+ */
+export async function readObjects(
+  reader: PropertyReader,
+  objects: readonly Reference[],
+  specs: (objects: readonly Reference[]) => readonly string[],
+  signal: AbortSignal,
+): Promise<ReadObjects> {
+  const found = new Map<string, ObjectContent>()
+  const gone = new Set<string>()
+  const denied = new Map<string, VCenterError>()
+  for (let i = 0; i < objects.length; i += BATCH) {
+    let left = objects.slice(i, i + BATCH)
+    for (let refusals = 0; left.length > 0; refusals++) {
+      try {
+        await reader.read(specs(left), (object) => found.set(keyOf(object.reference), object), signal)
+        break
+      } catch (error) {
+        const culprit = culpritOf(error, left)
+        if (culprit === undefined || !(error instanceof SoapFault) || refusals >= MAX_REFUSALS) throw error
+        if (error.fault === 'NoPermission') denied.set(culprit, error)
+        else gone.add(culprit)
+        left = left.filter((each) => keyOf(each) !== culprit)
+      }
+    }
+  }
+  return { found: [...found.values()], gone, denied }
+}
+
+function culpritOf(error: unknown, objects: readonly Reference[]): string | undefined {
+  if (!(error instanceof SoapFault) || error.object === undefined) return undefined
+  if (error.fault !== 'NoPermission' && error.fault !== 'ManagedObjectNotFound') return undefined
+  const key = keyOf(error.object)
+  return objects.some((each) => keyOf(each) === key) ? key : undefined
+}

@@ -1,0 +1,38 @@
+/** Objects that live in our session: collectors, filters, views. */
+import type { Timings } from '../timings.ts'
+import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { type SoapClient, toReference } from '../wire/soap.ts'
+import { child } from '../wire/xml.ts'
+
+/** Makes one. Throws a VCenterError. */
+export async function createObject(
+  soap: SoapClient,
+  operation: string,
+  target: Reference,
+  parameters: string,
+  { readDeadline: deadline }: Timings,
+  signal: AbortSignal,
+): Promise<Reference> {
+  const response = await soap.call({ operation, target, parameters, deadline, signal })
+  const made = toReference(child(response, 'returnval'))
+  if (made !== undefined) return made
+  throw new VCenterError(
+    'MalformedAnswer',
+    `vCenter answers to ${operation} without naming the object it made`,
+  )
+}
+
+/** Ends one; gone already is as good. Throws a VCenterError. */
+export async function destroyObject(
+  soap: SoapClient,
+  operation: string,
+  target: Reference,
+  { callDeadline: deadline }: Timings,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await soap.call({ operation, target, deadline, signal })
+  } catch (error) {
+    if (!(error instanceof SoapFault && error.fault === 'ManagedObjectNotFound')) throw error
+  }
+}

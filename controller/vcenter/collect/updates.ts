@@ -1,0 +1,131 @@
+/** Push: one filter of one collector on the members of a ListView, and the long poll that hears of their changes. */
+import type { Clock } from '../../clock.ts'
+import type { ServiceContent } from '../session/session.ts'
+import type { Timings } from '../timings.ts'
+import { element } from '../wire/envelope.ts'
+import { type Reference, VCenterError } from '../wire/errors.ts'
+import { type SoapClient, toReference } from '../wire/soap.ts'
+import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
+import { createObject, destroyObject } from './session-objects.ts'
+
+/** Objects in one answer; vCenter may send fewer and says so by `truncated`. */
+const MAX_OBJECT_UPDATES = 500
+/** Envelope, Body, response, returnval, filterSet, objectSet. */
+const UPDATE_DEPTH = 6
+/** A server that answers at once and with nothing would be asked without end. */
+const EMPTY_ANSWER_PAUSE = 1_000
+
+/** What became of one object. */
+export type Update =
+  /** Came under watch: these are all of its watched properties. */
+  | { readonly kind: 'enter'; readonly object: Reference; readonly values: ReadonlyMap<string, XMLElement> }
+  /** Some properties changed; undefined is one that is no longer set. */
+  | {
+      readonly kind: 'modify'
+      readonly object: Reference
+      readonly values: ReadonlyMap<string, XMLElement | undefined>
+    }
+  /** Destroyed, unregistered, no longer readable, or taken off the list: to be asked for. */
+  | { readonly kind: 'leave'; readonly object: Reference }
+
+export interface Updates {
+  /** The list whose members are watched. */
+  readonly listView: Reference
+  /** Polls until the signal aborts or a call fails. */
+  run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
+  /** Gives back what this made in the session. */
+  destroy(signal: AbortSignal): Promise<void>
+}
+
+export interface UpdatesOptions {
+  readonly soap: SoapClient
+  readonly content: ServiceContent
+  /** Properties of VirtualMachine to watch. Few: some servers' cost is events x members x properties. */
+  readonly paths: readonly string[]
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** Makes the list (empty), a collector of its own and the filter. */
+export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
+  const { soap, content, paths, timings, clock } = options
+  const create = (operation: string, target: Reference, parameters: string) =>
+    createObject(soap, operation, target, parameters, timings, options.signal)
+  const listView = await create('CreateListView', content.viewManager, '')
+  const collector = await create('CreatePropertyCollector', content.propertyCollector, '')
+  const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
+  const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
+  await create('CreateFilter', collector, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
+
+  async function poll(version: string, signal: AbortSignal) {
+    const updates: Update[] = []
+    const response = await soap.call({
+      operation: 'WaitForUpdatesEx',
+      target: collector,
+      parameters:
+        element('version', version) +
+        `<options>${element('maxWaitSeconds', timings.pollWait / 1000)}` +
+        `${element('maxObjectUpdates', MAX_OBJECT_UPDATES)}</options>`,
+      deadline: timings.pollWait + timings.pollGrace,
+      longPoll: true,
+      records: { name: 'objectSet', depth: UPDATE_DEPTH, take: (record) => updates.push(readUpdate(record)) },
+      signal,
+    })
+    const set = child(response, 'returnval')
+    if (set === undefined) return undefined
+    for (const filter of childrenOf(set, 'filterSet')) {
+      for (const missing of childrenOf(filter, 'missingObjects')) {
+        const object = toReference(child(missing, 'obj'))
+        if (object !== undefined) updates.push({ kind: 'leave', object })
+      }
+    }
+    return { version: textOf(set, 'version') ?? version, updates }
+  }
+
+  return {
+    listView,
+    async run(take, signal) {
+      let version = ''
+      while (!signal.aborted) {
+        const start = clock.monotonic()
+        const answer = await poll(version, signal)
+        if (answer !== undefined) {
+          version = answer.version
+          take(answer.updates)
+        } else if (clock.monotonic() - start < EMPTY_ANSWER_PAUSE) {
+          await clock.sleep(EMPTY_ANSWER_PAUSE, signal)
+        }
+      }
+    },
+    async destroy(signal) {
+      await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
+      await destroyObject(soap, 'DestroyView', listView, timings, signal)
+    },
+  }
+}
+
+function readUpdate(record: XMLElement): Update {
+  const object = toReference(child(record, 'obj'))
+  const kind = textOf(record, 'kind')
+  if (object === undefined)
+    throw new VCenterError('MalformedAnswer', 'vCenter sends an update of an object without a name')
+  if (kind === 'leave') return { kind, object }
+  const changes = childrenOf(record, 'changeSet').flatMap((change) => {
+    const name = textOf(change, 'name')
+    return name === undefined ? [] : [[name, child(change, 'val')] as const]
+  })
+  if (kind === 'modify') return { kind, object, values: new Map(changes) }
+  if (kind === 'enter') {
+    return {
+      kind,
+      object,
+      values: new Map(changes.flatMap(([name, value]) => (value ? [[name, value] as const] : []))),
+    }
+  }
+  throw new VCenterError(
+    'MalformedAnswer',
+    `vCenter sends an update of the unknown kind ${String(kind).slice(0, 50)}`,
+  )
+}

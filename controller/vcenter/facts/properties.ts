@@ -1,0 +1,56 @@
+/** Values of vCenter's properties, out of XML. */
+import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
+import type { GuestNIC, VirtualNIC } from '../../facts/virtual-machine.ts'
+import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+
+/** The path of the claim; servers may put `.value` behind it when they tell of a change. */
+export const CLAIM_PATH = `config.extraConfig["${GUESTINFO_CLAIM}"]`
+
+/** `config.hardware.device`: only network cards have a MAC. */
+export function readNICs(devices: XMLElement | undefined): VirtualNIC[] {
+  return (devices?.children ?? []).flatMap((device) => {
+    const mac = textOf(device, 'macAddress')
+    return mac === undefined ? [] : [{ mac: mac.toLowerCase() }]
+  })
+}
+
+/** `guest.net`. */
+export function readGuestNICs(nics: XMLElement | undefined): GuestNIC[] {
+  return (nics?.children ?? []).map((nic) => {
+    const withPrefix = childrenOf(child(nic, 'ipConfig'), 'ipAddress').flatMap((each) => {
+      const address = textOf(each, 'ipAddress')
+      return address === undefined ? [] : [{ address, prefixLength: readNumber(child(each, 'prefixLength')) }]
+    })
+    const plain = childrenOf(nic, 'ipAddress').map((each) => each.text)
+    // Old versions of VMware Tools fill the plain list alone; its order is the one that people see.
+    const addresses = [...new Set([...plain, ...withPrefix.map((each) => each.address)])]
+    return {
+      mac: textOf(nic, 'macAddress')?.toLowerCase(),
+      network: textOf(nic, 'network'),
+      deviceConfigID: readNumber(child(nic, 'deviceConfigId')) ?? -1,
+      addresses: addresses.map((address) => ({
+        address,
+        prefixLength: withPrefix.find((each) => each.address === address)?.prefixLength,
+      })),
+    }
+  })
+}
+
+/** An OptionValue, or its value alone. */
+export function readOption(option: XMLElement | undefined): string | undefined {
+  return textOf(option, 'value') ?? (option?.children.length === 0 ? option.text || undefined : undefined)
+}
+
+/** A decimal integer; undefined for anything else. */
+export function readNumber(element: XMLElement | undefined): number | undefined {
+  return element !== undefined && /^-?\d{1,15}$/.test(element.text) ? Number(element.text) : undefined
+}
+
+export function readUUID(element: XMLElement | undefined): string | undefined {
+  return element?.text.toLowerCase() || undefined
+}
+
+/** vCenter writes `/`, `\` and `%` of an object's name as %2f, %5c and %25. */
+export function readName(element: XMLElement | undefined): string | undefined {
+  return element?.text.replace(/%(2f|5c|25)/gi, (code) => decodeURIComponent(code)) || undefined
+}

@@ -1,0 +1,194 @@
+/** The UUIDs that are followed, the VMs that have them, and what is still to be asked. No I/O. */
+import { isDeepStrictEqual } from 'node:util'
+import type { VCenterIdentity, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VCenterError } from '../wire/errors.ts'
+import type { Machine } from './machine.ts'
+import type { Place } from './topology.ts'
+
+export type Answer =
+  | { readonly state: 'pending' }
+  | { readonly state: 'failed'; readonly error: VCenterError }
+  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
+
+interface Entry {
+  /** VMs that have the UUID, or had it when they were last seen. */
+  vms: readonly string[]
+  state: 'pending' | 'answered' | { readonly error: VCenterError }
+}
+
+interface Row {
+  readonly machine: Machine
+  /** The followed UUID that led to it. */
+  readonly uuid: string
+  readonly view: VirtualMachine
+}
+
+export interface TableOptions {
+  readonly identity: () => VCenterIdentity
+  readonly place: (machine: Machine) => Place
+  readonly onChange: (uuids: ReadonlySet<string>) => void
+}
+
+export class Table {
+  readonly #entries = new Map<string, Entry>()
+  readonly #rows = new Map<string, Row>()
+  readonly #wanted = new Set<string>()
+  readonly #options: TableOptions
+
+  constructor(options: TableOptions) {
+    this.#options = options
+  }
+
+  /** Whether it is new. */
+  follow(uuid: string): boolean {
+    if (this.#entries.has(uuid)) return false
+    this.#entries.set(uuid, { vms: [], state: 'pending' })
+    this.#wanted.add(uuid)
+    return true
+  }
+
+  unfollow(uuid: string): void {
+    for (const vm of this.#entries.get(uuid)?.vms ?? []) this.#rows.delete(vm)
+    this.#entries.delete(uuid)
+    this.#wanted.delete(uuid)
+  }
+
+  /** Marks a followed UUID to be asked for. Until then its answer stands, unless that is doubted. */
+  want(uuid: string, doubted = false): void {
+    const entry = this.#entries.get(uuid)
+    if (entry === undefined) return
+    this.#wanted.add(uuid)
+    if (doubted) entry.state = 'pending'
+  }
+
+  wantAll(): void {
+    for (const uuid of this.#entries.keys()) this.#wanted.add(uuid)
+  }
+
+  /** Marks those whose asking failed. Returns whether there are any. */
+  wantFailed(): boolean {
+    for (const [uuid, { state }] of this.#entries) if (typeof state === 'object') this.#wanted.add(uuid)
+    return this.#wanted.size > 0
+  }
+
+  wanted(): readonly string[] {
+    return [...this.#wanted]
+  }
+
+  followed(): ReadonlySet<string> {
+    return new Set(this.#entries.keys())
+  }
+
+  /** VMs that have this UUID, or had it when last seen. */
+  vmsOf(uuid: string): readonly string[] {
+    return this.#entries.get(uuid)?.vms ?? []
+  }
+
+  machine(vm: string): Machine | undefined {
+    return this.#rows.get(vm)?.machine
+  }
+
+  machines(): Machine[] {
+    return Array.from(this.#rows.values(), (row) => row.machine)
+  }
+
+  vms(): ReadonlySet<string> {
+    return new Set(this.#rows.keys())
+  }
+
+  lookup(uuid: string): Answer {
+    const entry = this.#entries.get(uuid)
+    if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
+    if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
+    return { state: 'answered', vms: entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? []) }
+  }
+
+  /** Takes the answers for some UUIDs: their VMs, or why there is none. UUIDs no longer followed are passed over. */
+  answer(answers: ReadonlyMap<string, readonly Machine[] | VCenterError>): void {
+    const changed = new Set<string>()
+    for (const [uuid, answer] of answers) {
+      const entry = this.#entries.get(uuid)
+      if (entry === undefined) continue
+      this.#wanted.delete(uuid)
+      const before = entry.state === 'answered' ? entry.vms : undefined
+      if (!isList(answer)) {
+        entry.state = { error: answer }
+        changed.add(uuid)
+        continue
+      }
+      const vms = answer.map((machine) => machine.reference).sort()
+      for (const vm of entry.vms)
+        if (!vms.includes(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
+      for (const machine of answer) if (this.#put(uuid, machine)) changed.add(uuid)
+      entry.vms = vms
+      entry.state = 'answered'
+      if (before === undefined || !isDeepStrictEqual(before, vms)) changed.add(uuid)
+    }
+    this.#notify(changed)
+  }
+
+  /**
+   * Takes VMs as vCenter now describes them. One whose UUID is another from now on puts both UUIDs in doubt: they are
+   * to be asked for. One without a UUID (inaccessible) stays the VM it was.
+   */
+  update(machines: readonly Machine[]): void {
+    const changed = new Set<string>()
+    for (const machine of machines) {
+      const row = this.#rows.get(machine.reference)
+      if (row === undefined) continue
+      if (this.#put(row.uuid, machine)) changed.add(row.uuid)
+      if (machine.biosUUID === undefined || machine.biosUUID === row.uuid) continue
+      this.#doubt(row.uuid, changed)
+      this.#doubt(machine.biosUUID, changed)
+    }
+    this.#notify(changed)
+  }
+
+  /** Takes VMs that vCenter no longer shows: they are to be asked for by reference and by UUID. */
+  leave(vms: readonly string[]): void {
+    const changed = new Set<string>()
+    for (const vm of vms) {
+      const row = this.#rows.get(vm)
+      if (row !== undefined) this.#doubt(row.uuid, changed)
+    }
+    this.#notify(changed)
+  }
+
+  /** Builds the views of all VMs anew, after ancestors or tags have changed. */
+  refresh(): void {
+    const changed = new Set<string>()
+    for (const { machine, uuid } of this.#rows.values()) if (this.#put(uuid, machine)) changed.add(uuid)
+    this.#notify(changed)
+  }
+
+  /** Whether the VM looks different from before. */
+  #put(uuid: string, machine: Machine): boolean {
+    const before = this.#rows.get(machine.reference)
+    const view = this.#view(machine)
+    if (before !== undefined && before.uuid === uuid && isDeepStrictEqual(before.view, view)) {
+      this.#rows.set(machine.reference, { machine, uuid, view: before.view })
+      return false
+    }
+    this.#rows.set(machine.reference, { machine, uuid, view })
+    return true
+  }
+
+  #view(machine: Machine): VirtualMachine {
+    const { host: _host, resourcePool: _pool, parent: _parent, vApp: _vApp, ...facts } = machine
+    return { vCenter: this.#options.identity(), ...facts, ...this.#options.place(machine) }
+  }
+
+  #doubt(uuid: string, changed: Set<string>): void {
+    if (!this.#entries.has(uuid)) return
+    this.want(uuid, true)
+    changed.add(uuid)
+  }
+
+  #notify(changed: ReadonlySet<string>): void {
+    if (changed.size > 0) this.#options.onChange(changed)
+  }
+}
+
+function isList(answer: readonly Machine[] | VCenterError): answer is readonly Machine[] {
+  return Array.isArray(answer)
+}

@@ -1,0 +1,131 @@
+/** Ancestors and tags joined: where a VM is, in words and in tags. */
+import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
+import type { ObjectTags } from '../collect/tags.ts'
+import { keyOf, type Reference } from '../wire/errors.ts'
+import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
+import type { Machine } from './machine.ts'
+
+export interface Place {
+  readonly host: string | undefined
+  readonly cluster: string | undefined
+  readonly datacenter: string | undefined
+  readonly ancestry: Ancestry | undefined
+}
+
+export interface Topology {
+  readonly tree: AncestorTree
+  /** Takes a tree that was read anew in place of the old one. */
+  replaceTree(tree: AncestorTree): void
+  /** Takes the tags of these objects. */
+  putTags(tags: ReadonlyMap<string, ObjectTags>): void
+  /** Forgets what belonged to objects other than these. */
+  keepTags(objects: readonly Reference[]): void
+  hasTags(object: Reference): boolean
+  /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
+  tagged(machine: Machine): Reference[]
+  place(machine: Machine): Place
+}
+
+interface Path {
+  readonly ancestors: readonly Ancestor[]
+  readonly unreadable: readonly string[]
+  /** Whether the tags of all are known. */
+  readonly complete: boolean
+}
+
+const NO_TAGS: ObjectTags = { tags: [], problems: [] }
+
+/** `tagging`: whether any tag category is of interest; without one, tags are never waited for. */
+export function createTopology({ tagging }: { readonly tagging: boolean }): Topology {
+  let tree = createAncestorTree()
+  let tags = new Map<string, ObjectTags>()
+  // VMs share their ancestors, in memory too.
+  let paths = new Map<string, Path>()
+
+  function tagsOf(object: Reference): ObjectTags | undefined {
+    return tagging ? tags.get(keyOf(object)) : NO_TAGS
+  }
+
+  function path(start: Reference | undefined): Path {
+    if (start === undefined) return { ancestors: [], unreadable: [], complete: true }
+    const known = paths.get(keyOf(start))
+    if (known !== undefined) return known
+    const made = join(tree.chain(start), tagsOf)
+    paths.set(keyOf(start), made)
+    return made
+  }
+
+  return {
+    get tree() {
+      return tree
+    },
+    replaceTree(fresh) {
+      tree = fresh
+      paths = new Map()
+    },
+    putTags(more) {
+      for (const [key, value] of more) tags.set(key, value)
+      paths = new Map()
+    },
+    keepTags(objects) {
+      const kept = objects.map(keyOf).flatMap((key) => {
+        const value = tags.get(key)
+        return value === undefined ? [] : [[key, value] as const]
+      })
+      tags = new Map(kept)
+      paths = new Map()
+    },
+    hasTags: (object) => tagsOf(object) !== undefined,
+    tagged(machine) {
+      const objects = new Map([[machine.reference, self(machine).reference]])
+      for (const start of [machine.host, machine.resourcePool, machine.parent, machine.vApp]) {
+        for (const { reference, readable } of tree.chain(start))
+          if (readable) objects.set(keyOf(reference), reference)
+      }
+      return [...objects.values()]
+    },
+    place(machine) {
+      const compute = path(machine.host)
+      const resourcePool = path(machine.resourcePool)
+      const own = join([self(machine)], tagsOf)
+      // A VM in a vApp has no folder of its own.
+      const above = path(machine.parent ?? machine.vApp)
+      const all = [compute, resourcePool, own, above]
+      const datacenter = [...above.ancestors, ...compute.ancestors].find((each) => each.type === 'Datacenter')
+      return {
+        host: compute.ancestors.find((each) => each.type === 'HostSystem')?.name,
+        cluster: compute.ancestors.find((each) => each.type === 'ClusterComputeResource')?.name,
+        datacenter: datacenter?.name,
+        ancestry: all.every((each) => each.complete)
+          ? {
+              compute: compute.ancestors,
+              resourcePool: resourcePool.ancestors,
+              folder: [...own.ancestors, ...above.ancestors],
+              unreadable: [...new Set(all.flatMap((each) => each.unreadable))],
+            }
+          : undefined,
+      }
+    },
+  }
+}
+
+function self({ reference, name, parent }: Machine): AncestorNode {
+  return { reference: { type: 'VirtualMachine', value: reference }, name, parent, readable: true }
+}
+
+function join(nodes: readonly AncestorNode[], tagsOf: (object: Reference) => ObjectTags | undefined): Path {
+  const ancestors: Ancestor[] = []
+  const unreadable: string[] = []
+  let complete = true
+  for (const { reference, name, readable } of nodes) {
+    if (!readable) {
+      unreadable.push(`${reference.type} ${reference.value} is not readable`)
+      continue
+    }
+    const known = tagsOf(reference)
+    complete &&= known !== undefined
+    for (const problem of known?.problems ?? []) unreadable.push(`${reference.type} ${name}: ${problem}`)
+    ancestors.push({ type: reference.type, reference: reference.value, name, tags: known?.tags ?? [] })
+  }
+  return { ancestors, unreadable, complete }
+}

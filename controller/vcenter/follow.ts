@@ -1,0 +1,135 @@
+/** From a UUID that is wanted to an answer: locates its VMs, reads them, and what stands above them. */
+
+import type { Located, Locator } from './collect/locate.ts'
+import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
+import { type ReadObjects, readMachines, readObjects } from './collect/read-machines.ts'
+import {
+  ABOVE_MACHINE,
+  ANCESTOR_PROPERTIES,
+  type AncestorTree,
+  ancestorSpecs,
+  createAncestorTree,
+} from './facts/ancestors.ts'
+import { type Machine, READ_PATHS, readMachine } from './facts/machine.ts'
+import type { Table } from './facts/table.ts'
+import type { Topology } from './facts/topology.ts'
+import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
+
+export interface FollowOptions {
+  readonly table: Table
+  readonly topology: Topology
+  readonly locator: Locator
+  readonly reader: PropertyReader
+}
+
+/** Asks for all UUIDs that are wanted. Throws when vCenter fails as a whole; what was not answered stays wanted. */
+export async function locateWanted(options: FollowOptions, signal: AbortSignal): Promise<void> {
+  const { table, locator, reader, topology } = options
+  const uuids = table.wanted()
+  if (uuids.length === 0) return
+  const located = await locator.locate(uuids, signal)
+  // VMs that had the UUID are asked by reference too: an inaccessible one is found by no search.
+  const vms = new Set(uuids.flatMap((uuid) => [...table.vmsOf(uuid), ...foundIn(located.get(uuid))]))
+  const read = await readMachines(reader, [...vms], signal)
+  const machines = new Map<string, Machine>()
+  for (const { reference, properties } of read.found) {
+    machines.set(reference.value, readMachine(reference.value, properties, table.machine(reference.value)))
+  }
+  await readAncestors(topology.tree, reader, [...machines.values()], signal)
+
+  const answers = new Map<string, readonly Machine[] | VCenterError>()
+  for (const uuid of uuids) {
+    const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, read)
+    if (answer === 'stale') locator.forget()
+    else answers.set(uuid, answer)
+  }
+  table.answer(answers)
+}
+
+function foundIn(located: Located | undefined): readonly string[] {
+  return located === undefined || 'error' in located ? [] : located.vms
+}
+
+/** The VMs with this UUID, or why they cannot be told, or `stale` where the search's answer is out of date. */
+function judge(
+  uuid: string,
+  located: Located | undefined,
+  before: readonly string[],
+  machines: ReadonlyMap<string, Machine>,
+  { gone, denied }: ReadObjects,
+): readonly Machine[] | VCenterError | 'stale' {
+  if (located === undefined) return 'stale'
+  if ('error' in located) return located.error
+  const having: Machine[] = []
+  for (const vm of new Set([...before, ...located.vms])) {
+    const key = keyOf({ type: 'VirtualMachine', value: vm })
+    const refusal = denied.get(key)
+    if (refusal !== undefined) return refusal
+    const machine = machines.get(vm)
+    const matches = machine?.biosUUID === uuid
+    // Without a UUID it is the VM that it was: it has become inaccessible.
+    if (machine !== undefined && (matches || (machine.biosUUID === undefined && before.includes(vm))))
+      having.push(machine)
+    if (!located.vms.includes(vm) || matches) continue
+    if (!located.fresh) return 'stale'
+    if (machine === undefined && !gone.has(key)) {
+      return new VCenterError(
+        'NoPermission',
+        `the VM ${vm} has the UUID ${uuid} but vCenter does not show it, give the account the role Read-only on it`,
+      )
+    }
+  }
+  return having
+}
+
+/** Reads what stands above these VMs, as far as it is not known yet: in most cases, nothing. */
+export async function readAncestors(
+  tree: AncestorTree,
+  reader: PropertyReader,
+  machines: readonly Machine[],
+  signal: AbortSignal,
+): Promise<void> {
+  const starts = new Map<string, Reference>()
+  for (const { host, resourcePool, parent, vApp } of machines) {
+    for (const start of [host, resourcePool, parent, vApp]) {
+      if (start !== undefined && !tree.has(start)) starts.set(keyOf(start), start)
+    }
+  }
+  if (starts.size === 0) return
+  const read = await readObjects(reader, [...starts.values()], ancestorSpecs, signal)
+  for (const object of read.found) tree.put(object)
+  for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
+}
+
+/**
+ * Reads all members of the list again, and all above them, in one go. Some changes are never pushed: of CPUs, memory
+ * and names, moves between folders, hosts that disconnect.
+ */
+export async function resync(
+  { table, topology, reader }: FollowOptions,
+  listView: Reference,
+  isMember: (vm: string) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const properties = propertySpec('VirtualMachine', READ_PATHS) + ANCESTOR_PROPERTIES
+  const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
+  const expected = [...table.vms()].filter(isMember)
+  const tree = createAncestorTree()
+  const machines = new Map<string, Machine>()
+  await reader.read(
+    [filterSpec(properties, members)],
+    (object) => {
+      const { type, value } = object.reference
+      if (type === 'VirtualMachine')
+        machines.set(value, readMachine(value, object.properties, table.machine(value)))
+      else tree.put(object)
+    },
+    signal,
+  )
+  // VMs that are not on the list yet have ancestors too, and so has what came while this was read.
+  await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
+  topology.replaceTree(tree)
+  table.update([...machines.values()])
+  table.refresh()
+  table.leave(expected.filter((vm) => !machines.has(vm)))
+}

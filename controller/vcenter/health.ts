@@ -1,0 +1,66 @@
+/** Whether the vCenter answers, as seen from outside: short failures are kept quiet, for they resolve themselves. */
+import type { Clock } from '../clock.ts'
+import type { VCenterFailure } from '../facts/vcenter-view.ts'
+
+export interface Health {
+  /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */
+  failure(): VCenterFailure | undefined
+  /** `lasting`: no use in waiting. A vCenter that never answered has no grace either. */
+  failed(failure: VCenterFailure, lasting: boolean): void
+  recovered(): void
+  /** Stops the clock of the grace. */
+  close(): Promise<void>
+}
+
+export interface HealthOptions {
+  /** Milliseconds. */
+  readonly grace: number
+  readonly clock: Clock
+  /** What is shown has changed. */
+  readonly onChange: () => void
+}
+
+export function createHealth({ grace, clock, onChange }: HealthOptions): Health {
+  let latest: VCenterFailure | undefined
+  let shown: VCenterFailure | undefined
+  let everAnswered = false
+  let countdown: { readonly stop: AbortController; readonly done: Promise<void> } | undefined
+
+  function show(failure: VCenterFailure | undefined): void {
+    if (shown?.reason === failure?.reason && shown?.message === failure?.message) return
+    shown = failure
+    onChange()
+  }
+
+  function startCountdown() {
+    const stop = new AbortController()
+    const done = clock.sleep(grace, stop.signal).then(() => {
+      if (!stop.signal.aborted) show(latest)
+    })
+    return { stop, done }
+  }
+
+  async function close(): Promise<void> {
+    const ending = countdown
+    countdown = undefined
+    ending?.stop.abort()
+    await ending?.done
+  }
+
+  return {
+    failure: () => shown,
+    failed(failure, lasting) {
+      latest = failure
+      if (shown !== undefined || lasting || !everAnswered) show(failure)
+      else countdown ??= startCountdown()
+    },
+    recovered() {
+      everAnswered = true
+      latest = undefined
+      countdown?.stop.abort()
+      countdown = undefined
+      show(undefined)
+    },
+    close,
+  }
+}

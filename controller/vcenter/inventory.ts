@@ -1,0 +1,200 @@
+/** One vCenter's VMs, followed by push: the whole of `vcenter/` as the rest of the controller sees it. */
+import { createBackoff } from '../backoff.ts'
+import type { Clock } from '../clock.ts'
+import type { VCenterConfig } from '../config/config.ts'
+import type { Inventory, Lookup } from '../facts/vcenter-view.ts'
+import type { Logger } from '../log.ts'
+import { createDebounce } from './collect/debounce.ts'
+import type { Locator } from './collect/locate.ts'
+import { createTagReader } from './collect/tags.ts'
+import type { Updates } from './collect/updates.ts'
+import { Table } from './facts/table.ts'
+import { createTopology } from './facts/topology.ts'
+import { createHealth } from './health.ts'
+import type { Metrics } from './metrics.ts'
+import { serve } from './serve.ts'
+import { createSession, type ServiceContent } from './session/session.ts'
+import { TIMINGS, type Timings } from './timings.ts'
+import { openConnection } from './wire/connection.ts'
+import { isRebuild, isSessionLost, toFailure, VCenterError } from './wire/errors.ts'
+import { createRESTClient } from './wire/rest.ts'
+import { createSoapClient } from './wire/soap.ts'
+
+/** An inventory and what keeps it going. */
+export interface RunningInventory extends Inventory {
+  /**
+   * Connects and keeps the facts current, whatever vCenter does, until the signal aborts; then logs out, within 3 s,
+   * and resolves. Throws only for a defect. To be called once.
+   */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface InventoryOptions {
+  /** A changed credential, address or trust means a new inventory; the refusal of a credential is final for this one. */
+  readonly config: VCenterConfig
+  /** Names of the tag categories of interest; all others are left unread. */
+  readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
+  readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: Metrics
+  /** The lookups of these UUIDs have changed, also because the vCenter began or ceased to fail. */
+  readonly onChange: (uuids: ReadonlySet<string>) => void
+  readonly timings?: Timings
+}
+
+/**
+ * Prepares an inventory; nothing is sent before `run`.
+ *
+ * Lookups stay as they are for a grace of 10 s while vCenter fails (it restarts, a session ends); after that all of
+ * them are `unknown`, for facts that may be old prove nothing. A refused credential, and a vCenter that has never
+ * answered, show at once.
+ */
+export function openInventory(options: InventoryOptions): RunningInventory {
+  const { config, clock, random, metrics, onChange, timings = TIMINGS } = options
+  const vCenter = config.name
+  const logger = options.logger.child({ vCenter })
+  const { zone, region } = options.categories
+  const categories = new Set([zone ?? [], region ?? []].flat())
+  const triggers = {
+    locate: createDebounce({ ...timings.locate, clock }),
+    tags: createDebounce({ ...timings.tags, clock }),
+    members: createDebounce({ ...timings.members, clock }),
+  }
+  let instanceUUID = ''
+  const topology = createTopology({ tagging: categories.size > 0 })
+  const table = new Table({
+    identity: () => ({ name: vCenter, instanceUUID }),
+    place: (machine) => topology.place(machine),
+    onChange,
+  })
+  const health = createHealth({
+    grace: timings.failureGrace,
+    clock,
+    onChange: () => onChange(table.followed()),
+  })
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const last = new AbortController()
+    const ended = new AbortController()
+    const lastCall = endAfter(signal, ended.signal, last)
+    const connection = openConnection({ ...config, clock })
+    const soap = createSoapClient({ connection, clock, metrics })
+    const session = createSession({ soap, config, timings, logger, loginSignal: last.signal })
+    const rest = createRESTClient({ connection, config, timings, clock, metrics, loginSignal: last.signal })
+    const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
+    const backoff = createBackoff({ ...timings.backoff, random })
+    let opened: { content: ServiceContent; updates: Updates; locator: Locator } | undefined
+
+    async function connect(): Promise<void> {
+      const content = await session.ensure(signal)
+      // The session has outlived the last period: what was made in it would pile up.
+      if (opened?.content === content) {
+        await opened.updates.destroy(signal)
+        await opened.locator.destroy(signal)
+      }
+      opened = undefined
+      instanceUUID = content.instanceUUID
+      table.wantAll()
+      const onOpen = (made: { updates: Updates; locator: Locator }) => {
+        opened = { content, ...made }
+      }
+      const onReady = () => {
+        logger.info({ vms: table.vms().size }, 'following')
+        health.recovered()
+      }
+      const context = {
+        soap,
+        session,
+        content,
+        table,
+        topology,
+        tagReader,
+        triggers,
+        timings,
+        clock,
+        random,
+        logger,
+      }
+      await serve({ ...context, onOpen, onReady }, signal)
+    }
+
+    function failed(error: unknown): void {
+      const failure = toFailure(vCenter, error)
+      if (isSessionLost(error)) session.lost()
+      metrics.reconnect(failure.reason)
+      const level = isRebuild(error) ? 'info' : 'warn'
+      logger[level]({ reason: failure.reason, error: failure.message }, 'vCenter failed')
+      health.failed(failure, session.refused())
+    }
+
+    async function logout(): Promise<void> {
+      for (const end of await Promise.allSettled([session.logout(last.signal), rest.logout(last.signal)])) {
+        if (end.status === 'fulfilled') continue
+        const reason = end.reason instanceof VCenterError ? end.reason.message : 'it took too long'
+        logger.warn({ error: reason }, 'a session could not be ended and will run out by itself')
+      }
+    }
+
+    try {
+      while (!signal.aborted) {
+        const start = clock.monotonic()
+        try {
+          await connect()
+        } catch (error) {
+          if (signal.aborted) break
+          failed(error)
+        }
+        if (session.refused()) await aborted(signal)
+        if (clock.monotonic() - start > timings.backoff.max) backoff.reset()
+        await clock.sleep(backoff.next(), signal)
+      }
+    } finally {
+      await logout()
+      ended.abort()
+      await Promise.all([lastCall, health.close(), connection.close()])
+    }
+  }
+
+  /** Gives whoever still talks to vCenter so much time after the signal. */
+  async function endAfter(signal: AbortSignal, ended: AbortSignal, last: AbortController): Promise<void> {
+    await aborted(AbortSignal.any([signal, ended]))
+    await clock.sleep(timings.logout, ended)
+    last.abort()
+  }
+
+  return {
+    vCenter,
+    run,
+    follow(biosUUID) {
+      if (table.follow(biosUUID)) triggers.locate.trigger()
+    },
+    unfollow(biosUUID) {
+      table.unfollow(biosUUID)
+      triggers.members.trigger()
+    },
+    recheck(biosUUID) {
+      const answer = table.lookup(biosUUID)
+      if (answer.state === 'pending' || (answer.state === 'answered' && answer.vms.length > 0)) return
+      table.want(biosUUID)
+      triggers.locate.trigger()
+    },
+    lookup(biosUUID): Lookup {
+      const failure = health.failure()
+      if (failure !== undefined) return { state: 'unknown', failure }
+      const answer = table.lookup(biosUUID)
+      return answer.state === 'failed'
+        ? { state: 'unknown', failure: toFailure(vCenter, answer.error) }
+        : answer
+    },
+    failure: () => health.failure(),
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,10 @@
+/** What the inventory tells of its own work. */
+export interface Metrics {
+  /**
+   * A call has ended. `operation` is the SOAP operation or `REST <METHOD> <resource>`; `outcome` is `ok`, the name of
+   * a fault, or a failure's reason.
+   */
+  call(operation: string, outcome: string, seconds: number): void
+  /** Connecting begins anew, because of this reason. */
+  reconnect(reason: string): void
+}

@@ -1,0 +1,137 @@
+/** One period of being connected: from a session to the first failure. */
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import type { Debounce } from './collect/debounce.ts'
+import { createMembers } from './collect/list-view.ts'
+import { createLocator, type Locator } from './collect/locate.ts'
+import { createPropertyReader } from './collect/properties.ts'
+import type { TagReader } from './collect/tags.ts'
+import { openUpdates, type Update, type Updates } from './collect/updates.ts'
+import { changeMachine, enterMachine, type Machine, PUSHED_PATHS } from './facts/machine.ts'
+import type { Table } from './facts/table.ts'
+import type { Topology } from './facts/topology.ts'
+import { type FollowOptions, locateWanted, readAncestors, resync } from './follow.ts'
+import type { ServiceContent, Session } from './session/session.ts'
+import { keepTagsRead } from './tagging.ts'
+import type { Timings } from './timings.ts'
+import { every, runTogether } from './together.ts'
+import type { SoapClient } from './wire/soap.ts'
+
+export interface ServeOptions {
+  readonly soap: SoapClient
+  readonly session: Session
+  readonly content: ServiceContent
+  readonly table: Table
+  readonly topology: Topology
+  /** Undefined where no tag category is of interest. */
+  readonly tagReader: TagReader | undefined
+  /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed. */
+  readonly triggers: { readonly locate: Debounce; readonly tags: Debounce; readonly members: Debounce }
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  /** All that was wanted at the beginning is answered, and vCenter watches. */
+  readonly onReady: () => void
+  /** What was made in the session, to be given back if the session outlives this period. */
+  readonly onOpen: (opened: { readonly updates: Updates; readonly locator: Locator }) => void
+}
+
+/** Serves until the signal aborts or a call fails; throws the failure. */
+export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const { soap, session, content, table, topology, tagReader, triggers, timings, clock, random, logger } =
+    options
+  const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings })
+  const locator = createLocator({ soap, reader, content, timings, clock })
+  const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
+  options.onOpen({ updates, locator })
+  const members = createMembers({ soap, listView: updates.listView, timings })
+  const following: FollowOptions = { table, topology, locator, reader }
+  const moved = new Set<string>()
+
+  async function locate(signal: AbortSignal): Promise<void> {
+    const movers = [...moved].flatMap((vm) => table.machine(vm) ?? [])
+    moved.clear()
+    if (movers.length > 0) {
+      await readAncestors(topology.tree, reader, movers, signal)
+      table.refresh()
+    }
+    await locateWanted(following, signal)
+    triggers.tags.trigger()
+    triggers.members.trigger()
+    // Stale answers, and what was doubted meanwhile.
+    if (table.wanted().length > 0) triggers.locate.trigger()
+  }
+
+  function take(list: readonly Update[]): void {
+    const { changed, left } = apply(table, list)
+    for (const machine of changed) {
+      if (machine.host !== undefined && !topology.tree.has(machine.host)) moved.add(machine.reference)
+    }
+    table.update(changed)
+    table.leave(left)
+    if (table.wanted().length > 0 || moved.size > 0) {
+      locator.forget()
+      triggers.locate.trigger()
+    }
+  }
+
+  async function syncMembers(signal: AbortSignal): Promise<void> {
+    const unknown = await members.set(table.vms(), signal)
+    table.leave(unknown)
+    if (unknown.length > 0) triggers.locate.trigger()
+  }
+
+  async function resyncAll(signal: AbortSignal): Promise<void> {
+    if (members.size() > 0) await resync(following, updates.listView, members.has, signal)
+    if (table.wantFailed()) triggers.locate.trigger()
+    logger.debug({ vms: table.vms().size }, 'read all VMs again')
+  }
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    const index = await locator.sweep(signal)
+    for (const uuid of table.followed()) {
+      const known = table.vmsOf(uuid)
+      if (index.get(uuid)?.some((vm) => !known.includes(vm)) === true) table.want(uuid)
+    }
+    if (table.wanted().length > 0) triggers.locate.trigger()
+  }
+
+  await locate(signal)
+  options.onReady()
+  const timed = (interval: number, work: (signal: AbortSignal) => Promise<void>) =>
+    every(interval, work, clock, random)
+  await runTogether(
+    [
+      (signal) => updates.run(take, signal),
+      (signal) => triggers.locate.run(locate, signal),
+      (signal) => triggers.members.run(syncMembers, signal),
+      (signal) => keepTagsRead({ ...options, tagReader, trigger: triggers.tags }, signal),
+      timed(timings.resync, resyncAll),
+      timed(timings.sweep, sweep),
+      timed(timings.keepAlive, (signal) => session.keepAlive(signal)),
+    ],
+    signal,
+  )
+}
+
+/** The VMs as the updates leave them. Updates of VMs that are followed no longer are passed over. */
+function apply(table: Table, updates: readonly Update[]): { changed: Machine[]; left: string[] } {
+  const machines = new Map<string, Machine>()
+  const left = new Set<string>()
+  for (const update of updates) {
+    const vm = update.object.value
+    const machine = machines.get(vm) ?? table.machine(vm)
+    if (machine === undefined) continue
+    if (update.kind === 'leave') {
+      left.add(vm)
+      continue
+    }
+    left.delete(vm)
+    machines.set(
+      vm,
+      update.kind === 'enter' ? enterMachine(machine, update.values) : changeMachine(machine, update.values),
+    )
+  }
+  return { changed: [...machines.values()], left: [...left] }
+}

@@ -1,0 +1,161 @@
+/** The one SOAP session of a vCenter: made once, kept alive, taken up again after a failure, ended. */
+import type { VCenterConfig } from '../../config/config.ts'
+import type { Logger } from '../../log.ts'
+import type { Timings } from '../timings.ts'
+import { element } from '../wire/envelope.ts'
+import { isSessionLost, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { type SoapClient, toReference } from '../wire/soap.ts'
+import { child, textOf, type XMLElement } from '../wire/xml.ts'
+
+const SERVICE_INSTANCE: Reference = { type: 'ServiceInstance', value: 'ServiceInstance' }
+
+/** The objects that vCenter names as its own: never to be guessed. */
+export interface ServiceContent {
+  /** `about.instanceUuid`, lower case. */
+  readonly instanceUUID: string
+  readonly rootFolder: Reference
+  readonly propertyCollector: Reference
+  readonly viewManager: Reference
+  readonly searchIndex: Reference
+  readonly sessionManager: Reference
+}
+
+export interface Session {
+  /**
+   * Logs in, unless the session of before still lives. Throws a VCenterError. After InvalidLogin it throws the same
+   * for ever without asking: each attempt would count towards locking the account (csi#3787). A changed credential
+   * means a new Session.
+   */
+  ensure(signal: AbortSignal): Promise<ServiceContent>
+  /** To be told when a call met NotAuthenticated. */
+  lost(): void
+  /** Whether vCenter has refused the credential. */
+  refused(): boolean
+  keepAlive(signal: AbortSignal): Promise<void>
+  /** Ends the session, if there is one. */
+  logout(signal: AbortSignal): Promise<void>
+}
+
+export interface SessionOptions {
+  readonly soap: SoapClient
+  readonly config: VCenterConfig
+  readonly timings: Timings
+  readonly logger: Logger
+  /**
+   * For Login alone. It outlives the signal given to `ensure`, so that a session which vCenter has just made is known
+   * and can be ended.
+   */
+  readonly loginSignal: AbortSignal
+}
+
+export function createSession({ soap, config, timings, logger, loginSignal }: SessionOptions): Session {
+  let content: ServiceContent | undefined
+  let refusal: VCenterError | undefined
+  const { callDeadline: deadline } = timings
+
+  async function keepAlive(signal: AbortSignal): Promise<void> {
+    await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
+  }
+
+  async function login({ sessionManager }: ServiceContent): Promise<void> {
+    const parameters = element('userName', config.user) + element('password', config.password.reveal())
+    try {
+      await soap.call({
+        operation: 'Login',
+        target: sessionManager,
+        parameters,
+        deadline,
+        signal: loginSignal,
+      })
+    } catch (error) {
+      if (!(error instanceof SoapFault && error.fault === 'InvalidLogin')) throw error
+      refusal = new VCenterError(
+        'InvalidLogin',
+        `${soap.server} refuses the user ${config.user} with the configured password, which is not tried again ` +
+          'lest the account be locked, correct user and password',
+        { cause: error },
+      )
+      throw refusal
+    }
+    logger.info({ user: config.user }, 'logged in')
+  }
+
+  async function stillAlive(signal: AbortSignal): Promise<boolean> {
+    if (!soap.hasSession()) return false
+    try {
+      await keepAlive(signal)
+      return true
+    } catch (error) {
+      if (!isSessionLost(error)) throw error
+      soap.forgetSession()
+      return false
+    }
+  }
+
+  return {
+    async ensure(signal) {
+      if (refusal !== undefined) throw refusal
+      if (content !== undefined && (await stillAlive(signal))) return content
+      signal.throwIfAborted()
+      // Asked again for each session: a restored or replaced vCenter has other objects under the same address.
+      const operation = 'RetrieveServiceContent'
+      content = readContent(
+        soap.server,
+        await soap.call({ operation, target: SERVICE_INSTANCE, deadline, signal }),
+      )
+      await login(content)
+      signal.throwIfAborted()
+      return content
+    },
+    lost() {
+      soap.forgetSession()
+    },
+    refused: () => refusal !== undefined,
+    keepAlive,
+    async logout(signal) {
+      if (content === undefined || !soap.hasSession()) return
+      await soap.call({ operation: 'Logout', target: content.sessionManager, deadline, signal })
+      soap.forgetSession()
+      logger.info('logged out')
+    },
+  }
+}
+
+function readContent(server: string, response: XMLElement): ServiceContent {
+  const value = child(response, 'returnval')
+  const about = child(value, 'about')
+  const apiType = textOf(about, 'apiType')
+  if (apiType !== 'VirtualCenter') {
+    const what = textOf(about, 'fullName') ?? apiType ?? 'something unnamed'
+    throw new VCenterError(
+      'NotVCenter',
+      `${server} is ${what} and no vCenter, give the address of the vCenter`,
+    )
+  }
+  const instanceUUID = textOf(about, 'instanceUuid')
+  const [rootFolder, propertyCollector, viewManager, searchIndex, sessionManager] = [
+    'rootFolder',
+    'propertyCollector',
+    'viewManager',
+    'searchIndex',
+    'sessionManager',
+  ].map((name) => toReference(child(value, name)))
+  if (
+    instanceUUID === undefined ||
+    rootFolder === undefined ||
+    propertyCollector === undefined ||
+    viewManager === undefined ||
+    searchIndex === undefined ||
+    sessionManager === undefined
+  ) {
+    throw new VCenterError('MalformedAnswer', `${server} answers with a service content that lacks objects`)
+  }
+  return {
+    instanceUUID: instanceUUID.toLowerCase(),
+    rootFolder,
+    propertyCollector,
+    viewManager,
+    searchIndex,
+    sessionManager,
+  }
+}

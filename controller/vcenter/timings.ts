@@ -1,0 +1,53 @@
+/** How long things may take and how often they are done. Milliseconds. */
+export interface Timings {
+  /** For a call whose answer is small. */
+  readonly callDeadline: number
+  /** For reading the properties of many objects. */
+  readonly readDeadline: number
+  /** How long vCenter holds a poll without news. Whole seconds. A dead peer is noticed this much later. */
+  readonly pollWait: number
+  /** What a poll may take beyond that. */
+  readonly pollGrace: number
+  /** vCenter ends idle sessions after 30 minutes. */
+  readonly keepAlive: number
+  /** Some changes are never pushed: everything is read again this often. */
+  readonly resync: number
+  /** How often the UUIDs of all VMs are read, to find doubles and newcomers. */
+  readonly sweep: number
+  /** How long the UUIDs read by a sweep may answer for. */
+  readonly indexAge: number
+  /** New UUIDs are collected until none came for `quiet`, at most for `max`. */
+  readonly locate: { readonly quiet: number; readonly max: number }
+  /** The same for objects whose tags are unknown. */
+  readonly tags: { readonly quiet: number; readonly max: number }
+  /**
+   * The same for members of the list that vCenter watches. Their facts are known by then; each change of the list
+   * makes some servers send all its members again.
+   */
+  readonly members: { readonly quiet: number; readonly max: number }
+  /** Names of tags and categories are read again after this time. */
+  readonly tagNamesAge: number
+  /** How long vCenter may fail before lookups say so: shorter failures go unnoticed. */
+  readonly failureGrace: number
+  /** For logging out. */
+  readonly logout: number
+  readonly backoff: { readonly base: number; readonly max: number }
+}
+
+export const TIMINGS: Timings = {
+  callDeadline: 15_000,
+  readDeadline: 60_000,
+  pollWait: 60_000,
+  pollGrace: 15_000,
+  keepAlive: 600_000,
+  resync: 300_000,
+  sweep: 600_000,
+  indexAge: 30_000,
+  locate: { quiet: 50, max: 1_000 },
+  tags: { quiet: 100, max: 2_000 },
+  members: { quiet: 1_000, max: 6_000 },
+  tagNamesAge: 3_600_000,
+  failureGrace: 10_000,
+  logout: 3_000,
+  backoff: { base: 500, max: 60_000 },
+}

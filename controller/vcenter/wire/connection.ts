@@ -1,0 +1,147 @@
+/** HTTPS to one vCenter: few connections for calls, one of its own for the long poll, a deadline on everything. */
+import { isIPv6 } from 'node:net'
+import { Client, type Dispatcher, Pool } from 'undici'
+import type { Clock } from '../../clock.ts'
+import type { Trust } from '../../config/config.ts'
+import { VCenterError } from './errors.ts'
+import { trustConnector } from './trust.ts'
+
+/** More would only queue up inside vCenter. */
+const CONNECTIONS = 4
+
+export interface HTTPRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Milliseconds for the whole of it, the answer's body included. */
+  readonly deadline: number
+  /** The long poll goes by a connection of its own, so that it never holds up a call. */
+  readonly longPoll?: boolean
+  readonly signal: AbortSignal
+}
+
+export interface HTTPAnswer {
+  readonly status: number
+  /** Lower case, without parameters; empty where there is none. */
+  readonly contentType: string
+  readonly cookies: readonly string[]
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+export interface Connection {
+  /** `name:port`, the word for it in messages. */
+  readonly server: string
+  /**
+   * Sends the request and lets `read` take the answer. Throws a VCenterError when that fails or takes longer than
+   * the deadline, and the signal's reason when the signal aborts. Nothing is ever sent twice.
+   */
+  request<T>(request: HTTPRequest, read: (answer: HTTPAnswer) => Promise<T>): Promise<T>
+  /** Drops all connections, and what runs on them. */
+  close(): Promise<void>
+}
+
+export interface ConnectionOptions {
+  readonly server: string
+  readonly port: number
+  readonly trust: Trust
+  readonly clock: Clock
+}
+
+export function openConnection({ server: host, port, trust, clock }: ConnectionOptions): Connection {
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  const origin = `https://${authority}`
+  // Deadlines are ours: undici's own of 300 s would either cut a long poll or outlast a call.
+  const options = {
+    connect: trustConnector(trust, authority),
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+  }
+  const calls = new Pool(origin, { ...options, connections: CONNECTIONS })
+  const longPoll = new Client(origin, options)
+
+  return {
+    server: authority,
+    async request(request, read) {
+      const ended = new AbortController()
+      const late = new AbortController()
+      const timer = clock.sleep(request.deadline, ended.signal).then(() => {
+        if (!ended.signal.aborted) late.abort()
+      })
+      try {
+        const dispatcher = request.longPoll === true ? longPoll : calls
+        return await exchange(dispatcher, request, AbortSignal.any([request.signal, late.signal]), read)
+      } catch (error) {
+        if (request.signal.aborted) throw request.signal.reason
+        if (late.signal.aborted) throw timedOut(authority, request)
+        throw asVCenterError(authority, error)
+      } finally {
+        ended.abort()
+        await timer
+      }
+    },
+    async close() {
+      await Promise.all([calls.destroy(), longPoll.destroy()])
+    },
+  }
+}
+
+async function exchange<T>(
+  dispatcher: Dispatcher,
+  { method, path, headers, body }: HTTPRequest,
+  signal: AbortSignal,
+  read: (answer: HTTPAnswer) => Promise<T>,
+): Promise<T> {
+  const response = await dispatcher.request({ method, path, headers, body: body ?? null, signal })
+  // The body fails once more, with nobody listening, when it is dropped before its end.
+  response.body.on('error', () => undefined)
+  try {
+    const [contentType = ''] = String(response.headers['content-type'] ?? '').split(';')
+    return await read({
+      status: response.statusCode,
+      contentType: contentType.trim().toLowerCase(),
+      cookies: [response.headers['set-cookie'] ?? []].flat(),
+      body: response.body,
+    })
+  } finally {
+    response.body.destroy()
+  }
+}
+
+function timedOut(server: string, { path, deadline }: HTTPRequest): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `${server} took the request to ${path} but did not finish its answer within ${deadline / 1000} s, ` +
+      'check the state of its services',
+  )
+}
+
+const NOT_TLS = new Set(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA'])
+
+function asVCenterError(server: string, error: unknown): unknown {
+  if (error instanceof VCenterError) return error
+  const code = codeOf(error)
+  if (code === undefined) return error
+  if (NOT_TLS.has(code)) {
+    return new VCenterError('NotVCenter', `${server} does not speak TLS (${code}), check server and port`, {
+      cause: error,
+    })
+  }
+  const what = NO_SUCH_NAME.has(code) ? 'has a name that DNS cannot resolve' : 'cannot be reached'
+  return new VCenterError(
+    'Unreachable',
+    `${server} ${what} (${code}), check server, port, routes and firewalls`,
+    {
+      cause: error,
+    },
+  )
+}
+
+/** The code by which Node and undici name a failed connection; an AggregateError stands for several addresses. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if ('code' in error && typeof error.code === 'string') return error.code
+  return error instanceof AggregateError ? codeOf(error.errors[0]) : codeOf(error.cause)
+}

@@ -1,0 +1,98 @@
+/** What can go wrong with a vCenter, typed by what someone decides by it. */
+import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+
+/** A managed object reference; unique only within its vCenter. */
+export interface Reference {
+  /** `VirtualMachine`, `HostSystem`, ... */
+  readonly type: string
+  /** `vm-42`. */
+  readonly value: string
+}
+
+export type FailureReason =
+  | 'Unreachable'
+  | 'TimedOut'
+  | 'CertificateNotTrusted'
+  | 'WrongThumbprint'
+  | 'InvalidLogin'
+  | 'NotVCenter'
+  | 'MalformedAnswer'
+  | 'Unavailable'
+  | 'NoPermission'
+  | 'SessionLost'
+  | 'UnusableValue'
+  | 'UnexpectedFault'
+
+/** A name for a reference to keep it by. */
+export function keyOf({ type, value }: Reference): string {
+  return `${type}:${value}`
+}
+
+/** A call that failed. The message is one sentence with the next step and holds no secret. */
+export class VCenterError extends Error {
+  readonly reason: FailureReason
+
+  constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'VCenterError'
+    this.reason = reason
+  }
+}
+
+/** A fault that vCenter answered with. */
+export class SoapFault extends VCenterError {
+  /** Name of the fault's type, as `NotAuthenticated`. */
+  readonly fault: string
+  /** The object the fault names, as ManagedObjectNotFound and NoPermission do. */
+  readonly object: Reference | undefined
+
+  constructor(fault: string, text: string, object?: Reference) {
+    const about = object === undefined ? '' : ` on ${object.type} ${object.value}`
+    super(reasonOf(fault), `vCenter answers with the fault ${fault}${about}${detail(fault, text)}`)
+    this.name = 'SoapFault'
+    this.fault = fault
+    this.object = object
+  }
+}
+
+// NotAuthenticated extends NoPermission in vSphere's types, but here each has its own name, so neither hides the other.
+function reasonOf(fault: string): FailureReason {
+  switch (fault) {
+    case 'NotAuthenticated':
+      return 'SessionLost'
+    case 'InvalidLogin':
+      return 'InvalidLogin'
+    case 'NoPermission':
+      return 'NoPermission'
+    default:
+      return 'UnexpectedFault'
+  }
+}
+
+function detail(fault: string, text: string): string {
+  if (fault === 'NoPermission') return ', give the account the role Read-only from the root on'
+  return text === '' || text === fault ? '' : `: ${text.slice(0, 200)}`
+}
+
+/** Whether the session has ended, so that everything made in it is gone as well. */
+export function isSessionLost(error: unknown): boolean {
+  return error instanceof SoapFault && error.fault === 'NotAuthenticated'
+}
+
+const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
+
+/**
+ * Whether the collector, its filter or a view is gone or its wait was cancelled: they have to be made anew, and
+ * nothing follows about any VM.
+ */
+export function isRebuild(error: unknown): boolean {
+  if (!(error instanceof SoapFault)) return false
+  if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
+  return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
+}
+
+/** How the failure looks from outside. What is no VCenterError is a defect of ours and is thrown on. */
+export function toFailure(vCenter: string, error: unknown): VCenterFailure {
+  if (!(error instanceof VCenterError)) throw error
+  return { vCenter, reason: error.reason, message: error.message }
+}

@@ -1,0 +1,172 @@
+/** Calls of vCenter's REST interface, with one session that is made when first needed. */
+import type { Clock } from '../../clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Timings } from '../timings.ts'
+import type { Connection, HTTPAnswer } from './connection.ts'
+import { VCenterError } from './errors.ts'
+
+/** All versions of vCenter have it; `/api` came with 7.0 U2. */
+const BASE = '/rest/com/vmware/cis'
+const SESSION_HEADER = 'vmware-api-session-id'
+/** Two thousand objects with a few tags each stay under it. */
+const MAX_BYTES = 8 << 20
+
+/** An answer with a status other than 2xx. */
+export class RESTError extends VCenterError {
+  readonly status: number
+
+  constructor(server: string, resource: string, status: number) {
+    super(
+      status === 401 ? 'SessionLost' : status === 403 ? 'NoPermission' : 'Unavailable',
+      `${server} answers to ${resource} with HTTP status ${status}`,
+    )
+    this.name = 'RESTError'
+    this.status = status
+  }
+}
+
+export interface RESTCall {
+  readonly method: 'GET' | 'POST'
+  /** Below `/rest/com/vmware/cis/`, without identifiers: the call's name in metrics and messages. */
+  readonly resource: string
+  /** What follows the resource: identifier and query. */
+  readonly suffix: string
+  readonly body?: unknown
+  readonly signal: AbortSignal
+}
+
+export interface RESTClient {
+  /** The answer's `value`. Logs in where needed, once more when the session has ended. Throws a VCenterError. */
+  call(call: RESTCall): Promise<unknown>
+  logout(signal: AbortSignal): Promise<void>
+}
+
+export interface RESTClientOptions {
+  readonly connection: Connection
+  readonly config: VCenterConfig
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** For logging in: it outlives the calls' signals, so that a session just made is known and can be ended. */
+  readonly loginSignal: AbortSignal
+}
+
+/** Not for concurrent calls: they would log in more than once. */
+export function createRESTClient(options: RESTClientOptions): RESTClient {
+  const { connection, config, timings, clock, metrics, loginSignal } = options
+  let session: string | undefined
+  let refusal: VCenterError | undefined
+
+  async function send(
+    method: 'GET' | 'POST' | 'DELETE',
+    resource: string,
+    {
+      headers,
+      suffix = '',
+      body,
+      signal,
+    }: { headers: Record<string, string>; suffix?: string; body?: unknown; signal: AbortSignal },
+  ): Promise<unknown> {
+    const start = clock.monotonic()
+    const done = (outcome: string) =>
+      metrics.call(`REST ${method} ${resource}`, outcome, (clock.monotonic() - start) / 1000)
+    const request = {
+      method,
+      path: `${BASE}/${resource}${suffix}`,
+      headers,
+      deadline: timings.callDeadline,
+      signal,
+    }
+    try {
+      const json = body === undefined ? {} : { body: JSON.stringify(body) }
+      const value = await connection.request({ ...request, ...json }, (answer) =>
+        readAnswer(connection.server, resource, answer),
+      )
+      done('ok')
+      return value
+    } catch (error) {
+      if (!signal.aborted) done(error instanceof VCenterError ? error.reason : 'Defect')
+      throw error
+    }
+  }
+
+  async function login(): Promise<string> {
+    if (refusal !== undefined) throw refusal
+    const authorization = `Basic ${Buffer.from(`${config.user}:${config.password.reveal()}`).toString('base64')}`
+    try {
+      const value = await send('POST', 'session', { headers: { authorization }, signal: loginSignal })
+      if (typeof value !== 'string') {
+        throw new VCenterError(
+          'MalformedAnswer',
+          `${connection.server} answers to the REST login without a session`,
+        )
+      }
+      session = value
+      return value
+    } catch (error) {
+      if (!(error instanceof RESTError && error.status === 401)) throw error
+      refusal = new VCenterError(
+        'InvalidLogin',
+        `${connection.server} refuses the user ${config.user} at its REST interface, which is not tried again`,
+        { cause: error },
+      )
+      throw refusal
+    }
+  }
+
+  return {
+    async call({ method, resource, suffix, body, signal }) {
+      const attempt = (id: string) => {
+        const headers = { [SESSION_HEADER]: id, 'content-type': 'application/json' }
+        return send(method, resource, { headers, suffix, body, signal })
+      }
+      if (session === undefined) return await attempt(await login())
+      try {
+        return await attempt(session)
+      } catch (error) {
+        if (!(error instanceof RESTError && error.status === 401)) throw error
+        session = undefined
+        return await attempt(await login())
+      }
+    },
+    async logout(signal) {
+      if (session === undefined) return
+      const headers = { [SESSION_HEADER]: session }
+      session = undefined
+      await send('DELETE', 'session', { headers, signal })
+    },
+  }
+}
+
+async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
+  if (answer.status < 200 || answer.status > 299) throw new RESTError(server, resource, answer.status)
+  const text = await readText(server, answer)
+  if (text === '') return undefined
+  try {
+    const document: unknown = JSON.parse(text)
+    return document instanceof Object && 'value' in document ? document.value : undefined
+  } catch (error) {
+    throw malformed(server, 'is not JSON', error)
+  }
+}
+
+async function readText(server: string, { body }: HTTPAnswer): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_BYTES) throw malformed(server, `is longer than ${MAX_BYTES >> 20} MB`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function malformed(server: string, what: string, cause?: unknown): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `the REST answer of ${server} ${what}, check for a proxy in between`,
+    { cause },
+  )
+}

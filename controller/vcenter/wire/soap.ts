@@ -1,0 +1,134 @@
+/** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
+import type { Clock } from '../../clock.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Connection, HTTPAnswer } from './connection.ts'
+import { envelope, SOAP_ACTION } from './envelope.ts'
+import { type Reference, SoapFault, VCenterError } from './errors.ts'
+import { child, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
+
+const COOKIE = 'vmware_soap_session'
+
+export interface SoapCall {
+  readonly operation: string
+  readonly target: Reference
+  /** Elements after `_this`, in the WSDL's order. */
+  readonly parameters?: string
+  /** Milliseconds. */
+  readonly deadline: number
+  readonly longPoll?: boolean
+  /** Takes large answers piece by piece, see {@link readXML}. */
+  readonly records?: RecordReader
+  readonly signal: AbortSignal
+}
+
+export interface SoapClient {
+  readonly server: string
+  /** The answer's response element. Throws SoapFault for a fault, VCenterError for everything else. */
+  call(call: SoapCall): Promise<XMLElement>
+  /** Whether a session's cookie is held. */
+  hasSession(): boolean
+  forgetSession(): void
+}
+
+export interface SoapClientOptions {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly metrics: Metrics
+}
+
+export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {
+  let cookie: string | undefined
+
+  async function send({ operation, target, parameters, deadline, longPoll, records, signal }: SoapCall) {
+    const headers: Record<string, string> = {
+      'content-type': 'text/xml; charset=utf-8',
+      soapaction: SOAP_ACTION,
+    }
+    if (cookie !== undefined) headers['cookie'] = `${COOKIE}=${cookie}`
+    const body = envelope(operation, target, parameters ?? '')
+    const request = { method: 'POST', path: '/sdk', headers, body, deadline, signal } as const
+    return await connection.request(
+      longPoll === true ? { ...request, longPoll } : request,
+      async (answer) => {
+        const response = await readAnswer(connection.server, answer, records)
+        // A quoted value goes back as it came.
+        for (const each of answer.cookies) cookie = new RegExp(`^${COOKIE}=([^;]*)`).exec(each)?.[1] ?? cookie
+        return response
+      },
+    )
+  }
+
+  return {
+    server: connection.server,
+    async call(call) {
+      const start = clock.monotonic()
+      const seconds = () => (clock.monotonic() - start) / 1000
+      try {
+        const response = await send(call)
+        metrics.call(call.operation, 'ok', seconds())
+        return response
+      } catch (error) {
+        if (!call.signal.aborted) metrics.call(call.operation, outcomeOf(error), seconds())
+        throw error
+      }
+    },
+    hasSession: () => cookie !== undefined,
+    forgetSession() {
+      cookie = undefined
+    },
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof SoapFault) return error.fault
+  return error instanceof VCenterError ? error.reason : 'Defect'
+}
+
+/** 200 is a result and 500 a fault; anything else did not come from the SOAP service. */
+async function readAnswer(
+  server: string,
+  answer: HTTPAnswer,
+  records: RecordReader | undefined,
+): Promise<XMLElement> {
+  const { status, contentType } = answer
+  if (status === 429 || status >= 501 || (status === 500 && contentType !== 'text/xml')) {
+    throw new VCenterError(
+      'Unavailable',
+      `${server} answers with HTTP status ${status}, check the state of its services`,
+    )
+  }
+  if (status !== 200 && status !== 500) {
+    throw new VCenterError(
+      'NotVCenter',
+      `${server} answers to /sdk with HTTP status ${status}, check server and port, and for a proxy in between`,
+    )
+  }
+  if (contentType === 'text/html') {
+    throw new VCenterError('NotVCenter', `${server} answers to /sdk with an HTML page, check server and port`)
+  }
+  const document = await readXML(answer.body, 'Envelope', status === 200 ? records : undefined)
+  const content = child(document, 'Body')?.children[0]
+  if (content === undefined) {
+    throw new VCenterError('MalformedAnswer', `${server} answers with a SOAP envelope that has no content`)
+  }
+  if (content.name === 'Fault') throw readFault(content)
+  return content
+}
+
+function readFault(fault: XMLElement): SoapFault {
+  const [detail] = child(fault, 'detail')?.children ?? []
+  const type = detail?.type ?? detail?.name.replace(/Fault$/, '') ?? textOf(fault, 'faultcode') ?? 'unknown'
+  return new SoapFault(type, textOf(fault, 'faultstring') ?? '', faultObject(detail))
+}
+
+function faultObject(detail: XMLElement | undefined): Reference | undefined {
+  // ManagedObjectNotFound calls it `obj`, NoPermission `object`.
+  const object = child(detail, 'obj') ?? child(detail, 'object')
+  return object?.kind === undefined ? undefined : { type: object.kind, value: object.text }
+}
+
+/** A reference out of an answer; undefined where the element is missing or names no object. */
+export function toReference(element: XMLElement | undefined): Reference | undefined {
+  if (element?.kind === undefined || element.text === '') return undefined
+  return { type: element.kind, value: element.text }
+}

@@ -1,0 +1,184 @@
+/** A streaming, namespace-aware XML reader that trusts nothing: vCenter's answers come through proxies. */
+import { type SaxesAttributeNS, SaxesParser } from 'saxes'
+import { VCenterError } from './errors.ts'
+
+const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
+
+/** One element. Values stay text: nothing is converted by its looks. */
+export interface XMLElement {
+  /** Without prefix. */
+  readonly name: string
+  /** `xsi:type` without prefix, whatever prefix stands for the namespace. */
+  readonly type: string | undefined
+  /** The attribute `type` without namespace: the kind of a managed object reference. */
+  readonly kind: string | undefined
+  /** Its own text, that of its children left out. */
+  text: string
+  readonly children: XMLElement[]
+}
+
+/** Elements of this name at this depth (the root is 1) are handed over when complete, and not kept. */
+export interface RecordReader {
+  readonly name: string
+  readonly depth: number
+  take(record: XMLElement): void
+}
+
+/** vCenter's answers are about ten levels deep; snapshots nest, but are never asked for. */
+const MAX_DEPTH = 64
+/** Elements held at once: a VM's devices are some hundred. */
+const MAX_ELEMENTS = 100_000
+/** Bytes of an answer that is kept whole. */
+export const MAX_BYTES = 1 << 20
+/** Bytes of an answer that is taken record by record: ten thousand VMs in one page stay under it. */
+export const MAX_BYTES_BY_RECORD = 64 << 20
+
+/**
+ * Reads one document whose root has the local name `root`.
+ *
+ * Throws a VCenterError: `NotVCenter` for HTML or another root, `MalformedAnswer` for what is truncated, has a
+ * DOCTYPE (entities would expand), or exceeds the limits.
+ */
+export async function readXML(
+  body: AsyncIterable<Uint8Array>,
+  root: string,
+  records?: RecordReader,
+): Promise<XMLElement> {
+  const builder = new TreeBuilder(root, records)
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const limit = records === undefined ? MAX_BYTES : MAX_BYTES_BY_RECORD
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength
+      if (bytes > limit) throw malformed(`it is longer than ${limit >> 20} MB`)
+      builder.write(decoder.decode(chunk, { stream: true }))
+    }
+    builder.write(decoder.decode())
+    return builder.end()
+  } catch (error) {
+    // TextDecoder throws a TypeError for what is not UTF-8, saxes plain Errors for what is not XML.
+    if (error instanceof NotXMLError) throw malformed(`it is not well-formed (${error.message})`, error)
+    if (error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+      throw malformed('it is not UTF-8', error)
+    }
+    throw error
+  }
+}
+
+class NotXMLError extends Error {}
+
+class TreeBuilder {
+  readonly #parser = new SaxesParser({ xmlns: true, position: false })
+  readonly #root: string
+  readonly #records: RecordReader | undefined
+  readonly #open: XMLElement[] = []
+  #document: XMLElement | undefined
+  #elements = 0
+
+  constructor(root: string, records: RecordReader | undefined) {
+    this.#root = root
+    this.#records = records
+    this.#parser.on('error', (error) => {
+      throw new NotXMLError(error.message.slice(0, 200))
+    })
+    this.#parser.on('doctype', (text) => {
+      if (/^\s*html\b/i.test(text)) throw notVCenter('an HTML page')
+      throw malformed('it has a DOCTYPE')
+    })
+    this.#parser.on('opentag', (tag) => {
+      this.#begin(tag.local, Object.values(tag.attributes))
+    })
+    this.#parser.on('text', (text) => {
+      this.#append(text)
+    })
+    this.#parser.on('cdata', (text) => {
+      this.#append(text)
+    })
+    this.#parser.on('closetag', () => {
+      this.#finish()
+    })
+  }
+
+  write(text: string): void {
+    if (text !== '') this.#parser.write(text)
+  }
+
+  end(): XMLElement {
+    this.#parser.close()
+    if (this.#document === undefined) throw malformed('it is empty')
+    return this.#document
+  }
+
+  #begin(name: string, attributes: readonly SaxesAttributeNS[]): void {
+    if (this.#open.length === 0 && name !== this.#root) {
+      throw notVCenter(
+        name.toLowerCase() === 'html' ? 'an HTML page' : `a document called ${name.slice(0, 50)}`,
+      )
+    }
+    if (this.#open.length >= MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`)
+    if (++this.#elements > MAX_ELEMENTS)
+      throw malformed(`it has more than ${MAX_ELEMENTS} elements in one piece`)
+    const element: XMLElement = {
+      name,
+      type: withoutPrefix(attributes.find((each) => each.uri === XSI && each.local === 'type')?.value),
+      kind: attributes.find((each) => each.uri === '' && each.local === 'type')?.value,
+      text: '',
+      children: [],
+    }
+    this.#open.push(element)
+  }
+
+  #append(text: string): void {
+    const element = this.#open.at(-1)
+    if (element !== undefined) element.text += text
+  }
+
+  #finish(): void {
+    const depth = this.#open.length
+    const element = this.#open.pop()
+    if (element === undefined) return
+    if (this.#records?.depth === depth && this.#records.name === element.name) {
+      this.#elements = depth
+      this.#records.take(element)
+      return
+    }
+    const parent = this.#open.at(-1)
+    if (parent === undefined) this.#document = element
+    else parent.children.push(element)
+  }
+}
+
+function withoutPrefix(name: string | undefined): string | undefined {
+  return name?.slice(name.indexOf(':') + 1)
+}
+
+function malformed(what: string, cause?: unknown): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `the answer of vCenter cannot be read: ${what}, check for a proxy in between`,
+    {
+      cause,
+    },
+  )
+}
+
+function notVCenter(what: string): VCenterError {
+  return new VCenterError('NotVCenter', `${what} came instead of a SOAP answer, check server and port`)
+}
+
+/** First child of this name. */
+export function child(element: XMLElement | undefined, name: string): XMLElement | undefined {
+  return element?.children.find((each) => each.name === name)
+}
+
+/** All children of this name, one or many. */
+export function childrenOf(element: XMLElement | undefined, name: string): XMLElement[] {
+  return element?.children.filter((each) => each.name === name) ?? []
+}
+
+/** Text of the first child of this name; undefined where there is none or it is empty. */
+export function textOf(element: XMLElement | undefined, name: string): string | undefined {
+  const text = child(element, name)?.text
+  return text === '' ? undefined : text
+}
