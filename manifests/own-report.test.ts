@@ -43,6 +43,17 @@ await t.test("the kubelet's credential writes its own report", async (t) => {
   t.match(await apply(kubeletB.request, sampleReport('b', uidB)), { status: 200 })
 })
 
+await t.test('a Node that was registered anew gets its report over', async (t) => {
+  const kubelet = await cluster.as({ user: 'system:node:again', groups: ['system:nodes'] })
+  const first = await registerNode(kubelet.request, 'again')
+  t.match(await apply(kubelet.request, sampleReport('again', first)), { status: 201 })
+  t.match(await cluster.request('DELETE', '/api/v1/nodes/again'), { status: 200 })
+  const second = await registerNode(kubelet.request, 'again')
+  t.match(await apply(kubelet.request, sampleReport('again', second)), { status: 200 })
+  const { body } = await cluster.request<{ metadata: object }>('GET', `${collection}/again`)
+  t.match(body.metadata, { ownerReferences: [{ uid: second }] })
+})
+
 await t.test('a report that is not one’s own is refused', async (t) => {
   const refused = (who: string, name: string) => ({
     status: 403,

@@ -1,8 +1,7 @@
 import t from 'tap'
-import type { ApiClient } from '../test/servers/api-client.ts'
 import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
-import { registerNode } from './testing/writers.ts'
+import { registerNode, type Sender } from './testing/writers.ts'
 
 const zone = 'topology.kubernetes.io/zone'
 const betaZone = 'failure-domain.beta.kubernetes.io/zone'
@@ -23,7 +22,12 @@ const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:r
 
 const kubelet = (name: string) => cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })
 
-async function patch(who: ApiClient, path: string, body: unknown, kind = 'strategic-merge-patch') {
+/** Whoever it is, a kubelet or the administrator of the cluster itself. */
+interface Requester {
+  request: Sender
+}
+
+async function patch(who: Requester, path: string, body: unknown, kind = 'strategic-merge-patch') {
   const contentType = `application/${kind}+json`
   const answer = await who.request<{ message?: string }>('PATCH', `/api/v1/nodes/${path}`, body, {
     contentType,
@@ -31,11 +35,11 @@ async function patch(who: ApiClient, path: string, body: unknown, kind = 'strate
   return { status: answer.status, message: String(answer.body.message) }
 }
 
-const label = (who: ApiClient, path: string, labels: Record<string, string | null>) =>
+const label = (who: Requester, path: string, labels: Record<string, string | null>) =>
   patch(who, path, { metadata: { labels } })
 
 /** What a kubelet writes every few minutes, and at once when something has changed. */
-function heartbeat(who: ApiClient, name: string) {
+function heartbeat(who: Requester, name: string) {
   const ready = {
     type: 'Ready',
     status: 'True',
@@ -108,7 +112,7 @@ await t.test('of an initialised Node', async (t) => {
 
   await t.test('the controller and people may change them', async (t) => {
     for (const who of [controller, cluster]) {
-      t.match(await label(who as ApiClient, 'b', { [zone]: 'zone-b', [betaZone]: 'zone-b' }), { status: 200 })
+      t.match(await label(who, 'b', { [zone]: 'zone-b', [betaZone]: 'zone-b' }), { status: 200 })
     }
   })
 })
