@@ -1,0 +1,218 @@
+import t from 'tap'
+import type { Clock } from '../clock.ts'
+import type { Decision } from '../decide/decide.ts'
+import type { Node } from '../facts/node.ts'
+import { ApiError } from '../kubernetes/api-error.ts'
+import type { KubeClient } from '../kubernetes/client.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+
+const CREATED = Date.parse('2026-11-01T10:00:00Z')
+
+function create(seconds = 0): Metrics {
+  const clock: Clock = {
+    now: () => CREATED + seconds * 1000,
+    monotonic: () => 0,
+    sleep: () => Promise.resolve(),
+  }
+  return createMetrics({ version: '1.2.3', clock })
+}
+
+/** The samples of the series whose names begin so. */
+async function samples(metrics: Metrics, prefix: string): Promise<string[]> {
+  return (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix))
+}
+
+function node(name: string, uid = `uid-${name}`): Node {
+  return {
+    name,
+    uid,
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-01T10:00:00Z',
+    deleting: false,
+    labels: {},
+    providedNodeIP: undefined,
+    taints: [],
+    providerID: undefined,
+    addresses: [],
+    systemUUID: '',
+  }
+}
+
+function decision(state: Decision['state'], more: Partial<Decision> = {}): Decision {
+  return { state, announcements: [], retry: false, ...more }
+}
+
+const NO_REPORT = { condition: 'Initialized', reason: 'NoReport' } as const
+const MACS = { condition: 'IdentityVerified', reason: 'MACsContradict' } as const
+
+await t.test('nodes by state, reason and level', async (t) => {
+  const metrics = create(7)
+  metrics.decided('a', decision('initialized', { level: 'proven' }), node('a'))
+  metrics.decided('b', decision('initialized', { level: 'reported' }), node('b'))
+  metrics.decided('c', decision('waiting', { refusal: NO_REPORT }), node('c'))
+  metrics.decided('d', decision('refused', { refusal: MACS }), node('d'))
+  metrics.decided('e', decision('invisible'), node('e'))
+  t.same(await samples(metrics, 'rollcall_nodes'), [
+    'rollcall_nodes{state="invisible"} 1',
+    'rollcall_nodes{state="waiting"} 1',
+    'rollcall_nodes{state="refused"} 1',
+    'rollcall_nodes{state="initializing"} 0',
+    'rollcall_nodes{state="initialized"} 2',
+    'rollcall_nodes_held_up{condition="Initialized",reason="NoReport"} 1',
+    'rollcall_nodes_held_up{condition="IdentityVerified",reason="MACsContradict"} 1',
+    'rollcall_nodes_verified{level="asserted"} 0',
+    'rollcall_nodes_verified{level="reported"} 1',
+    'rollcall_nodes_verified{level="proven"} 1',
+  ])
+  metrics.decided('c', decision('initialized', { level: 'proven' }), node('c'))
+  metrics.decided('d', undefined, undefined)
+  t.same(await samples(metrics, 'rollcall_nodes_held_up'), [], 'a reason that is over is no longer shown')
+  t.match(await samples(metrics, 'rollcall_nodes{state="initialized"}'), [/ 3$/])
+  t.same(await samples(metrics, 'rollcall_node_initialization_seconds_count'), [
+    'rollcall_node_initialization_seconds_count 0',
+  ])
+
+  metrics.leading(true)
+  t.same(await samples(metrics, 'rollcall_leader'), ['rollcall_leader 1'])
+  metrics.vCentersUp(() => [
+    { name: 'vc1', up: true },
+    { name: 'vc2', up: false },
+  ])
+  metrics.queueDepth(() => 5)
+  t.same(await samples(metrics, 'rollcall_vcenter_up'), [
+    'rollcall_vcenter_up{vcenter="vc1"} 1',
+    'rollcall_vcenter_up{vcenter="vc2"} 0',
+  ])
+  t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 5'])
+  metrics.leading(false)
+  t.match(await samples(metrics, 'rollcall_nodes{'), [/ 0$/, / 0$/, / 0$/, / 0$/, / 0$/])
+  t.same(await samples(metrics, 'rollcall_vcenter_up'), [])
+  t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 0'])
+})
+
+await t.test('a refusal counts once for as long as it lasts', async (t) => {
+  const metrics = create()
+  const said = [NO_REPORT, NO_REPORT, MACS, undefined, MACS]
+  for (const refusal of said) metrics.decided('a', decision('refused', refusal && { refusal }), node('a'))
+  metrics.decided('a', decision('refused', { refusal: MACS }), node('a', 'another'))
+  t.same(await samples(metrics, 'rollcall_node_refusals_total'), [
+    'rollcall_node_refusals_total{condition="Initialized",reason="NoReport"} 1',
+    'rollcall_node_refusals_total{condition="IdentityVerified",reason="MACsContradict"} 3',
+  ])
+})
+
+await t.test('time to initialise: told once, of what was seen to begin', async (t) => {
+  const cases: readonly [string, readonly Decision['state'][], number][] = [
+    ['as it goes', ['waiting', 'initializing', 'initialized', 'initialized'], 1],
+    ['held up in between', ['initializing', 'refused', 'initializing', 'initialized'], 1],
+    ['found initialised at start', ['initialized', 'initialized'], 0],
+    ['not yet', ['waiting', 'initializing'], 0],
+  ]
+  for (const [name, states, count] of cases) {
+    const metrics = create(12)
+    for (const state of states) metrics.decided('a', decision(state), node('a'))
+    const sum = count * 12
+    t.same(await samples(metrics, 'rollcall_node_initialization_seconds_sum'), [
+      `rollcall_node_initialization_seconds_sum ${sum}`,
+    ])
+    t.match(
+      await samples(metrics, 'rollcall_node_initialization_seconds_count'),
+      [new RegExp(` ${count}$`)],
+      name,
+    )
+  }
+  const metrics = create(12)
+  metrics.decided('a', decision('initializing'), node('a', 'old'))
+  metrics.decided('a', decision('initialized'), node('a', 'new'))
+  t.match(
+    await samples(metrics, 'rollcall_node_initialization_seconds_count'),
+    [/ 0$/],
+    'another Node of that name',
+  )
+})
+
+await t.test('calls to vCenter', async (t) => {
+  const metrics = create()
+  const vCenter = metrics.vCenter('vc1')
+  vCenter.call('Login', 'ok', 0.02)
+  vCenter.call('Login', 'InvalidLogin', 0.02)
+  vCenter.call('WaitForUpdatesEx', 'ok', 300)
+  vCenter.reconnect('Unreachable')
+  t.same(await samples(metrics, 'rollcall_vcenter_calls_total'), [
+    'rollcall_vcenter_calls_total{vcenter="vc1",operation="Login",outcome="ok"} 1',
+    'rollcall_vcenter_calls_total{vcenter="vc1",operation="Login",outcome="InvalidLogin"} 1',
+    'rollcall_vcenter_calls_total{vcenter="vc1",operation="WaitForUpdatesEx",outcome="ok"} 1',
+  ])
+  t.same(await samples(metrics, 'rollcall_vcenter_reconnects_total'), [
+    'rollcall_vcenter_reconnects_total{vcenter="vc1",reason="Unreachable"} 1',
+  ])
+  t.same(await samples(metrics, 'rollcall_vcenter_call_duration_seconds_count'), [
+    'rollcall_vcenter_call_duration_seconds_count{vcenter="vc1",operation="Login"} 2',
+  ])
+  // A server that makes faults up does not fill the memory.
+  for (let i = 0; i < 1000; i++) vCenter.call('Login', `Fault${i}`, 0)
+  vCenter.call('Login', 'a fault\nwith "text"', 0)
+  const lines = await samples(metrics, 'rollcall_vcenter_calls_total')
+  t.ok(lines.length < 80, `${lines.length} series`)
+  t.ok(lines.some((line) => line.includes('outcome="other"')))
+})
+
+await t.test('work, events, build, process', async (t) => {
+  const metrics = create()
+  metrics.reconciled(0.003, 'done')
+  metrics.events(() => ({ written: 3, dropped: 1 }))
+  t.same(await samples(metrics, 'rollcall_reconciles_total'), [
+    'rollcall_reconciles_total{outcome="done"} 1',
+    'rollcall_reconciles_total{outcome="retry"} 0',
+    'rollcall_reconciles_total{outcome="error"} 0',
+  ])
+  for (const _ of [1, 2]) {
+    t.same(await samples(metrics, 'rollcall_events'), [
+      'rollcall_events_written_total 3',
+      'rollcall_events_dropped_total 1',
+    ])
+  }
+  t.same(await samples(metrics, 'rollcall_build_info'), [
+    `rollcall_build_info{version="1.2.3",node="${process.version}"} 1`,
+  ])
+  for (const name of [
+    'process_cpu_seconds_total',
+    'process_resident_memory_bytes',
+    'process_start_time_seconds',
+  ]) {
+    const [line = ''] = await samples(metrics, name)
+    t.ok(Number(line.split(' ')[1]) > 0, line)
+  }
+  t.same(
+    await samples(create(), 'rollcall_events_written_total'),
+    ['rollcall_events_written_total 0'],
+    'no shared state',
+  )
+})
+
+await t.test('requests to the API server', async (t) => {
+  const metrics = create()
+  const answers: (() => Promise<AsyncIterable<Uint8Array>>)[] = []
+  const answer = () => answers.shift()?.() ?? Promise.reject(new Error('no answer'))
+  const inner: KubeClient = { request: answer, stream: answer, close: () => Promise.resolve() }
+  const client = metrics.measured(inner)
+  const { signal } = new AbortController()
+  const empty = async function* () {}
+  answers.push(() => Promise.resolve(empty()))
+  await client.request({ method: 'GET', path: '/api/v1/nodes', signal })
+  answers.push(() => Promise.resolve(empty()))
+  await client.stream({ method: 'GET', path: '/api/v1/nodes', query: { watch: '1' }, signal }, 1)
+  answers.push(() => Promise.reject(new ApiError('changed', { status: 409, reason: 'Conflict' })))
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall'
+  await t.rejects(client.request({ method: 'PUT', path: lease, signal }), { message: /changed/ })
+  await t.rejects(
+    client.request({ method: 'PATCH', path: '/apis/rollcall.dev/v1alpha1/nodereports/a/status', signal }),
+  )
+  await t.rejects(client.request({ method: 'GET', path: '/version', signal: AbortSignal.abort() }))
+  t.same(await samples(metrics, 'rollcall_api_requests_total'), [
+    'rollcall_api_requests_total{method="GET",resource="nodes",code="ok"} 1',
+    'rollcall_api_requests_total{method="WATCH",resource="nodes",code="ok"} 1',
+    'rollcall_api_requests_total{method="PUT",resource="leases",code="409"} 1',
+    'rollcall_api_requests_total{method="PATCH",resource="nodereports",code="none"} 1',
+  ])
+})

@@ -1,0 +1,115 @@
+import { connect } from 'node:net'
+import { text as readAll } from 'node:stream/consumers'
+import { pino } from 'pino'
+import t from 'tap'
+import { createTelemetryServer, type TelemetryServerOptions } from './server.ts'
+
+const logger = pino({ level: 'silent' })
+
+function create(options: Partial<TelemetryServerOptions> = {}) {
+  return createTelemetryServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'a 1\n' },
+    healthy: () => ({ ok: true, text: 'ok' }),
+    ready: () => ({
+      ok: false,
+      text: 'vCenter vc1: InvalidLogin: the password is wrong\nthe list of Nodes is not read yet',
+    }),
+    logger,
+    ...options,
+  })
+}
+
+/** Sends these bytes; resolves with all that comes back until the other side ends. */
+async function raw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(bytes)
+  return readAll(socket)
+}
+
+await t.test('what is answered', async (t) => {
+  let broken = false
+  const server = create({
+    healthy: () => {
+      if (broken) throw new Error('a defect')
+      return { ok: true, text: 'ok' }
+    },
+  })
+  const { port } = await server.listen()
+  t.teardown(server.close)
+  const cases: readonly [string, string, number, string][] = [
+    ['GET', '/metrics', 200, 'a 1\n'],
+    ['GET', '/metrics?x=1', 200, 'a 1\n'],
+    ['GET', '/healthz', 200, 'ok\n'],
+    [
+      'GET',
+      '/readyz',
+      503,
+      'vCenter vc1: InvalidLogin: the password is wrong\nthe list of Nodes is not read yet\n',
+    ],
+    ['HEAD', '/readyz', 503, ''],
+    ['HEAD', '/metrics', 200, ''],
+    ['GET', '/', 404, 'there is /metrics, /healthz and /readyz\n'],
+    ['GET', '/metrics/', 404, 'there is /metrics, /healthz and /readyz\n'],
+    ['POST', '/metrics', 405, 'only GET and HEAD are answered here\n'],
+    ['DELETE', '/healthz', 405, 'only GET and HEAD are answered here\n'],
+  ]
+  for (const [method, path, status, body] of cases) {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method })
+    t.same([response.status, await response.text()], [status, body], `${method} ${path}`)
+  }
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`)
+  t.match(response.headers.get('content-type'), 'version=0.0.4')
+  await response.body?.cancel()
+
+  broken = true
+  const failed = await fetch(`http://127.0.0.1:${port}/healthz`)
+  t.same(
+    [failed.status, await failed.text()],
+    [500, 'failed, the log says why\n'],
+    'a defect is no crash and no secret',
+  )
+})
+
+await t.test('what is not: garbage, too much, too slow', async (t) => {
+  const server = create()
+  const { port } = await server.listen()
+  t.teardown(server.close)
+  t.match(await raw(port, 'garbage\r\n\r\n'), /^HTTP\/1.1 400 /)
+  t.match(await raw(port, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1.1 431 /)
+  t.match(
+    await raw(
+      port,
+      `POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n${'x'.repeat(1000)}`,
+    ),
+    /^HTTP\/1.1 405 [\s\S]*connection: close/i,
+  )
+  const start = performance.now()
+  t.match(await raw(port, 'GET /metrics HTTP/1.1\r\nX-Slow: '), /^HTTP\/1.1 408 /)
+  t.ok(performance.now() - start < 9_000, 'a header that does not end is waited for briefly')
+})
+
+await t.test('the port', async (t) => {
+  const server = create()
+  const { port } = await server.listen()
+  await t.rejects(create({ port }).listen(), {
+    message: `--listen 127.0.0.1:${port}: another program has this port, choose another or end that program`,
+  })
+  await t.rejects(create({ host: '192.0.2.1' }).listen(), {
+    message: /^--listen 192.0.2.1:0: this machine does not have/,
+  })
+  const idle = connect(port, '127.0.0.1')
+  const ended = readAll(idle)
+  await new Promise((resolve) => idle.once('connect', resolve))
+  await server.close()
+  t.equal(await ended, '', 'closing ends idle connections too')
+  await server.close()
+  await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`))
+
+  const everywhere = create({ host: '' })
+  const bound = await everywhere.listen()
+  const response = await fetch(`http://127.0.0.1:${bound.port}/healthz`)
+  t.equal(await response.text(), 'ok\n', 'no address means IPv4, too')
+  await everywhere.close()
+})

@@ -1,0 +1,160 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from '../log.ts'
+import type { Metrics } from './metrics.ts'
+
+/** How a part is, in plain lines for a person. */
+export interface Health {
+  readonly ok: boolean
+  readonly text: string
+}
+
+export interface TelemetryServerOptions {
+  /** Empty means every address of the machine. */
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  readonly metrics: Pick<Metrics, 'text' | 'contentType'>
+  /** Whether this process had better be started anew. */
+  readonly healthy: () => Health
+  /** Whether it can do its work, else what is missing. */
+  readonly ready: () => Health
+  readonly logger: Logger
+}
+
+export interface TelemetryServer {
+  /**
+   * Resolves when it answers.
+   *
+   * @throws when the address cannot be had
+   */
+  listen(): Promise<{ readonly port: number }>
+  /** Ends every connection. */
+  close(): Promise<void>
+}
+
+/** A scraper and a few probes are all that should ever be there. */
+const MAX_CONNECTIONS = 64
+/** Milliseconds for a whole request to arrive. A scrape's answer is some 20 kB. */
+const REQUEST_TIMEOUT = 5_000
+/** Milliseconds in which nothing moves, in either direction. */
+const IDLE_TIMEOUT = 10_000
+const MAX_HEADER_BYTES = 8 * 1024
+
+const TEXT = 'text/plain; charset=utf-8'
+
+interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/** The controller's one port: metrics for Prometheus, health and readiness for the kubelet and for people. */
+export function createTelemetryServer(options: TelemetryServerOptions): TelemetryServer {
+  const { host, port, metrics, healthy, ready, logger } = options
+
+  async function answer(method: string, path: string): Promise<Answer> {
+    if (method !== 'GET' && method !== 'HEAD') return plain(405, 'only GET and HEAD are answered here')
+    switch (path) {
+      case '/metrics':
+        return { status: 200, contentType: metrics.contentType, body: await metrics.text() }
+      case '/healthz':
+        return health(healthy())
+      case '/readyz':
+        return health(ready())
+      default:
+        return plain(404, 'there is /metrics, /healthz and /readyz')
+    }
+  }
+
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: REQUEST_TIMEOUT,
+      requestTimeout: REQUEST_TIMEOUT,
+      connectionsCheckingInterval: REQUEST_TIMEOUT / 5,
+    },
+    (request, response) => {
+      const path = (request.url ?? '').split('?', 1)[0] ?? ''
+      answer(request.method ?? '', path)
+        .catch((error: unknown) => {
+          logger.error({ err: error, path }, 'telemetry request failed')
+          return plain(500, 'failed, the log says why')
+        })
+        .then((given) => write(request, response, given))
+        .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
+    },
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  server.setTimeout(IDLE_TIMEOUT)
+
+  return {
+    async listen() {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      server.once('error', reject)
+      server.listen({ host, port }, resolve)
+      try {
+        await promise
+      } catch (error) {
+        throw new Error(cannotListen(host, port, error), { cause: error })
+      } finally {
+        server.off('error', reject)
+      }
+      server.on('error', (error) => logger.error({ err: error }, 'telemetry port failed'))
+      const address = server.address()
+      return { port: isAddress(address) ? address.port : port }
+    },
+    async close() {
+      if (!server.listening) return
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function plain(status: number, line: string): Answer {
+  return { status, contentType: TEXT, body: `${line}\n` }
+}
+
+function health({ ok, text }: Health): Answer {
+  return plain(ok ? 200 : 503, text)
+}
+
+function write(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, contentType, body }: Answer,
+): void {
+  // A body that nobody asked for is not read: the connection ends with the answer.
+  const hasBody = request.headers['content-length'] !== undefined || 'transfer-encoding' in request.headers
+  response.writeHead(status, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...(hasBody ? { connection: 'close' } : {}),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null
+}
+
+function cannotListen(host: string, port: number, error: unknown): string {
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  switch (code) {
+    case 'EADDRINUSE':
+      return `--listen ${where}: another program has this port, choose another or end that program`
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+      return `--listen ${where}: this machine does not have that address, name one that it has or none for all`
+    case 'EACCES':
+      return `--listen ${where}: this user may not have that port, choose one above 1023`
+    default:
+      return `--listen ${where}: cannot listen there (${typeof code === 'string' ? code : 'no code'}), choose another`
+  }
+}

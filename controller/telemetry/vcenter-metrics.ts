@@ -1,0 +1,60 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Metrics } from '../vcenter/metrics.ts'
+import { createLabelGuard } from './label-value.ts'
+
+export interface VCenterMetrics {
+  /** What one vCenter's inventory reports to. */
+  vCenter(name: string): Metrics
+  /** Whether each vCenter answers, asked at each scrape. A later reader takes the place of the one before. */
+  vCentersUp(read: () => Iterable<{ readonly name: string; readonly up: boolean }>): void
+}
+
+/** It waits for news by design, up to its time-out: its duration says nothing. */
+const LONG_POLL = 'WaitForUpdatesEx'
+
+export function addVCenterMetrics(registry: Registry): VCenterMetrics {
+  const registers = [registry]
+  const calls = new Counter({
+    name: 'rollcall_vcenter_calls_total',
+    help: 'Calls to vCenter by operation (Login counts the sessions) and outcome: ok, a fault or a failure',
+    labelNames: ['vcenter', 'operation', 'outcome'],
+    registers,
+  })
+  const durations = new Histogram({
+    name: 'rollcall_vcenter_call_duration_seconds',
+    help: 'Time that calls to vCenter took, long polls left out',
+    labelNames: ['vcenter', 'operation'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  })
+  const reconnects = new Counter({
+    name: 'rollcall_vcenter_reconnects_total',
+    help: 'Times that connecting to vCenter began anew, by reason',
+    labelNames: ['vcenter', 'reason'],
+    registers,
+  })
+  let readUp: () => Iterable<{ name: string; up: boolean }> = () => []
+  new Gauge({
+    name: 'rollcall_vcenter_up',
+    help: '1 while vCenter answers and is logged in to, else 0; only on the leader',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, up } of readUp()) this.set({ vcenter: name }, up ? 1 : 0)
+    },
+  })
+  const outcomes = createLabelGuard()
+  return {
+    vCenter: (vcenter) => ({
+      call(operation, outcome, seconds) {
+        calls.inc({ vcenter, operation, outcome: outcomes(outcome) })
+        if (operation !== LONG_POLL) durations.observe({ vcenter, operation }, seconds)
+      },
+      reconnect: (reason) => reconnects.inc({ vcenter, reason: outcomes(reason) }),
+    }),
+    vCentersUp(read) {
+      readUp = read
+    },
+  }
+}
