@@ -1,0 +1,222 @@
+import t from 'tap'
+import { loadConfig } from './load.ts'
+import { CERTIFICATE } from './testing/certificate.ts'
+import { BASE, file, loaded, refusal } from './testing/load.ts'
+
+await t.test('refused, in words that name the place and the next step', async (t) => {
+  const cases: readonly [string, string[]][] = [
+    // the file
+    ['', ['vsphere.conf: is empty: write it as in "vcenter:']],
+    ['# nothing\n---\n', ['vsphere.conf: is empty']],
+    ['[Global]\nuser = "x"', ['vsphere.conf: this is the INI form, which is not read yet: write it as YAML']],
+    ['; old\n\n[VirtualCenter "10.0.0.1"]\nuser = "x"', ['the INI form']],
+    ['[Labels] # x', ['the INI form']],
+    [
+      'hello',
+      ['vsphere.conf:1:1: expected "global:", "vcenter:" and "labels:" at the top, got text of 5 characters'],
+    ],
+    [
+      '- a\n- b',
+      ['vsphere.conf:1:1: expected "global:", "vcenter:" and "labels:" at the top, got a list of 2 items'],
+    ],
+    ['a: 1\n---\nb: 2', ['vsphere.conf:2:1: a second document begins here']],
+    [file().replace('pw', 'a: b'), ['vsphere.conf:5:15: this is not YAML, a value holds a colon']],
+    [file().replace('pw', '"a'), ['this is not YAML, a closing quote or bracket']],
+    [file().replace('pw', '@a'), ['vsphere.conf:5:15: a value cannot begin with this character: put']],
+    [
+      file().replace('pw', '*a'),
+      ['vsphere.conf:5:15: this "*" refers to an anchor that does not stand above'],
+    ],
+    [file().replace('pw', '!a b'), ['vsphere.conf:5:15: a tag (!...) or directive']],
+    [file().replace('pw', '!!binary aGk='), ['a tag (!...)']],
+    [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
+    [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML, a tab is used']],
+    [file().replace('password: pw', 'password:pw'), ['the colon and blank after a key is missing']],
+    ['['.repeat(20_000), ['this is nested too deeply']],
+    ['? [a]\n: b', ['vsphere.conf:1:1: a key here is no plain text']],
+    [file('    <<: {port: 1}'), ['vsphere.conf:6:5: merging maps by "<<" is not read']],
+    // keys
+    [file('    prot: 1'), ['vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?']],
+    [file('', 'vcentre: {}'), ['vsphere.conf:7:1: vcentre: unknown key: did you mean "vcenter"?']],
+    [
+      file('    secretsDirectory: /x'),
+      ['vcenter.vc1.secretsDirectory: unknown key: it belongs under "global"'],
+    ],
+    [file('', 'zone: z'), ['vsphere.conf:7:1: zone: unknown key: it belongs under "labels"']],
+    [file('', 'storage: z'), ['storage: unknown key: known here are global, vcenter, labels, nodes']],
+    [file('    port: 1\n    port: 2'), ['vsphere.conf:7:5: vcenter.vc1.port: stands twice, first in line 6']],
+    [file('    caFile: ca.pem\n    ca-file: ca.pem'), ['vsphere.conf:7:5: vcenter.vc1.caFile: stands twice']],
+    [file('  vc1: {server: a}'), ['vsphere.conf:6:3: vcenter.vc1: stands twice: keep one']],
+    // vCenters
+    ['global: {user: u}', ['vsphere.conf: vcenter: no vCenter: write']],
+    ['vcenter:\n', ['no vCenter']],
+    [
+      'vcenter: [a]',
+      [
+        'vsphere.conf:1:10: vcenter: expected a name for each vCenter and its settings below it, got a list of 1 item',
+      ],
+    ],
+    [
+      'vcenter:\n  server: a\n  user: b\n  password: c',
+      [
+        'vsphere.conf:2:3: vcenter: "server" stands where a vCenter\'s name',
+        'vcenter: "user"',
+        'vcenter: "password"',
+      ],
+    ],
+    [
+      file('  b: {server: b, user: u, password: p}'),
+      ['vsphere.conf:6:3: vcenter.b: several vCenters (vc1, b) are not served yet: keep one'],
+    ],
+    [file('', 'global: {server: 10.0.0.1}'), ['vsphere.conf:7:18: global: several vCenters (vc1, 10.0.0.1)']],
+    [
+      'vcenter:\n  vc1:\n',
+      [
+        'vsphere.conf:2:3: vcenter.vc1.server: is missing: write the host',
+        'user: is missing',
+        'password: is missing',
+      ],
+    ],
+    [
+      'vcenter: {10.0.0.1: {user: u, password: p}}',
+      ['vcenter.10.0.0.1.server: is missing: write "server: 10.0.0.1"'],
+    ],
+    [
+      'vcenter: {vc1: {server: [a], user: {b: c}, password: [d]}}',
+      [
+        'vc1.server: expected text, got a list of 1 item',
+        'vc1.user: expected text, got a map of 1 key',
+        'vc1.password: expected text, got a list',
+      ],
+    ],
+    [
+      'vcenter: {vc1: text}',
+      [
+        'vcenter.vc1: expected settings below it, got text of 4 characters',
+        'server: is missing',
+        'user',
+        'password',
+      ].toSorted(),
+    ],
+    // values
+    [
+      file('    port: 99999'),
+      ['vsphere.conf:6:11: vcenter.vc1.port: expected a number from 1 to 65535, got text of 5 characters'],
+    ],
+    [file('    port: https'), ['vcenter.vc1.port: expected a number']],
+    [file('    port: -1'), ['vcenter.vc1.port: expected a number']],
+    [
+      file('    insecureFlag: maybe'),
+      ['vcenter.vc1.insecureFlag: expected true or false, got text of 5 characters'],
+    ],
+    [
+      file('', 'global: {insecureFlag: maybe, port: x}'),
+      ['global.insecureFlag: expected true', 'global.port: expected a number'],
+    ],
+    [
+      file('    datacenters: [[a]]'),
+      ['vsphere.conf:6:19: vcenter.vc1.datacenters: expected text in this list, got a list of 1 item'],
+    ],
+    [file('    datacenters: {a: b}'), ['vcenter.vc1.datacenters: expected a list of text, got a map']],
+    [
+      file('    thumbprint: 42:0E'),
+      [
+        "vcenter.vc1.thumbprint: expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got 4 of them",
+      ],
+    ],
+    [file('    thumbprint: sha1-zz'), ['got text of 7 characters: take it from']],
+    [
+      file('    caFile: gone.pem'),
+      ['vcenter.vc1.caFile: /etc/cloud/gone.pem does not exist: check the path'],
+    ],
+    [file('    caFile: key.pem'), ['/etc/cloud/key.pem holds no PEM certificate, but a private key']],
+    [file('    caFile: broken.pem'), ['/etc/cloud/broken.pem holds certificate 2 of 2 that cannot be read']],
+    [
+      file('    caFile: |\n      -----BEGIN CERTIFICATE-----'),
+      ['vcenter.vc1.caFile: expected a path, got PEM text'],
+    ],
+    [
+      file().replace('ops@vsphere.local', '"-----BEGIN CERTIFICATE-----"'),
+      ['vcenter.vc1.user: a certificate as user is not supported yet'],
+    ],
+    [file('    ipFamily: [ipv5]'), ['vcenter.vc1.ipFamily: expected ipv4, ipv6 or a list of both']],
+    [file('    ipFamily: [ipv6, ipv4]'), ['vcenter.vc1.ipFamily: IPv6 first or alone is not supported yet']],
+    // not served yet
+    [
+      file('', 'global: {secretName: s, secret-namespace: n}'),
+      ['global.secretName: credentials from a Secret are not supported yet', 'global.secretNamespace'],
+    ],
+    [
+      file('', 'nodes: {internal-network-subnet-cidr: 10.0.0.0/8}'),
+      ['nodes.internalNetworkSubnetCidr: choosing addresses by subnet or network is not supported yet'],
+    ],
+    [
+      file('', 'nodes: {internalVMNetworkName: ""}\nloadBalancer: {size: SMALL}\nroute: {routerPath: /x}'),
+      ['loadBalancer: NSX-T load balancers are not served', 'route: NSX-T routes'],
+    ],
+    [
+      file('', 'labels: k8s-zone'),
+      ['vsphere.conf:7:9: labels: expected settings below it, got text of 8 characters'],
+    ],
+  ]
+  const files = {
+    '/etc/cloud/key.pem': '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n',
+    '/etc/cloud/broken.pem': `${CERTIFICATE}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+  }
+  for (const [text, expected] of cases) {
+    const name = text.slice(-60)
+    const lines = await refusal(text, files)
+    t.equal(lines.length, expected.length, `${name}: ${lines.join(' | ')}`)
+    for (const words of expected)
+      t.ok(
+        lines.some((line) => line.includes(words)),
+        `${words} in ${lines.join(' | ')}`,
+      )
+  }
+})
+
+await t.test('the file itself', async (t) => {
+  t.match(await refusal(new Uint8Array([0xff, 0xfe, 0])), ['vsphere.conf: is no UTF-8 text'])
+  t.match(await refusal(`# ${'x'.repeat(300_000)}`), ['vsphere.conf: has 300002 bytes, more than 262144'])
+  for (const [code, words] of [
+    ['ENOENT', 'does not exist: check the path'],
+    ['EACCES', 'may not be read'],
+    ['EISDIR', 'is a folder: name the file in it'],
+    ['EIO', 'cannot be read (EIO)'],
+  ]) {
+    const readFile = () => Promise.reject(Object.assign(new Error('x'), { code }))
+    await t.rejects(loadConfig({ path: 'c', readFile }), {
+      name: 'ConfigError',
+      file: 'c',
+      problems: [
+        {
+          path: '',
+          line: undefined,
+          column: undefined,
+          message: new RegExp(String(words).replaceAll(/[()]/g, '.')),
+        },
+      ],
+    })
+  }
+  const bug = new TypeError('a bug, not a file')
+  await t.rejects(loadConfig({ path: 'c', readFile: () => Promise.reject(bug) }), bug)
+  t.same((await loaded(`\ufeff${file()}`.replaceAll('\n', '\r\n'))).vCenter, BASE, 'as Windows writes it')
+})
+
+await t.test('hostile files end soon', async (t) => {
+  const bomb = Array.from({ length: 30 }, (_, i) => `a${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}]`)
+  bomb[0] = 'a0: &a0 [x]'
+  const hostile: Record<string, string> = {
+    bomb: bomb.join('\n'),
+    'aliases in a list that is read': `${file('    datacenters: &d [a, *d]')}`,
+    'many keys': Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n'),
+    'many aliases': `global: &g {}\n${Array.from({ length: 15_000 }, (_, i) => `k${i}: *g`).join('\n')}`,
+    'many braces': '{'.repeat(200_000),
+  }
+  for (const [name, text] of Object.entries(hostile)) {
+    const start = performance.now()
+    const lines = await refusal(text)
+    t.ok(lines.length > 0 && lines.length <= 21, `${name}: ${lines.length} lines`)
+    t.ok(performance.now() - start < 3000, `${name} took ${performance.now() - start} ms`)
+  }
+})

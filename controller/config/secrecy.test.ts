@@ -1,0 +1,80 @@
+import t from 'tap'
+import { ConfigError } from './findings.ts'
+import { file, load } from './testing/load.ts'
+
+await t.test('no password is ever in an error or a warning', async (t) => {
+  const marker = 'hunter2marker'
+  const settings = [
+    'server',
+    'port',
+    'user',
+    'insecureFlag',
+    'datacenters',
+    'caFile',
+    'thumbprint',
+    'ipFamily',
+  ]
+  const shapes = [
+    marker,
+    `"${marker}`,
+    `'${marker}`,
+    `*${marker}`,
+    `&${marker}`,
+    `!${marker} x`,
+    `@${marker}`,
+    `%${marker}`,
+  ]
+  shapes.push(
+    `${marker}: x`,
+    `x: ${marker}`,
+    `[${marker}`,
+    `{a: ${marker}}`,
+    `{${marker}: a}`,
+    `|x ${marker}`,
+    `"\\q${marker}"`,
+  )
+  shapes.push(
+    `https://u:${marker}@vc.example.com/sdk`,
+    `u:${marker}@vc`,
+    `x\n${marker}`,
+    `x\n    ${marker}`,
+    `\`${marker}`,
+  )
+  const texts: string[] = []
+  for (const value of shapes) {
+    texts.push(
+      file().replace('pw', value),
+      file('', `global: {password: ${value}}`),
+      file('', `nsxt: {password: ${value}}`),
+    )
+    // A password that has slipped into another setting is still one.
+    for (const key of settings.filter((name) => name !== 'caFile')) texts.push(file(`    ${key}: ${value}`))
+    texts.push(file(`    pasword: ${value}`))
+    // In the place of a key at the top it is a key, not a value.
+    if (!value.startsWith(`${marker}:`)) texts.push(value, `${value}\n${file()}`)
+  }
+  for (const lost of [
+    `password:${marker}`,
+    `password ${marker}`,
+    `password=${marker}`,
+    `password:\n${marker}`,
+    `- ${marker}`,
+  ]) {
+    texts.push(file(`    ${lost}`), file('', lost), `${lost}\n`)
+  }
+  texts.push(`vcenter: {vc1: {server: a, user: b, password: c,${marker}}}`)
+  let refused = 0
+  for (const text of texts) {
+    const said = await load(text).then(
+      ({ warnings, config }) => [...warnings, String(config.vCenters[0]?.password)].join('\n'),
+      (error: unknown) => {
+        refused++
+        return error instanceof ConfigError
+          ? `${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`
+          : String(error)
+      },
+    )
+    t.notMatch(said, marker, `${text} -> ${said}`)
+  }
+  t.ok(refused > texts.length / 2, `${refused} of ${texts.length} texts are wrong`)
+})
