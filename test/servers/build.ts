@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { withLock } from './lock.ts'
 import { showProgress } from './progress.ts'
@@ -54,19 +54,28 @@ const inAssets: readonly string[] = ['etcd', 'kube-apiserver', 'kubectl']
 /**
  * The path of a server's binary, built first where the cache has none for these sources.
  *
- * etcd, kube-apiserver and kubectl come from `KUBEBUILDER_ASSETS` where that folder has them.
+ * etcd, kube-apiserver and kubectl come from `KUBEBUILDER_ASSETS` where that folder has them. An abort ends a build that
+ * is under way, and rejects.
  */
-export async function serverBinary(name: ServerName, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+export async function serverBinary(
+  name: ServerName,
+  env: NodeJS.ProcessEnv = process.env,
+  signal?: AbortSignal,
+): Promise<string> {
   const assets = env.KUBEBUILDER_ASSETS
   if (assets && inAssets.includes(name)) {
     const path = join(assets, name)
     if (existsSync(path)) return path
   }
-  return goBinary({ name, ...commands[name] }, env)
+  return goBinary({ name, ...commands[name] }, env, signal)
 }
 
 /** Builds a Go command once per content of its module, Go version and flags; returns the path of the binary. */
-export async function goBinary(command: GoCommand, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+export async function goBinary(
+  command: GoCommand,
+  env: NodeJS.ProcessEnv = process.env,
+  signal?: AbortSignal,
+): Promise<string> {
   const version = await goVersion(command.name, env)
   const args = buildArguments(command)
   const target = { GOOS: command.goos ?? '', GOARCH: command.goarch ?? '' }
@@ -77,18 +86,20 @@ export async function goBinary(command: GoCommand, env: NodeJS.ProcessEnv = proc
   if (!command.output && (await executable(output))) return output
 
   await mkdir(cache, { recursive: true })
-  return withLock(join(cache, `${command.name}-${key}.lock`), async () => {
+  const build = async () => {
     if (!command.output && (await executable(output))) return output
     await mkdir(resolve(output, '..'), { recursive: true })
     const unfinished = `${output}.${process.pid}`
     try {
-      await compile(command, [...args, '-o', unfinished, command.package ?? '.'], { ...env, ...target })
+      const all = [...args, '-o', unfinished, command.package ?? '.']
+      await compile(command, all, { ...env, ...target }, signal)
       await rename(unfinished, output)
     } finally {
       await rm(unfinished, { force: true })
     }
     return output
-  })
+  }
+  return withLock(join(cache, `${command.name}-${key}.lock`), build, signal)
 }
 
 function buildArguments(command: GoCommand): string[] {
@@ -96,15 +107,26 @@ function buildArguments(command: GoCommand): string[] {
   return ['build', '-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...variables].join(' ')]
 }
 
-async function compile(command: GoCommand, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+async function compile(
+  command: GoCommand,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  signal?: AbortSignal,
+): Promise<void> {
+  signal?.throwIfAborted()
   const done = showProgress(`building ${command.name}`)
+  // go removes its own only if it is left to end by itself.
+  const temporary = await mkdtemp(join(tmpdir(), 'rollcall-build-'))
   try {
-    await go(args, { ...env, CGO_ENABLED: '0', GOWORK: 'off' }, command.dir)
+    const goEnv = { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOTMPDIR: temporary }
+    await go(args, goEnv, command.dir, signal)
   } catch (error) {
     done('failed')
     throw new Error(
       `building ${command.name} failed: ${error instanceof Error ? error.message : String(error)}`,
     )
+  } finally {
+    await rm(temporary, { recursive: true, force: true, maxRetries: 5 })
   }
   done('built')
 }
@@ -121,9 +143,15 @@ async function goVersion(name: string, env: NodeJS.ProcessEnv): Promise<string> 
 }
 
 /** Runs go and resolves with its output; a failure carries the end of what go said. */
-function go(args: string[], env: NodeJS.ProcessEnv, cwd: string): Promise<string> {
+function go(args: string[], env: NodeJS.ProcessEnv, cwd: string, signal?: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    // Whoever can abort does so: in a group of its own, go's compilers end with it and a Ctrl-C comes by us alone.
+    const detached = signal !== undefined
+    const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached })
+    const end = () => {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    }
+    signal?.addEventListener('abort', end, { once: true })
     let stdout = ''
     let stderr = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -134,6 +162,7 @@ function go(args: string[], env: NodeJS.ProcessEnv, cwd: string): Promise<string
     })
     child.on('error', reject)
     child.on('close', (code) => {
+      signal?.removeEventListener('abort', end)
       if (code === 0) resolve(stdout)
       else reject(new Error(stderr.trim() || `go ${args[0]} ended with code ${code}`))
     })

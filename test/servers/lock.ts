@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * Runs `work` while this process holds the lock file at `path`; waits while another living process holds it.
  *
  * Node has no flock, so the file names its holder, and one whose holder is gone is taken over. Two that take over the
- * same lock at the same moment can both get it: the work must bear being done twice.
+ * same lock at the same moment can both get it: the work must bear being done twice. An abort ends the waiting; what the
+ * work makes of it is its own affair.
  */
-export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const mine = `${path}.${randomUUID()}`
   await writeFile(mine, String(process.pid))
   try {
-    while (!(await acquire(mine, path))) await sleep(200)
+    while (!(await acquire(mine, path))) await sleep(200, undefined, { signal })
     try {
       return await work()
     } finally {
