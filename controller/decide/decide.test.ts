@@ -390,3 +390,19 @@ t.test('labels of a running Node are filled in, never changed', async (t) => {
   t.equal(patch?.labels?.['topology.kubernetes.io/zone'], undefined)
   t.equal(patch?.labels?.['topology.kubernetes.io/region'], 'region-1')
 })
+
+t.test(
+  'a label that the kubelet gave otherwise is put right while the Node is initialised, and that is said',
+  async (t) => {
+    const zone = 'topology.kubernetes.io/zone'
+    const { patch, announcements } = decide(facts({ node: node({ labels: { [zone]: 'elsewhere' } }) }))
+    t.equal(patch?.labels?.[zone], 'zone-a')
+    t.match(announcements.at(-1), { type: 'Warning', reason: 'LabelOverridden', message: /--node-labels/ })
+    t.same(
+      decide(facts({ node: node({ labels: { [zone]: 'zone-a' } }) })).announcements.map(
+        ({ reason }) => reason,
+      ),
+      ['Initialized'],
+    )
+  },
+)

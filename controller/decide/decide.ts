@@ -12,7 +12,7 @@ import { type Announcement, announce, warning } from './announce.ts'
 import type { NodeFacts } from './facts.ts'
 import { verifyIdentity } from './identity.ts'
 import { instanceType } from './instance-type.ts'
-import { type NodePatch, patchFor } from './node-patch.ts'
+import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
 import { judgeOwnership } from './ownership.ts'
 import { inScope, resolveTopology } from './topology.ts'
 import { mergeConditions, no, type Verdict, type Verdicts, yes } from './verdict.ts'
@@ -116,9 +116,16 @@ function decideOnReport(spec: NodeReportSpec, report: NodeReport, facts: NodeFac
     level: identity.level,
     ...(patch === undefined ? {} : { patch }),
     status: statusWith(report, verdicts, now, facets),
-    announcements: announce(report.status.conditions ?? [], verdicts),
+    announcements: [...announce(report.status.conditions ?? [], verdicts), ...overridden(node, patch)],
     retry: false,
   }
+}
+
+function overridden(node: Node, patch: NodePatch | undefined): Announcement[] {
+  const labels = overriddenLabels(node, patch)
+  if (labels.length === 0) return []
+  const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels, or it is refused when it sets them again`
+  return [{ type: 'Warning', reason: 'LabelOverridden', message }]
 }
 
 /** The vCenter calls back; until then what stands, stands. */

@@ -59,6 +59,11 @@ function wantedLabels({ vm, topology }: Wanted): Record<string, string> {
   return labels
 }
 
+/** Labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
+export function overriddenLabels(node: Node, patch: NodePatch | undefined): readonly string[] {
+  return Object.keys(patch?.labels ?? {}).filter((label) => node.labels[label] !== undefined)
+}
+
 /**
  * While a Node is being initialised its labels are put right; on a running one only absent ones are filled in
  * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them.
