@@ -58,9 +58,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const { zone, region } = options.categories
   const categories = new Set([zone ?? [], region ?? []].flat())
   const triggers = {
-    locate: createDebounce({ ...timings.locate, clock }),
-    tags: createDebounce({ ...timings.tags, clock }),
-    members: createDebounce({ ...timings.members, clock }),
+    locate: createDebounce(timings.locate, clock),
+    tags: createDebounce(timings.tags, clock),
+    members: createDebounce(timings.members, clock),
   }
   let instanceUUID = ''
   const topology = createTopology({ tagging: categories.size > 0 })

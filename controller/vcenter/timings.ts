@@ -1,4 +1,7 @@
-/** How long things may take and how often they are done. Milliseconds. */
+/** How long things may take and how often they are done. */
+import type { Pace } from './collect/debounce.ts'
+
+/** Milliseconds. */
 export interface Timings {
   /** For a call whose answer is small. */
   readonly callDeadline: number
@@ -16,15 +19,15 @@ export interface Timings {
   readonly sweep: number
   /** How long the UUIDs read by a sweep may answer for. */
   readonly indexAge: number
-  /** New UUIDs are collected until none came for `quiet`, at most for `max`. */
-  readonly locate: { readonly quiet: number; readonly max: number }
-  /** The same for objects whose tags are unknown. */
-  readonly tags: { readonly quiet: number; readonly max: number }
+  /** How UUIDs to be located are collected. */
+  readonly locate: Pace
+  /** How objects whose tags are unknown are collected. */
+  readonly tags: Pace
   /**
-   * The same for members of the list that vCenter watches. Their facts are known by then; each change of the list
-   * makes some servers send all its members again.
+   * How changes to the list that vCenter watches are collected. The facts of its members are known by then; each change
+   * of the list makes some servers send all of them again.
    */
-  readonly members: { readonly quiet: number; readonly max: number }
+  readonly members: Pace
   /** Names of tags and categories are read again after this time. */
   readonly tagNamesAge: number
   /** How long vCenter may fail before lookups say so: shorter failures go unnoticed. */
@@ -43,9 +46,9 @@ export const TIMINGS: Timings = {
   resync: 300_000,
   sweep: 600_000,
   indexAge: 30_000,
-  locate: { quiet: 50, max: 1_000 },
-  tags: { quiet: 100, max: 2_000 },
-  members: { quiet: 1_000, max: 6_000 },
+  locate: { quiet: 50, max: 200, spacing: 1_500 },
+  tags: { quiet: 100, max: 500, spacing: 2_500 },
+  members: { quiet: 2_000, max: 10_000, spacing: 2_000 },
   tagNamesAge: 3_600_000,
   failureGrace: 10_000,
   logout: 3_000,

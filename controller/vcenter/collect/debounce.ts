@@ -1,4 +1,4 @@
-/** Collects triggers into runs of work: a lone one is served soon, a crowd together. */
+/** Collects triggers into runs of work: a lone one is served soon, a stream in few runs. */
 import type { Clock } from '../../clock.ts'
 
 export interface Debounce {
@@ -7,17 +7,20 @@ export interface Debounce {
   run(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>
 }
 
-export interface DebounceOptions {
-  /** Milliseconds without a trigger that end a burst. */
+/** Milliseconds. */
+export interface Pace {
+  /** Time without a trigger that ends a burst. */
   readonly quiet: number
-  /** Milliseconds after which a burst is served all the same. */
+  /** A burst is served after this time all the same. */
   readonly max: number
-  readonly clock: Clock
+  /** Least time from the beginning of one run to that of the next. */
+  readonly spacing: number
 }
 
-export function createDebounce({ quiet, max, clock }: DebounceOptions): Debounce {
+export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Debounce {
   let triggers = 0
   let served = 0
+  let lastRun = -Infinity
   let wake = () => {}
 
   async function triggered(signal: AbortSignal): Promise<void> {
@@ -32,6 +35,9 @@ export function createDebounce({ quiet, max, clock }: DebounceOptions): Debounce
 
   async function settled(signal: AbortSignal): Promise<void> {
     const start = clock.monotonic()
+    const spaced = lastRun + spacing - start
+    // What came while the last run was recent has waited long enough after that.
+    if (spaced > 0) return await clock.sleep(spaced, signal)
     for (;;) {
       const before = triggers
       const left = max - (clock.monotonic() - start)
@@ -51,6 +57,7 @@ export function createDebounce({ quiet, max, clock }: DebounceOptions): Debounce
         await settled(signal)
         if (signal.aborted) return
         served = triggers
+        lastRun = clock.monotonic()
         await work(signal)
       }
     },

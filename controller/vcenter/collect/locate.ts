@@ -1,7 +1,9 @@
 /** Finds the VMs that have a BIOS UUID: one by one where few are asked for, else all of vCenter at once. */
+
 import type { Clock } from '../../clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
+import { detach } from '../wire/detach.ts'
 import { element, reference } from '../wire/envelope.ts'
 import { type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
@@ -63,9 +65,9 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
       },
       signal,
     )
-    index = found
+    index = detach(found)
     indexed = clock.monotonic()
-    return found
+    return index
   }
 
   async function search(uuid: string, signal: AbortSignal): Promise<Located> {

@@ -1,4 +1,5 @@
 /** The managed objects above the VMs: one tree for all, each object kept once. */
+
 import {
   filterSpec,
   type ObjectContent,
@@ -7,6 +8,7 @@ import {
   selection,
   traversal,
 } from '../collect/properties.ts'
+import { detach } from '../wire/detach.ts'
 import { keyOf, type Reference } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { readName } from './properties.ts'
@@ -56,12 +58,13 @@ export function createAncestorTree(): AncestorTree {
   return {
     has: (reference) => nodes.has(keyOf(reference)),
     put({ reference, properties }) {
-      nodes.set(keyOf(reference), {
+      const node = detach({
         reference,
         name: readName(properties.get('name')) ?? reference.value,
         parent: toReference(properties.get('parent')),
         readable: true,
       })
+      nodes.set(keyOf(node.reference), node)
     },
     putUnreadable(reference) {
       nodes.set(keyOf(reference), { reference, name: reference.value, parent: undefined, readable: false })

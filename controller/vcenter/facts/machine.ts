@@ -1,5 +1,7 @@
 /** What one VM's properties say, before its ancestors and tags are joined to it. */
+
 import type { ConnectionState, GuestNIC, PowerState, VirtualNIC } from '../../facts/virtual-machine.ts'
+import { detach } from '../wire/detach.ts'
 import type { Reference } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
@@ -71,7 +73,7 @@ export function readMachine(reference: string, values: Values, before: Machine |
   const readable = values.get('config.hardware.numCPU') !== undefined
   const known = readable ? undefined : before
   const devices = values.get('config.hardware.device')
-  return {
+  return detach({
     ...readPushed(values),
     reference,
     name: readName(values.get('name')) ?? before?.name ?? reference,
@@ -84,7 +86,7 @@ export function readMachine(reference: string, values: Values, before: Machine |
     parent: toReference(values.get('parent')),
     vApp: toReference(values.get('parentVApp')),
     resourcePool: toReference(values.get('resourcePool')),
-  }
+  })
 }
 
 type Pushed = Pick<Machine, 'biosUUID' | 'connectionState' | 'powerState' | 'host' | 'guestNICs' | 'claim'>
@@ -102,7 +104,7 @@ function readPushed(values: Values): Pushed {
 
 /** The VM after it came under watch, with all of {@link PUSHED_PATHS} as they are now. */
 export function enterMachine(machine: Machine, values: Values): Machine {
-  return { ...machine, ...readPushed(values) }
+  return { ...machine, ...detach(readPushed(values)) }
 }
 
 /** The VM after some of {@link PUSHED_PATHS} changed. */
@@ -131,7 +133,7 @@ export function changeMachine(machine: Machine, values: Values): Machine {
         break
     }
   }
-  return changed
+  return detach(changed)
 }
 
 const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
