@@ -1,10 +1,16 @@
-import { createBackoff } from '../backoff.ts'
+import { type Backoff, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 import { readList } from './list.ts'
 import { BrokenWatchError, type WatchEvent, watchEvents } from './watch-stream.ts'
+
+/** How a round ended: undefined for the server's own, orderly end of a watch. */
+interface Ending {
+  readonly error: unknown
+  readonly backoff: Backoff
+}
 
 /** What every kept object must have. */
 export interface Listed {
@@ -61,7 +67,10 @@ const MAX_RETRY_AFTER = 60_000
 export function createListWatch<T extends Listed>(options: ListWatchOptions<T>): ListWatch<T> {
   const { client, path, parse, onChange, clock, random, logger } = options
   const items = new Map<string, T>()
-  const backoff = createBackoff({ ...BACKOFF, random })
+  /** Between attempts to reach the server at all. */
+  const reaching = createBackoff({ ...BACKOFF, random })
+  /** Between watches that begin and come to nothing: a server that is back may well have forgotten our place. */
+  const following = createBackoff({ ...BACKOFF, random })
   let resumeAt: string | undefined
   let synced = false
   let failing = false
@@ -87,13 +96,14 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     resumeAt = resourceVersion
   }
 
-  function recovered(): void {
+  function reached(): void {
+    reaching.reset()
     if (failing) logger.info({ path }, 'watch works again')
     failing = false
   }
 
-  /** One list where it is needed, and one watch. Resolves with what ended it, undefined for the server's own end. */
-  async function round(signal: AbortSignal): Promise<unknown> {
+  /** One list where it is needed, and one watch. Resolves with how far it came and what ended it. */
+  async function round(signal: AbortSignal): Promise<Ending> {
     if (resumeAt === undefined) {
       const list = new Map<string, T>()
       const keep = (object: unknown) => {
@@ -101,7 +111,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
         if (item) list.set(item.name, item)
       }
       const read = await attempt(() => readList(client, path, keep, signal))
-      if (!read.ok) return read.error
+      if (!read.ok) return { error: read.error, backoff: reaching }
       replace(list)
       resumeAt = read.value
     }
@@ -112,15 +122,15 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
       timeoutSeconds: String(Math.round(MIN_WATCH_SECONDS * (1 + random()))),
     }
     const opened = await attempt(() => client.stream({ method: 'GET', path, query, signal }, SILENCE))
-    if (!opened.ok) return opened.error
-    recovered()
+    if (!opened.ok) return { error: opened.error, backoff: reaching }
+    reached()
     const events = watchEvents(`watch of ${path}`, opened.value)
     try {
       for (;;) {
         // Only the stream's errors are caught: one of onChange is a mistake of ours and ends the list-watch.
         const next = await attempt(() => events.next())
-        if (!next.ok) return next.error
-        if (next.value.done) return undefined
+        if (!next.ok) return { error: next.error, backoff: following }
+        if (next.value.done) return { error: undefined, backoff: following }
         apply(next.value.value)
       }
     } finally {
@@ -128,7 +138,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     }
   }
 
-  function waitAfter(error: unknown): number {
+  function waitAfter({ error, backoff }: Ending): number {
     const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0
     return Math.max(backoff.next(), Math.min(asked, MAX_RETRY_AFTER))
   }
@@ -156,14 +166,15 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     async run(signal) {
       while (!signal.aborted) {
         const begun = clock.monotonic()
-        const error = await round(signal)
+        const ending = await round(signal)
+        const { error } = ending
         if (signal.aborted) return
         if (clock.monotonic() - begun >= SETTLED) {
-          backoff.reset()
+          following.reset()
           if (error === undefined) continue
         }
         if (error instanceof BrokenWatchError || hasStatus(error, 410)) resumeAt = undefined
-        const wait = waitAfter(error)
+        const wait = waitAfter(ending)
         if (error !== undefined) report(error, wait)
         await clock.sleep(wait, signal)
       }
