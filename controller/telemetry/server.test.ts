@@ -100,12 +100,14 @@ await t.test('the port', async (t) => {
     message: /^--listen 192.0.2.1:0: this machine does not have/,
   })
   const half = connect(port, '127.0.0.1')
-  const ended = readAll(half)
+  // Whether by an end or a reset: bytes that nobody read make it the latter.
+  half.on('error', () => undefined)
+  const ended = new Promise((resolve) => half.once('close', resolve))
   await new Promise((resolve) => half.write('GET /metrics HTTP/1.1\r\nHost: ', resolve))
   const start = performance.now()
   await server.close()
   t.ok(performance.now() - start < 2_000, 'closing waits for no half request')
-  t.equal(await ended, '')
+  await ended
   await server.close()
   await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`))
 
