@@ -1,29 +1,26 @@
-import type { Writer } from '../apply/apply.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import type { Decision } from '../decide/decide.ts'
 import type { Settings } from '../decide/facts.ts'
-import type { Node } from '../facts/node.ts'
-import type { Inventory } from '../facts/vcenter-view.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import type { EventRecorder } from '../kubernetes/events.ts'
 import { createListWatch } from '../kubernetes/list-watch.ts'
+import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
 import { runTogether, type Task } from '../tasks.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
 import { createQueue } from '../watch/queue.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
-
-/** An inventory that has to be kept going. */
-export type RunningInventory = Inventory & { run(signal: AbortSignal): Promise<void> }
 
 export interface LeadOptions {
   readonly config: Config
   readonly client: KubeClient
-  readonly writer: Writer
+  readonly events: Pick<EventRecorder, 'event'>
   readonly openInventory: (
     config: Config['vCenters'][number],
     onChange: (uuids: Iterable<string>) => void,
@@ -31,14 +28,7 @@ export interface LeadOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  readonly telemetry: LeadTelemetry
-}
-
-/** What leading tells of itself. */
-export interface LeadTelemetry {
-  decided(name: string, decision: Decision | undefined, node: Node | undefined): void
-  reconciled(seconds: number, outcome: 'done' | 'retry' | 'error'): void
-  queueDepth(read: () => number): void
+  readonly metrics: Pick<Metrics, 'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp'>
 }
 
 /** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
@@ -49,15 +39,16 @@ const BACKOFF = { base: 1_000, max: 300_000 }
 export interface Leadership {
   /** What is not ready yet, a line each, for people. */
   problems(): readonly string[]
-  run(signal: AbortSignal): Promise<void>
+  run(): Promise<void>
 }
 
 /**
  * Wires the four steps together: the watches name Nodes, the queue hands them to the reconciler. Nothing is decided
- * before both kinds of object are known in full, or a Node would be taken for one without a report.
+ * before both kinds of object are known in full, or a Node would be taken for one without a report. When the signal
+ * aborts, what is under way at the API server is dropped: whoever leads next looks at the Nodes as they are.
  */
-export function createLeadership(options: LeadOptions): Leadership {
-  const { config, client, clock, random, logger, telemetry } = options
+export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
+  const { config, client, clock, random, logger, metrics } = options
   const index = createNodeIndex()
   const inventories = config.vCenters.map((vCenter) =>
     options.openInventory(vCenter, (uuids) => watch.onInventory(uuids)),
@@ -94,11 +85,18 @@ export function createLeadership(options: LeadOptions): Leadership {
   })
   const reconcile = createReconciler({
     sources: { node: nodes.get, report: reports.get, index, inventories, settings: settingsOf(config) },
-    writer: options.writer,
+    writer: {
+      ...createNodeWriter(client, signal),
+      announce: ({ name, uid }, announcement) =>
+        options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...announcement }),
+    },
     clock,
-    onDecision: telemetry.decided,
+    onDecision: metrics.decided,
   })
-  telemetry.queueDepth(queue.depth)
+  metrics.queueDepth(queue.depth)
+  metrics.vCentersUp(() =>
+    inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.failure() === undefined })),
+  )
 
   async function process(name: string): Promise<'done' | 'retry'> {
     const start = clock.monotonic()
@@ -107,7 +105,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       outcome = await reconcile(name)
       return outcome
     } finally {
-      telemetry.reconciled((clock.monotonic() - start) / 1000, outcome)
+      metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
     }
   }
 
@@ -128,7 +126,7 @@ export function createLeadership(options: LeadOptions): Leadership {
         .filter((failure) => failure !== undefined)
         .map(({ vCenter, reason, message }) => `vCenter ${vCenter}: ${reason}: ${message}`),
     ],
-    run: (signal) =>
+    run: () =>
       runTogether([nodes.run, reports.run, work, ...inventories.map((inventory) => inventory.run)], signal),
   }
 }

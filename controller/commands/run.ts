@@ -1,0 +1,119 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { createKubeClient } from '../kubernetes/client.ts'
+import type { CredentialSource } from '../kubernetes/credentials.ts'
+import { createEventRecorder } from '../kubernetes/events.ts'
+import { createLeaderElection } from '../kubernetes/leader-election.ts'
+import { createLeaseStore } from '../kubernetes/lease.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { createTelemetryServer, type Health } from '../telemetry/server.ts'
+import { openInventory } from '../vcenter/inventory.ts'
+import { createLeadership, type Leadership } from './lead.ts'
+
+export interface RunOptions {
+  readonly config: Config
+  readonly credentials: CredentialSource
+  readonly lease: { readonly namespace: string; readonly name: string }
+  /** Of this process and no other. */
+  readonly identity: string
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly version: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: Metrics
+}
+
+const COMPONENT = 'rollcall-controller'
+/** What is left of five seconds' notice after logging out and giving the Lease back. */
+const FLUSH_MS = 500
+
+/**
+ * The controller: answers on its port at once, stands for election, and works while it leads. Resolves when the signal
+ * has aborted and all is given back: sessions, the Lease, Events, the port.
+ *
+ * @throws where the port cannot be had or the credentials for the API server cannot be read
+ */
+export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger, metrics, identity } = options
+  const client = metrics.measured(
+    createKubeClient({
+      credentials: options.credentials,
+      clock,
+      userAgent: `${COMPONENT}/${options.version}`,
+    }),
+  )
+  const events = createEventRecorder({
+    client,
+    component: COMPONENT,
+    instance: identity,
+    clock,
+    random,
+    logger,
+  })
+  const election = createLeaderElection({
+    lease: createLeaseStore(client, options.lease.namespace, options.lease.name),
+    identity,
+    clock,
+    random,
+    logger,
+  })
+  metrics.events(events.counts)
+  let leadership: Leadership | undefined
+
+  const ready = (): Health => {
+    const { leading, holder } = election.status()
+    if (!leading) return { ok: true, text: `standby; ${holder || 'nobody'} leads` }
+    const problems = leadership?.problems() ?? []
+    return problems.length === 0 ? { ok: true, text: 'leading' } : { ok: false, text: problems.join('\n') }
+  }
+  const healthy = (): Health => {
+    const { problem } = election.status()
+    return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
+  }
+  const server = createTelemetryServer({ ...options.listen, metrics, healthy, ready, logger })
+  await server.listen()
+
+  const writing = new AbortController()
+  const recorder = events.run(writing.signal)
+  try {
+    await election.run(async (term) => {
+      metrics.leading(true)
+      leadership = createLeadership(
+        {
+          config: options.config,
+          client,
+          events,
+          openInventory: (vCenter, onChange) =>
+            openInventory({
+              config: vCenter,
+              categories: options.config.labels,
+              clock,
+              random,
+              logger,
+              metrics: metrics.vCenter(vCenter.name),
+              onChange,
+            }),
+          clock,
+          random,
+          logger,
+          metrics,
+        },
+        term,
+      )
+      try {
+        await leadership.run()
+      } finally {
+        leadership = undefined
+        metrics.leading(false)
+      }
+    }, signal)
+  } finally {
+    await events.flush(FLUSH_MS)
+    writing.abort()
+    await recorder
+    await client.close()
+    await server.close()
+  }
+}

@@ -1,0 +1,101 @@
+/** The controller's entry, and the only reader of arguments, environment, clock and randomness. */
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { systemClock } from './clock.ts'
+import { run } from './commands/run.ts'
+import { ConfigError } from './config/findings.ts'
+import { type LoadedConfig, loadConfig } from './config/load.ts'
+import { type CredentialSource, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
+import { createLogger } from './log.ts'
+import { HELP, parseCommandLine, type RunOptions } from './options.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { VERSION } from './version.ts'
+
+/** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line. */
+async function main(args: readonly string[]): Promise<number> {
+  const line = parseCommandLine(args)
+  switch (line.kind) {
+    case 'help':
+      process.stdout.write(HELP)
+      return 0
+    case 'version':
+      process.stdout.write(`${VERSION}\n`)
+      return 0
+    case 'wrong':
+      process.stderr.write(`rollcall-controller: ${line.message}\n`)
+      return 2
+    case 'run':
+      return start(line.options)
+  }
+}
+
+async function start(options: RunOptions): Promise<number> {
+  const credentials = credentialSource(options.kubeconfig, process.env)
+  if (credentials === undefined) {
+    process.stderr.write(
+      'rollcall-controller: --kubeconfig is missing, and this is no Pod with a service account\n',
+    )
+    return 2
+  }
+  const logger = createLogger(options.logLevel)
+  let loaded: LoadedConfig
+  try {
+    loaded = await loadConfig({ path: options.config, readFile })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return 1
+  }
+  for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
+
+  const ending = new AbortController()
+  const end = (signal: NodeJS.Signals): void => {
+    logger.info({ signal }, 'ending')
+    ending.abort()
+  }
+  process.once('SIGTERM', end)
+  process.once('SIGINT', end)
+  logger.info({ version: VERSION, vCenters: loaded.config.vCenters.map(({ name }) => name) }, 'starting')
+  try {
+    await run(
+      {
+        config: loaded.config,
+        credentials,
+        lease: { namespace: options.leaseNamespace, name: options.leaseName },
+        // A restarted process must not take itself for the one before, which may still be writing.
+        identity: options.identity ?? `${hostname()}_${randomBytes(4).toString('hex')}`,
+        listen: options.listen,
+        version: VERSION,
+        clock: systemClock,
+        random: Math.random,
+        logger,
+        metrics: createMetrics({ version: VERSION, clock: systemClock }),
+      },
+      ending.signal,
+    )
+  } catch (error) {
+    logger.error({ err: error }, 'failed')
+    return 1
+  }
+  logger.info('ended')
+  return 0
+}
+
+/** Undefined where there is neither a kubeconfig nor what the kubelet gives every container. */
+function credentialSource(path: string | undefined, env: NodeJS.ProcessEnv): CredentialSource | undefined {
+  if (path !== undefined) return { kind: 'kubeconfig', path }
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (host === undefined || port === undefined) return undefined
+  return { kind: 'in-cluster', host, port, folder: SERVICE_ACCOUNT_FOLDER }
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error: unknown) => {
+    process.stderr.write(`rollcall-controller: ${error instanceof Error ? error.stack : String(error)}\n`)
+    process.exitCode = 1
+  },
+)
