@@ -14,10 +14,14 @@ export interface RunOptions {
   readonly refresh: number
   /** Milliseconds between two looks at the machine. */
   readonly look: number
+  /** Gives memory back before a rest. */
+  readonly trim: () => void
 }
 
 /** Waits between attempts, milliseconds; the first are short, for a machine that boots faster than it registers. */
 const BACKOFF = { base: 1000, max: 30_000 }
+/** Time between two trims at rest, milliseconds: looks leave garbage, slowly. */
+const TRIM_EVERY = 300_000
 /** The longest wait that a server may ask for, milliseconds. */
 const MAX_RETRY_AFTER = 300_000
 
@@ -28,6 +32,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
   const notices = createNotices(log)
   let refreshAt = clock.monotonic()
   let behind = true
+  let trimmedAt = clock.monotonic()
   while (!signal.aborted) {
     const due = clock.monotonic() >= refreshAt
     if (due) {
@@ -35,6 +40,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
       refreshAt = clock.monotonic() + options.refresh * (1 + options.random() / 5)
     }
     let wait = options.look
+    let trim = clock.monotonic() - trimmedAt >= TRIM_EVERY
     if (due || behind || reporter.changed()) {
       const outcome = await reporter.report()
       if (signal.aborted) return
@@ -42,6 +48,11 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
       behind = !outcome.ok
       if (outcome.ok) backoff.reset()
       else wait = waitAfter(outcome, backoff.next())
+      trim = true
+    }
+    if (trim) {
+      options.trim()
+      trimmedAt = clock.monotonic()
     }
     await clock.sleep(Math.max(0, Math.min(wait, behind ? wait : refreshAt - clock.monotonic())), signal)
   }

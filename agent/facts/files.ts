@@ -1,6 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { type Fact, known, unreadable } from './fact.ts'
 
+const CHUNK = 4096
+
 /**
  * The text of a small file of the kernel's, whole. Read at once and without a thread: these files are memory, and a
  * thread pool is not.
@@ -15,11 +17,13 @@ export function readSmallFile(path: string, limit: number): Fact<string> {
     return explain(path, error)
   }
   try {
-    const buffer = Buffer.alloc(limit + 1)
+    let content = Buffer.alloc(Math.min(limit + 1, CHUNK))
     let length = 0
     while (length <= limit) {
-      const count = readSync(file, buffer, length, buffer.length - length, null)
-      if (count === 0) return known(buffer.toString('utf8', 0, length))
+      if (length === content.length)
+        content = Buffer.concat([content, Buffer.alloc(length)], Math.min(limit + 1, 2 * length))
+      const count = readSync(file, content, length, content.length - length, null)
+      if (count === 0) return known(content.toString('utf8', 0, length))
       length += count
     }
     return unreadable('TooLong', `${path} is longer than ${limit} bytes`)

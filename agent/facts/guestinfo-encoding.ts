@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib'
 import { type Fact, known, unreadable } from './fact.ts'
 
 /**
@@ -30,6 +29,8 @@ export function decodeGuestinfo(
       ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
       : known(bytes.toString('utf8'))
   }
+  // Loaded when there is something to decompress: half a megabyte that most machines never need.
+  const { gunzipSync } = process.getBuiltinModule('node:zlib')
   try {
     return known(gunzipSync(bytes, { maxOutputLength: max }).toString('utf8'))
   } catch (error) {
