@@ -53,10 +53,12 @@ const JSON_PATCH = 'application/json-patch+json'
 
 /**
  * Nodes take JSON merge patches, which replace lists whole. (A strategic merge merges `addresses` by type, so two of one
- * type become one, and leaves stale ones.) The UID and resourceVersion within the patch make that safe.
+ * type become one, and leaves stale ones.) The resourceVersion within the patch makes that safe: no two objects, not even
+ * of one name, ever share one. The UID beside it is refused by itself where it is another's.
  *
  * A report's status takes a JSON patch, as a merge patch could not drop fields without knowing them. It sets the
- * resourceVersion rather than test it: a failed test is answered with 422, as an invalid status is; this with 409.
+ * resourceVersion rather than test it: a failed test is answered with 422, as an invalid status is; this with 409. The
+ * API server does not look at a UID there.
  */
 export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeWriter {
   async function patch<T>(
@@ -91,7 +93,6 @@ export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeW
     },
     patchReportStatus(name, seen, status) {
       const body = [
-        { op: 'replace', path: '/metadata/uid', value: seen.uid },
         { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]

@@ -1,0 +1,194 @@
+import t from 'tap'
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import { startCluster } from '../../test/servers/cluster.ts'
+import { applyManifests } from '../../test/servers/manifests.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+import { ApiError } from './api-error.ts'
+import { createNodeWriter } from './node-writer.ts'
+import { parseNode } from './parse-node.ts'
+import { parseNodeReport } from './parse-node-report.ts'
+import { answer, startApiStub } from './testing/api-stub.ts'
+import { adminClient } from './testing/cluster-client.ts'
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+await applyManifests(cluster, ['crd.yaml'])
+const client = adminClient(cluster)
+t.teardown(() => client.close())
+const writer = createNodeWriter(client, new AbortController().signal)
+
+const uninitialized = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  effect: 'NoSchedule',
+  value: 'true',
+} as const
+const other = { key: 'example.com/other', effect: 'NoExecute' } as const
+const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
+
+async function createNode(name: string): Promise<Node> {
+  const { body } = await cluster.request('POST', '/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels: { mine: 'x' } },
+    spec: { taints: [uninitialized, other] },
+  })
+  return present(parseNode(body))
+}
+
+async function createReport(name: string): Promise<NodeReport> {
+  const { body } = await cluster.request('POST', reports, {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'NodeReport',
+    metadata: { name },
+    spec: {
+      nodeUID: '8c6e6b2c-8e58-4a1c-9d66-0d8f2f6f3a10',
+      agentVersion: '0.1.0',
+      machine: {},
+      interfaces: [],
+      tools: { guestinfoReadable: false, guestinfoWritable: false },
+      claim: { written: false, reason: 'ToolMissing', message: '' },
+    },
+  })
+  return present(parseNodeReport(body))
+}
+
+t.test('addresses, then labels, provider ID and taints', async (t) => {
+  const node = await createNode('whole')
+  // Two addresses of one type: a strategic merge would keep one.
+  const addresses = [
+    { type: 'InternalIP', address: '10.0.0.1' },
+    { type: 'InternalIP', address: 'fd00::1' },
+    { type: 'Hostname', address: 'whole' },
+  ] as const
+  const first = await writer.patchNodeStatus(node.name, node, { addresses })
+  t.match(first, { outcome: 'written', object: { addresses, taints: [uninitialized, other] } })
+  if (first.outcome !== 'written') return
+  const labels = { 'topology.kubernetes.io/zone': 'z' }
+  const second = await writer.patchNode(node.name, first.object, {
+    labels,
+    providerID: 'vsphere://42',
+    taints: [other],
+  })
+  t.strictSame(second, {
+    outcome: 'written',
+    object: {
+      ...first.object,
+      resourceVersion: second.outcome === 'written' ? second.object.resourceVersion : '',
+      labels: { mine: 'x', ...labels },
+      providerID: 'vsphere://42',
+      taints: [other],
+    },
+  })
+  if (second.outcome !== 'written') return
+  const third = await writer.patchNode(node.name, second.object, { taints: [] })
+  t.match(third, { outcome: 'written', object: { taints: [] } })
+  if (third.outcome !== 'written') return
+  const fewer = await writer.patchNodeStatus(node.name, third.object, { addresses: addresses.slice(0, 1) })
+  t.match(fewer, { outcome: 'written', object: { addresses: addresses.slice(0, 1) } }, 'the list is replaced')
+  t.equal(fewer.outcome === 'written' && fewer.object.addresses.length, 1)
+})
+
+t.test('writes to the very object that was looked at', async (t) => {
+  const node = await createNode('guarded')
+  const report = await createReport('guarded')
+  const merge = { contentType: 'application/merge-patch+json' }
+  const touch = { metadata: { annotations: { touched: 'true' } } }
+  const writes = (name: string, node: Node, report: NodeReport) => [
+    () => writer.patchNodeStatus(name, node, { addresses: [{ type: 'Hostname', address: 'x' }] }),
+    () => writer.patchNode(name, node, { taints: [] }),
+    () => writer.patchReportStatus(name, report, { instanceType: 'x' }),
+  ]
+  for (const write of writes('nobody', node, report)) t.same(await write(), { outcome: 'gone' })
+
+  await cluster.request('PATCH', '/api/v1/nodes/guarded', touch, merge)
+  await cluster.request('PATCH', `${reports}/guarded`, touch, merge)
+  for (const write of writes('guarded', node, report))
+    t.same(await write(), { outcome: 'conflict' }, 'changed')
+
+  await cluster.request('DELETE', '/api/v1/nodes/guarded')
+  await cluster.request('DELETE', `${reports}/guarded`)
+  for (const write of writes('guarded', node, report)) t.same(await write(), { outcome: 'gone' })
+
+  const nextNode = await createNode('guarded')
+  const nextReport = await createReport('guarded')
+  for (const write of writes('guarded', node, report))
+    t.same(await write(), { outcome: 'conflict' }, 'replaced')
+
+  const mixed = { uid: node.uid, resourceVersion: nextNode.resourceVersion }
+  const other = await writer.patchNode('guarded', mixed, { taints: [] })
+  t.not(other.outcome, 'written', 'the UID alone is enough to refuse')
+  const addresses = await writer.patchNodeStatus('guarded', mixed, { addresses: [] })
+  t.not(addresses.outcome, 'written')
+  const { body } = await cluster.request('GET', '/api/v1/nodes/guarded')
+  t.strictSame(parseNode(body), nextNode, 'nothing was written')
+})
+
+t.test("a report's status is replaced whole", async (t) => {
+  const report = await createReport('status')
+  const full: NodeReportStatus = {
+    observedGeneration: 1,
+    identityLevel: 'reported',
+    topology: { zone: 'z', region: 'r' },
+    instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
+    addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+    conditions: [
+      {
+        type: 'VMFound',
+        status: 'True',
+        reason: 'Found',
+        message: 'x',
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ],
+  }
+  const first = await writer.patchReportStatus('status', report, full)
+  t.match(first, { outcome: 'written' })
+  if (first.outcome !== 'written') return
+  t.strictSame(first.object.status, full)
+  t.strictSame(first.object.spec, report.spec)
+  t.equal(first.object.generation, report.generation, 'a status is no new generation')
+
+  const less: NodeReportStatus = { topology: { region: 'r' }, conditions: [] }
+  const second = await writer.patchReportStatus('status', first.object, less)
+  t.match(second, { outcome: 'written' })
+  t.strictSame(second.outcome === 'written' && second.object.status, less, 'what the new one lacks is gone')
+})
+
+t.test('what the API server will never take', async (t) => {
+  const node = await createNode('refused')
+  t.match(await writer.patchNode('refused', node, { labels: { 'not a label': 'x' } }), {
+    outcome: 'refused',
+    message: /422 Invalid: .*not a label/,
+  })
+  t.match(
+    await writer.patchReportStatus('refused', await createReport('refused'), { identityLevel: 'x' as never }),
+    {
+      outcome: 'refused',
+      message: /identityLevel/,
+    },
+  )
+})
+
+t.test('what says nothing of the write is thrown', async (t) => {
+  for (const status of [401, 408, 429, 500, 503]) {
+    await using stub = await startApiStub((_, response) => answer(response, status, {}))
+    const seen = { uid: 'u', resourceVersion: '1' }
+    const write = createNodeWriter(stub.client, new AbortController().signal).patchNode('x', seen, {
+      taints: [],
+    })
+    await t.rejects(write, ApiError, `${status}`)
+  }
+  for (const status of [400, 403, 422]) {
+    await using stub = await startApiStub((_, response) => answer(response, status, {}))
+    const seen = { uid: 'u', resourceVersion: '1' }
+    const write = createNodeWriter(stub.client, new AbortController().signal).patchNode('x', seen, {
+      taints: [],
+    })
+    t.match(await write, { outcome: 'refused' }, `${status}`)
+  }
+})
+
+function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the object could not be parsed')
+  return value
+}
