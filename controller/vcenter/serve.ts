@@ -1,12 +1,14 @@
 /** One period of being connected: from a session to the first failure. */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { runTogether } from '../tasks.ts'
 import type { Debounce } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/properties.ts'
 import type { TagReader } from './collect/tags.ts'
 import { openUpdates, type Update, type Updates } from './collect/updates.ts'
+import { every } from './every.ts'
 import { changeMachine, enterMachine, type Machine, PUSHED_PATHS } from './facts/machine.ts'
 import type { Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
@@ -14,7 +16,6 @@ import { type FollowOptions, locateWanted, readAncestors, resync } from './follo
 import type { ServiceContent, Session } from './session/session.ts'
 import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
-import { every, runTogether } from './together.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 export interface ServeOptions {
@@ -97,6 +98,9 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     if (table.wanted().length > 0) triggers.locate.trigger()
   }
 
+  const tagging = (reader: TagReader) => (signal: AbortSignal) =>
+    keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
+
   await locate(signal)
   options.onReady()
   const timed = (interval: number, work: (signal: AbortSignal) => Promise<void>) =>
@@ -106,7 +110,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
       (signal) => updates.run(take, signal),
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
-      (signal) => keepTagsRead({ ...options, tagReader, trigger: triggers.tags }, signal),
+      ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),
       timed(timings.sweep, sweep),
       timed(timings.keepAlive, (signal) => session.keepAlive(signal)),

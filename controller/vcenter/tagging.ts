@@ -2,16 +2,17 @@
 import { type BackoffOptions, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { runTogether } from '../tasks.ts'
 import type { Debounce } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
+import { every } from './every.ts'
 import type { Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import type { Timings } from './timings.ts'
-import { every, runTogether } from './together.ts'
 import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
 
 export interface TaggingOptions {
-  readonly tagReader: TagReader | undefined
+  readonly tagReader: TagReader
   readonly trigger: Debounce
   readonly table: Table
   readonly topology: Topology
@@ -30,8 +31,6 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  */
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
   const { tagReader, trigger, table, topology, timings, clock, random, logger } = options
-  if (tagReader === undefined) return
-  const reader = tagReader
   const backoff = createBackoff({ ...RETRY, random })
   /** Objects without tags for want of an answer. */
   const failed = new Set<string>()
@@ -42,7 +41,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     const unread = objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
     if (unread.length === 0) return
     try {
-      topology.putTags(await reader.read(unread, signal))
+      topology.putTags(await tagReader.read(unread, signal))
       if (all) topology.keepTags(objects)
       all = false
       failed.clear()

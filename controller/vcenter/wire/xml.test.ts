@@ -1,0 +1,124 @@
+import t from 'tap'
+import { VCenterError } from './errors.ts'
+import { child, childrenOf, MAX_BYTES, MAX_BYTES_BY_RECORD, readXML, textOf, type XMLElement } from './xml.ts'
+
+async function* bytes(text: string, size = 7): AsyncGenerator<Uint8Array> {
+  const all = new TextEncoder().encode(text)
+  for (let i = 0; i < all.length; i += size) yield all.subarray(i, i + size)
+}
+
+async function* repeated(
+  start: string,
+  block: string,
+  times: number,
+  end: string,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  yield encoder.encode(start)
+  const chunk = encoder.encode(block)
+  for (let i = 0; i < times; i++) yield chunk
+  yield encoder.encode(end)
+}
+
+const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
+
+t.test('types are found by namespace, whatever the prefix', async (t) => {
+  const read = await readXML(
+    bytes(
+      `<a xmlns:q="${XSI}" xmlns:xsi="urn:other" xmlns:s="urn:s"><b type="Folder" q:type="s:Ref" xsi:type="no">g-1</b></a>`,
+    ),
+    'a',
+  )
+  t.match(child(read, 'b'), { name: 'b', type: 'Ref', kind: 'Folder', text: 'g-1' })
+})
+
+t.test('values stay text', async (t) => {
+  const values = ['1e100000-0000-4000-8000-000000000000', '0x10', '007', 'true', ' spaced ', 'ü&<>"']
+  const written = values.map((value) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;'))
+  const read = await readXML(bytes(`<a>${written.map((value) => `<v>${value}</v>`).join('')}</a>`), 'a')
+  t.same(
+    childrenOf(read, 'v').map((each) => each.text),
+    values,
+  )
+})
+
+t.test('one element of a list is a list', async (t) => {
+  t.equal(childrenOf(await readXML(bytes('<a><v>1</v></a>'), 'a'), 'v').length, 1)
+  t.equal(childrenOf(undefined, 'v').length, 0)
+})
+
+t.test('an empty text is none; predefined entities and CDATA are text', async (t) => {
+  const read = await readXML(
+    bytes('<a><n>config.extraConfig[&#34;k&#34;]</n><e/><c><![CDATA[<x>]]></c></a>'),
+    'a',
+  )
+  t.equal(textOf(read, 'n'), 'config.extraConfig["k"]')
+  t.equal(textOf(read, 'e'), undefined)
+  t.equal(textOf(read, 'c'), '<x>')
+})
+
+t.test('records are handed over at their depth and name, and not kept', async (t) => {
+  const records: XMLElement[] = []
+  const document = '<a><r><o><o>inner</o></o><o/><token>t</token></r></a>'
+  const read = await readXML(bytes(document), 'a', {
+    name: 'o',
+    depth: 3,
+    take: (record) => records.push(record),
+  })
+  t.equal(records.length, 2)
+  t.equal(textOf(records[0], 'o'), 'inner')
+  t.same(
+    child(read, 'r')?.children.map((each) => each.name),
+    ['token'],
+  )
+})
+
+t.test('what cannot be read is refused by kind', async (t) => {
+  const deep = `<a>${'<b>'.repeat(100)}${'</b>'.repeat(100)}</a>`
+  const cases: readonly [string, string, string, RegExp][] = [
+    ['truncated', '<a><b>', 'MalformedAnswer', /well-formed/],
+    ['truncated in a tag', '<a><b', 'MalformedAnswer', /well-formed/],
+    ['empty', '', 'MalformedAnswer', /./],
+    ['no markup', 'Bad gateway', 'MalformedAnswer', /well-formed/],
+    ['two roots', '<a/><a/>', 'MalformedAnswer', /well-formed/],
+    ['DOCTYPE', '<!DOCTYPE a><a/>', 'MalformedAnswer', /DOCTYPE/],
+    ['entities', '<!DOCTYPE a [<!ENTITY x "boom">]><a>&x;</a>', 'MalformedAnswer', /DOCTYPE/],
+    ['undefined entity', '<a>&x;</a>', 'MalformedAnswer', /well-formed/],
+    ['unbound prefix', '<a><z:b/></a>', 'MalformedAnswer', /well-formed/],
+    ['deep nesting', deep, 'MalformedAnswer', /64 levels/],
+    ['HTML', '<!DOCTYPE html><html><br></html>', 'NotVCenter', /HTML/],
+    ['HTML without DOCTYPE', '<html><body></body></html>', 'NotVCenter', /HTML/],
+    ['another root', '<rss/>', 'NotVCenter', /rss/],
+  ]
+  for (const [name, text, reason, message] of cases) {
+    for (const size of [1, 1_000]) {
+      const error = await readXML(bytes(text, size), 'a').catch((error: unknown) => error)
+      t.ok(error instanceof VCenterError, name)
+      t.match(error, { reason, message }, name)
+    }
+  }
+})
+
+t.test('what is not UTF-8 is refused', async (t) => {
+  async function* body() {
+    yield new Uint8Array([...new TextEncoder().encode('<a>'), 0xc3, 0x28])
+  }
+  await t.rejects(readXML(body(), 'a'), { reason: 'MalformedAnswer', message: /UTF-8/ })
+})
+
+t.test('limits of size', async (t) => {
+  const block = `<o>${'x'.repeat(1_000)}</o>`
+  const whole = repeated('<a>', block, Math.ceil(MAX_BYTES / block.length) + 1, '</a>')
+  await t.rejects(readXML(whole, 'a'), { reason: 'MalformedAnswer', message: /longer than 1 MB/ })
+
+  let records = 0
+  const by = { name: 'o', depth: 2, take: () => records++ }
+  const fifty = Math.ceil((50 << 20) / block.length)
+  await readXML(repeated('<a>', block, fifty, '</a>'), 'a', by)
+  t.equal(records, fifty, '50 MB by record are read')
+
+  const more = repeated('<a>', 'x'.repeat(1 << 20), (MAX_BYTES_BY_RECORD >> 20) + 1, '</a>')
+  await t.rejects(readXML(more, 'a', by), { message: /longer than 64 MB/ })
+  const wide = repeated('<a><p>', '<i/>'.repeat(10_000), 11, '</p></a>')
+  await t.rejects(readXML(wide, 'a', by), { message: /100000 elements/ })
+})
