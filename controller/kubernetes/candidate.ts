@@ -12,6 +12,8 @@ export interface CandidateOptions {
 export interface Candidate {
   /** Who held the Lease when last looked at. */
   readonly holder: string
+  /** Milliseconds until the Lease of another expires; 0 when it has, or is nobody's. */
+  readonly expiresIn: number
   /** Monotonic time just before the last write of ours that succeeded was sent. */
   readonly renewedAt: number
   /**
@@ -40,8 +42,10 @@ export function createCandidate({
     seen = lease
   }
 
-  function expired({ record }: Lease): boolean {
-    return clock.monotonic() - seenAt >= record.durationSeconds * 1000
+  function expiresIn(): number {
+    const record = seen?.record
+    if (!record || record.holder === '' || record.holder === identity) return 0
+    return Math.max(0, seenAt + record.durationSeconds * 1000 - clock.monotonic())
   }
 
   /** The record of our next write: a term that goes on keeps its beginning and number. */
@@ -70,6 +74,9 @@ export function createCandidate({
     get holder() {
       return seen?.record.holder ?? ''
     },
+    get expiresIn() {
+      return expiresIn()
+    },
     get renewedAt() {
       return renewedAt
     },
@@ -82,8 +89,7 @@ export function createCandidate({
       const found = await store.get(signal)
       if (!found) return write(() => store.create(ours(undefined), signal))
       observe(found)
-      const { holder } = found.record
-      if (holder !== '' && holder !== identity && !expired(found)) return false
+      if (expiresIn() > 0) return false
       return write(() => store.update(found, ours(found.record), signal))
     },
     async release(signal) {

@@ -53,7 +53,8 @@ export interface LeadershipStatus {
  *
  * It keeps two leaders apart in time, as far as clocks run at one speed, but fences nothing: writes need preconditions.
  *
- * Beyond client-go: at the end the Lease is renewed until lead() has returned, and only then given back.
+ * Beyond client-go: the next leader tries at the very moment of expiry, so a dead one is replaced within 20 s; and at
+ * the end the Lease is renewed until lead() has returned, and only then given back.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const { clock, random, logger, identity } = options
@@ -64,7 +65,10 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       if (await attempt(candidate, ATTEMPT_TIMEOUT, signal)) return true
-      await clock.sleep(RETRY_PERIOD * (1 + random() * RETRY_JITTER), signal)
+      const retry = RETRY_PERIOD * (1 + random() * RETRY_JITTER)
+      // The moment it expires is known: waiting past it would leave the work undone for up to one retry more.
+      const expiry = candidate.expiresIn
+      await clock.sleep(expiry > 0 ? Math.min(expiry, retry) : retry, signal)
     }
     return false
   }

@@ -110,7 +110,7 @@ t.test('writes to the very object that was looked at', async (t) => {
   for (const write of writes('guarded', node, report)) t.same(await write(), { outcome: 'gone' })
 
   const nextNode = await createNode('guarded')
-  const nextReport = await createReport('guarded')
+  await createReport('guarded')
   for (const write of writes('guarded', node, report))
     t.same(await write(), { outcome: 'conflict' }, 'replaced')
 
