@@ -1,0 +1,189 @@
+import { networkInterfaces } from 'node:os'
+import t from 'tap'
+import { makeRoot, type Tree, VM_TREE } from '../testing/root.ts'
+import { readAddressTable } from './address-table.ts'
+import { type AddressTable, readInterfaces } from './interfaces.ts'
+
+const NET = 'sys/class/net'
+const MAC = '00:50:56:8e:3f:74'
+const OTHER = '00:50:56:8e:00:02'
+
+function nic(name: string, mac: string, physical = true): Tree {
+  return { [`${NET}/${name}/address`]: `${mac}\n`, ...(physical ? { [`${NET}/${name}/device`]: null } : {}) }
+}
+
+function on(...cidrs: string[]) {
+  return cidrs.map((cidr) => ({ address: cidr.split('/')[0] ?? '', cidr }))
+}
+
+/** Names of the interfaces that are reported, with their addresses as text. */
+function read(root: string, table: AddressTable): string[] {
+  const fact = readInterfaces(root, table)
+  if (!fact.ok) return [fact.reason]
+  return fact.value.map(({ name, defaultRoute, addresses }) => {
+    const texts = addresses.map((one) => {
+      const { address, prefixLength, ...flags } = one
+      return [`${address}/${prefixLength}`, ...Object.keys(flags)].join(':')
+    })
+    return [name + (defaultRoute ? '*' : ''), ...texts].join(' ')
+  })
+}
+
+t.test('which interfaces', (t) => {
+  const route =
+    'Iface Destination Gateway Flags RefCnt Use Metric Mask\neth1 00000000 0100000A 0003 0 0 100 00000000\n'
+  for (const [name, tree, table, expected] of [
+    ['a NIC without an address', nic('eth0', MAC), {}, ['eth0']],
+    [
+      'containers, loopback and strangers stay out',
+      {
+        ...nic('eth0', MAC),
+        ...nic('lo', '00:00:00:00:00:00', false),
+        ...nic('veth12ab', '6a:01:02:03:04:05', false),
+        ...nic('cni0', '6a:01:02:03:04:06', false),
+        ...nic('docker0', '02:42:00:00:00:01', false),
+        [`${NET}/bonding_masters`]: 'bond0\n',
+      },
+      { eth0: on('10.0.0.5/24'), cni0: on('10.244.0.1/24'), docker0: on('172.17.0.1/16') },
+      ['eth0 10.0.0.5/24'],
+    ],
+    [
+      'a VLAN and a bridge on the NIC',
+      {
+        ...nic('eth0', MAC),
+        ...nic('eth0.7', MAC, false),
+        ...nic('br0', MAC, false),
+        ...nic('br1', MAC, false),
+      },
+      { 'eth0.7': on('10.7.0.5/24'), br0: on('10.0.0.5/24') },
+      ['br0 10.0.0.5/24', 'eth0.7 10.7.0.5/24', 'eth0'],
+    ],
+    [
+      'the default route comes first',
+      { ...nic('eth0', MAC), ...nic('eth1', OTHER), 'proc/net/route': route },
+      { eth0: on('10.0.0.5/24'), eth1: on('10.1.0.5/24') },
+      ['eth1* 10.1.0.5/24', 'eth0 10.0.0.5/24'],
+    ],
+    [
+      'an unreachable default route is none',
+      { ...nic('eth1', MAC), 'proc/net/route': route.replace('0003', '0201') },
+      {},
+      ['eth1'],
+    ],
+    [
+      'a default route of IPv6',
+      {
+        ...nic('eth0', MAC),
+        'proc/net/ipv6_route':
+          '00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe800000000000000000000000000001 00000400 00000001 00000000 00450003     eth0\n' +
+          '00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n',
+      },
+      {},
+      ['eth0*'],
+    ],
+    [
+      'garbage',
+      {
+        [`${NET}/eth0/device`]: null,
+        [`${NET}/eth0/address`]: 'x'.repeat(65_536),
+        'proc/net/route': '\u0000\n\n',
+      },
+      { eth0: on('10.0.0.5/24') },
+      [],
+    ],
+  ] as [string, Tree, AddressTable, string[]][]) {
+    t.same(read(makeRoot(t, tree), table), expected, name)
+  }
+  t.match(readInterfaces(makeRoot(t), {}), { ok: false, reason: 'Unreadable', message: /ENOENT$/ })
+  t.end()
+})
+
+t.test('the members of a bond have their own MAC addresses', (t) => {
+  const root = makeRoot(t, {
+    ...nic('eth0', MAC),
+    ...nic('eth1', MAC),
+    [`${NET}/eth0/bonding_slave/perm_hwaddr`]: `${MAC}\n`,
+    [`${NET}/eth1/bonding_slave/perm_hwaddr`]: `${OTHER.toUpperCase()}\n`,
+    ...nic('bond0', MAC, false),
+  })
+  const fact = readInterfaces(root, { bond0: on('10.0.0.5/24') })
+  t.match(fact, {
+    value: [
+      { name: 'bond0', mac: MAC },
+      { name: 'eth0', mac: MAC },
+      { name: 'eth1', mac: OTHER },
+    ],
+  })
+  t.end()
+})
+
+t.test('which addresses', (t) => {
+  const if_inet6 = [
+    '20010db8000000000000000000000005 02 40 00 80     eth0',
+    '20010db80000000000000000000000a1 02 40 00 01     eth0',
+    '20010db80000000000000000000000a2 02 40 00 21     eth0',
+    '20010db80000000000000000000000b1 02 40 00 a0     eth0',
+    '20010db80000000000000000000000c1 02 40 00 40     eth0',
+    '20010db80000000000000000000000c2 02 40 00 c8     eth0',
+    'fe80000000000000025056fffe8e3f74 02 40 20 80     eth0',
+  ]
+  const root = makeRoot(t, { ...nic('eth0', MAC), 'proc/net/if_inet6': `${if_inet6.join('\n')}\nrubbish\n` })
+  for (const [name, cidrs, expected] of [
+    [
+      'link-local and loopback',
+      ['169.254.1.1/16', '127.0.0.2/8', 'fe80::1/64', '::1/128', '224.0.0.1/4'],
+      [],
+    ],
+    ['one', ['10.0.0.5/24'], ['10.0.0.5/24']],
+    [
+      'the second of a subnet, and one of another mask',
+      ['10.0.0.5/24', '10.0.0.6/24', '10.0.0.7/32', '10.0.1.5/24'],
+      ['10.0.0.5/24', '10.0.0.7/32', '10.0.1.5/24', '10.0.0.6/24:secondary'],
+    ],
+    [
+      'temporary and deprecated',
+      ['2001:db8::a1/64', '2001:db8::a2/64', '2001:db8::b1/64', '2001:db8::5/64'],
+      [
+        '2001:db8::5/64',
+        '2001:db8::a1/64:temporary',
+        '2001:db8::a2/64:temporary:deprecated',
+        '2001:db8::b1/64:deprecated',
+      ],
+    ],
+    ['tentative and failed', ['2001:db8::c1/64', '2001:db8::c2/64'], []],
+    ['with IPv4 in it', ['::ffff:10.0.0.1/128'], ['::ffff:10.0.0.1/128']],
+    ['not addresses', ['10.0.0/24', '10.0.0.5/33', '10.0.0.5', 'fe80::1%eth0/64', '/'], []],
+  ] as const) {
+    t.same(read(root, { eth0: on(...cidrs) }), [['eth0', ...expected].join(' ')], name)
+  }
+  t.end()
+})
+
+t.test('the addresses of another root come from its file', (t) => {
+  const path = 'run/rollcall/network-interfaces.json'
+  const never = () => t.fail('asked the system') && {}
+  const table = readAddressTable(makeRoot(t, VM_TREE), never)
+  t.match(table, { ok: true, value: { eth0: [{ cidr: '10.0.0.5/24' }, {}] } })
+  for (const [content, expected] of [
+    ['{', 'Malformed'],
+    ['[]', 'Malformed'],
+    ['x'.repeat(300_000), 'TooLong'],
+  ] as const) {
+    t.match(readAddressTable(makeRoot(t, { [path]: content }), never), { ok: false, reason: expected })
+  }
+  t.match(readAddressTable(makeRoot(t), never), { ok: false, reason: 'NotFound' })
+  t.same(readAddressTable(makeRoot(t, { [path]: '{"a":1,"b":[null,{"address":1,"cidr":2}]}' }), never), {
+    ok: true,
+    value: { a: [], b: [] },
+  })
+  t.end()
+})
+
+t.test('the addresses of this machine come from the system', (t) => {
+  t.same(readAddressTable('/', networkInterfaces), { ok: true, value: networkInterfaces() })
+  const failing = () => {
+    throw new Error('uv_interface_addresses')
+  }
+  t.match(readAddressTable('/', failing), { ok: false, reason: 'Unreadable' })
+  t.end()
+})
