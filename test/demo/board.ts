@@ -1,0 +1,63 @@
+import { formatDuration } from './style.ts'
+import { type Row, renderTable } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Shows how the Nodes get on. */
+export interface Board {
+  /** @param elapsed milliseconds since the first Node was registered */
+  show(rows: readonly Row[], elapsed: number): void
+  /** The last state stays to be seen. */
+  end(): void
+}
+
+export function createBoard(terminal: Terminal): Board {
+  return terminal.live ? liveBoard(terminal) : plainBoard(terminal)
+}
+
+/** A table that is drawn over. */
+function liveBoard(terminal: Terminal): Board {
+  const { style } = terminal
+  let last: readonly Row[] = []
+  const draw = (rows: readonly Row[], footer: string) => {
+    const { columns } = terminal
+    // Room for the table, the blank line and the footer, and the line of the cursor.
+    const table = renderTable(rows, { columns, rows: terminal.rows - 3, style })
+    terminal.draw([...table, '', style('dim', footer.slice(0, columns))])
+  }
+  return {
+    show(rows, elapsed) {
+      last = rows
+      const done = rows.filter(({ state }) => state === 'initialised').length
+      draw(rows, `${done} of ${rows.length} initialised, ${formatDuration(elapsed)}`)
+    },
+    end() {
+      // Nothing is drawn over any more, so nothing need be cut.
+      const whole = { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY, style }
+      if (last.length > 0) terminal.draw(renderTable(last, whole))
+      terminal.settle()
+    },
+  }
+}
+
+/** A line for each change of state. */
+function plainBoard(terminal: Terminal): Board {
+  const said = new Map<string, string>()
+  return {
+    show(rows, elapsed) {
+      for (const row of rows) {
+        const news = [row.state, row.level, row.reason].filter((word) => word !== '').join(' ')
+        if (said.get(row.name) === news) continue
+        said.set(row.name, news)
+        terminal.print(plainLine(row, elapsed))
+      }
+    },
+    end() {},
+  }
+}
+
+function plainLine(row: Row, elapsed: number): string {
+  const { name, state, reason, vm, host, zone, addresses, level, type } = row
+  const details = state === 'initialised' ? [level, vm, host, zone, addresses, type] : [reason]
+  const line = [`+${formatDuration(elapsed)}`.padStart(8), name, state, ...details]
+  return line.filter((text) => text !== '').join('  ')
+}

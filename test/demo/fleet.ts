@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { registerNode } from '../fixtures/kubelet.ts'
+import { writeMachine } from '../fixtures/machine.ts'
+import { createAgentPod, serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import { writeRpctool } from '../servers/rpctool.ts'
+import type { Vcsim } from '../servers/vcsim.ts'
+import type { PlannedNode } from './scene.ts'
+
+export interface Site {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  /** For the machines' files. */
+  readonly dir: string
+}
+
+/** A machine whose kubelet has registered its Node, and whose agent can be started. */
+export interface Member {
+  readonly planned: PlannedNode
+  readonly root: string
+  /** Of its agent. */
+  readonly kubeconfig: string
+  /** `performance.now()`. */
+  readonly registeredAt: number
+}
+
+/** Makes the machine's files and registers its Node with a credential of its own, as its kubelet would. */
+export async function register(site: Site, planned: PlannedNode): Promise<Member> {
+  const { cluster, vcsim, dir } = site
+  const { name, vm, address } = planned
+  const root = join(dir, name)
+  const nics = vm.vnics.map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
+  await writeMachine(root, { vm, hostname: name, bootID: randomUUID(), nics })
+  await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref })
+  const node = await registerNode(cluster, { name, biosUUID: vm.uuid })
+  const registeredAt = performance.now()
+  const kubeconfig = planned.agent === 'kubelet' ? node.kubeconfig : await podKubeconfig(site, name)
+  return { planned, root, kubeconfig, registeredAt }
+}
+
+/** The credential of the DaemonSet's Pod on this Node. */
+async function podKubeconfig({ cluster, dir }: Site, nodeName: string): Promise<string> {
+  const pod = await createAgentPod(cluster, nodeName)
+  const token = await serviceAccountToken(cluster, 'rollcall-agent', { pod })
+  return writeTokenKubeconfig(join(dir, `${nodeName}.kubeconfig`), cluster, token)
+}

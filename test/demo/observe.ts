@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cluster } from '../servers/cluster.ts'
+import type { NodeObject, ReportObject } from './view.ts'
+
+/** What the API server has at one moment, by name. */
+export interface Snapshot {
+  readonly nodes: ReadonlyMap<string, NodeObject>
+  readonly reports: ReadonlyMap<string, ReportObject>
+}
+
+const PERIOD = 50
+
+/**
+ * Looks at Nodes and NodeReports again and again, until `seen` says that it is enough; resolves with the last look.
+ *
+ * @param seen gets each look; true ends it
+ */
+export async function observe(
+  cluster: Cluster,
+  seen: (snapshot: Snapshot) => boolean,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  for (;;) {
+    const snapshot = await look(cluster)
+    if (seen(snapshot)) return snapshot
+    await sleep(PERIOD, undefined, { signal })
+  }
+}
+
+async function look(cluster: Cluster): Promise<Snapshot> {
+  const [nodes, reports] = await Promise.all([
+    list<NodeObject>(cluster, '/api/v1/nodes'),
+    list<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports'),
+  ])
+  return { nodes, reports }
+}
+
+async function list<T extends { readonly metadata: { readonly name: string } }>(
+  cluster: Cluster,
+  path: string,
+): Promise<Map<string, T>> {
+  const { status, body } = await cluster.request<{ items?: T[]; message?: string }>('GET', path)
+  if (status !== 200 || !body.items) throw new Error(`the API server does not list ${path}: ${status}`)
+  return new Map(body.items.map((item) => [item.metadata.name, item]))
+}

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** How many VMs become Nodes. */
+  readonly nodes: number
+  /** Whether everything goes on running at the end, to be looked at. */
+  readonly keep: boolean
+}
+
+export type CommandLine =
+  | { readonly kind: 'options'; readonly options: Options }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly message: string }
+
+/** Each is a process of its own beside the servers, so the machine sets the bound. */
+const MAX_NODES = 50
+
+export const HELP = `usage: npm run demo -- [options]
+
+Starts a real Kubernetes API server and a simulated vCenter, runs Rollcall's controller and one agent for
+each VM, and shows the Nodes being initialised. Leaves nothing behind.
+
+  --nodes N   how many VMs become Nodes, 2 to ${MAX_NODES} (default 12)
+  --keep      go on running at the end, to look around; Ctrl-C ends it
+  --help      print this text
+`
+
+/** Reads the command line. What is wrong comes back as one sentence. */
+export function parseOptions(args: readonly string[]): CommandLine {
+  let values: ReturnType<typeof parse>
+  try {
+    values = parse(args)
+  } catch (error) {
+    // Thrown by parseArgs alone, whose first sentence names the option.
+    return { kind: 'wrong', message: error instanceof Error ? firstSentence(error.message) : String(error) }
+  }
+  if (values.help) return { kind: 'help' }
+  const nodes = Number(values.nodes)
+  if (!Number.isInteger(nodes) || nodes < 2 || nodes > MAX_NODES) {
+    return {
+      kind: 'wrong',
+      message: `--nodes: expected a number from 2 to ${MAX_NODES}, got ${values.nodes}`,
+    }
+  }
+  return { kind: 'options', options: { nodes, keep: values.keep } }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: 'string', default: '12' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  }).values
+}
+
+function firstSentence(text: string): string {
+  return text.split(/\.\s|\n/)[0] ?? text
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Controller, startController } from '../fixtures/controller.ts'
+import { type Cluster, startCluster } from '../servers/cluster.ts'
+import { applyManifests, manifestFiles, readManifests } from '../servers/manifests.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { CATEGORIES, CLUSTERS, DATACENTER, HOSTS_PER_CLUSTER, type PlannedNode, setScene } from './scene.ts'
+import { step } from './steps.ts'
+import type { Terminal } from './terminal.ts'
+
+/** All that runs before the first Node is registered. */
+export interface Site {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  readonly controller: Controller
+  /** For files of the demo's own. */
+  readonly dir: string
+  readonly nodes: readonly PlannedNode[]
+}
+
+export interface SiteOptions {
+  /** How many VMs there are. */
+  readonly vms: number
+  readonly terminal: Terminal
+  /** Everything that was started is handed to it, to be stopped in reverse. */
+  readonly stack: AsyncDisposableStack
+  readonly signal: AbortSignal
+}
+
+export async function startSite({ vms, terminal, stack, signal }: SiteOptions): Promise<Site> {
+  const dir = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+  const next = async <T>(
+    name: string,
+    work: () => Promise<T>,
+    describe: (result: T) => string,
+  ): Promise<T> => {
+    signal.throwIfAborted()
+    return step(terminal, name, work, describe)
+  }
+
+  const cluster = await next(
+    'Kubernetes',
+    async () => stack.use(await startCluster()),
+    ({ url }) => `etcd and kube-apiserver at ${url}; no kubelets, the demo registers Nodes in their stead`,
+  )
+  const { vcsim, nodes } = await next(
+    'vCenter',
+    async () => {
+      const vcsim = stack.use(await startVcsim({ clusters: CLUSTERS, hosts: HOSTS_PER_CLUSTER, vms }))
+      return { vcsim, nodes: await setScene(vcsim) }
+    },
+    ({ vcsim }) =>
+      `simulated at ${vcsim.url}: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} ESXi hosts, ${vms} VMs, zone and region tags`,
+  )
+  await next(
+    'manifests',
+    async () => applyManifests(cluster, await withoutWorkloads()),
+    () =>
+      'CRD, admission policies, RBAC; without kubelets no Deployment and no DaemonSet: the binaries run here',
+  )
+  const controller = await next(
+    'controller',
+    async () => {
+      const options = { cluster, vcsim, dir, labels: CATEGORIES, datacenters: [DATACENTER] }
+      return stack.use(await startController(options))
+    },
+    ({ url }) => `leads, with the token of its service account; ${url}/metrics`,
+  )
+  return { cluster, vcsim, controller, dir, nodes }
+}
+
+/** What can be applied where nobody runs Pods. */
+async function withoutWorkloads(): Promise<string[]> {
+  const files: string[] = []
+  for (const file of await manifestFiles()) {
+    const manifests = await readManifests(file)
+    if (!manifests.some(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet')) files.push(file)
+  }
+  return files
+}

@@ -1,0 +1,74 @@
+import type { NodeReportStatus } from '../../agent/contract.ts'
+
+/** A Node as the API server shows it, as far as the demo looks. */
+export interface NodeObject {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> }
+  readonly spec: { readonly providerID?: string; readonly taints?: readonly { readonly key: string }[] }
+  readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] }
+}
+
+export interface ReportObject {
+  readonly metadata: { readonly name: string }
+  readonly status?: NodeReportStatus
+}
+
+export type NodeState = 'waiting' | 'tainted' | 'reported' | 'refused' | 'initialised'
+
+/** What people see of a Node on its way. */
+export interface NodeView {
+  readonly name: string
+  readonly state: NodeState
+  readonly vm: string
+  readonly host: string
+  readonly zone: string
+  readonly type: string
+  readonly addresses: string
+  readonly level: string
+  /** Why it is refused. */
+  readonly reason: string
+}
+
+export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+
+/** What the Node itself says counts; what only the report knows comes from there. */
+export function viewOf(
+  name: string,
+  node: NodeObject | undefined,
+  report: ReportObject | undefined,
+): NodeView {
+  const status = report?.status
+  const labels = node?.metadata.labels ?? {}
+  const initialized = status?.conditions?.find(({ type }) => type === 'Initialized')
+  return {
+    name,
+    state: stateOf(node, report),
+    vm: status?.vm?.name ?? '',
+    host: status?.vm?.host ?? '',
+    zone: labels['topology.kubernetes.io/zone'] ?? '',
+    type: labels['node.kubernetes.io/instance-type'] ?? '',
+    addresses: internalAddresses(node),
+    level: status?.identityLevel ?? '',
+    reason: initialized?.status === 'False' ? initialized.reason : '',
+  }
+}
+
+function stateOf(node: NodeObject | undefined, report: ReportObject | undefined): NodeState {
+  if (!node) return 'waiting'
+  if (!node.spec.taints?.some(({ key }) => key === UNINITIALIZED)) return 'initialised'
+  if (!report) return 'tainted'
+  const initialized = report.status?.conditions?.find(({ type }) => type === 'Initialized')
+  return initialized?.status === 'False' ? 'refused' : 'reported'
+}
+
+function internalAddresses(node: NodeObject | undefined): string {
+  const addresses = node?.status.addresses ?? []
+  return addresses
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => address)
+    .join(' ')
+}
+
+/** Whether there is nothing more to wait for. */
+export function isDone(view: NodeView): boolean {
+  return view.state === 'initialised' && view.level === 'proven'
+}
