@@ -1,0 +1,57 @@
+import t from 'tap'
+import { writeClaim } from './claim.ts'
+import { GUESTINFO_CLAIM } from './contract.ts'
+import { type Fact, known, unreadable } from './facts/fact.ts'
+import type { Guestinfo } from './facts/guestinfo.ts'
+
+const nodeUID = '11111111-1111-1111-1111-111111111111'
+const bootID = '22222222-2222-2222-2222-222222222222'
+const CLAIM = `v1 ${nodeUID} ${bootID}`
+
+/** A host that keeps variables, unless told otherwise, and remembers what it was asked. */
+function host(answers: { get?: Fact<string | undefined>; set?: Fact<undefined> } = {}, value?: string) {
+  const calls: string[] = []
+  const guestinfo: Guestinfo = {
+    async get(key) {
+      calls.push(`get ${key}`)
+      return answers.get ?? known(value)
+    },
+    async set(key, text) {
+      calls.push(`set ${key} ${text}`)
+      if (answers.set === undefined) value = text
+      return answers.set ?? known(undefined)
+    },
+  }
+  return { calls, guestinfo }
+}
+
+const GET = `get ${GUESTINFO_CLAIM}`
+const SET = `set ${GUESTINFO_CLAIM} ${CLAIM}`
+
+t.test('when it is written', async (t) => {
+  for (const [name, value, always, expected] of [
+    ['at start', CLAIM, true, [SET, GET]],
+    ['at a refresh, in place', CLAIM, false, [GET]],
+    ['at a refresh, missing', undefined, false, [GET, SET, GET]],
+    ['at a refresh, of another Node', CLAIM.replace('1', '3'), false, [GET, SET, GET]],
+  ] as const) {
+    const { calls, guestinfo } = host({}, value)
+    t.match(await writeClaim(guestinfo, { nodeUID, bootID, always }), { written: true, reason: 'Written' })
+    t.same(calls, expected, name)
+  }
+})
+
+t.test('when it cannot be', async (t) => {
+  const denied = unreadable('PermissionDenied', 'the host refuses')
+  for (const [name, answers, expected] of [
+    [
+      'the write is refused',
+      { set: denied },
+      { written: false, reason: 'PermissionDenied', message: 'the host refuses' },
+    ],
+    ['the value is dropped', { set: known(undefined) }, { written: false, reason: 'NotKept' }],
+    ['reading alone is refused', { get: denied }, { written: true, reason: 'Written' }],
+  ] as const) {
+    t.match(await writeClaim(host(answers).guestinfo, { nodeUID, bootID, always: true }), expected, name)
+  }
+})

@@ -1,0 +1,130 @@
+import t from 'tap'
+import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './contract.ts'
+import { known, unreadable } from './facts/fact.ts'
+import { reportObject } from './publish.ts'
+import { buildReport, type Facts } from './report.ts'
+
+const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
+
+const FACTS: Facts = {
+  nodeUID: UUID,
+  agentVersion: '0.1.0',
+  bootID: known(UUID),
+  hostname: known('n1'),
+  machine: {
+    vendor: known('VMware, Inc.'),
+    product: known('VMware7,1'),
+    serialUUID: known(UUID),
+    productUUID: known(UUID),
+  },
+  interfaces: known([nic(0, 1)]),
+  addresses: known({}),
+  toolsVersion: '12.3.5',
+  guestinfo: known(undefined),
+  cloudInit: known({ instanceID: 'i', addresses: ['10.0.0.5/24'] }),
+  claim: { written: true, reason: 'Written', message: 'the claim stands' },
+}
+
+function nic(i: number, addresses: number): NetworkInterface {
+  return {
+    name: `eth${i}`,
+    mac: `00:50:56:8e:3f:${(i % 256).toString(16).padStart(2, '0')}`,
+    defaultRoute: i === 0,
+    addresses: Array.from({ length: addresses }, (_, j) => ({
+      address: `2001:db8:1111:2222:3333:4444:${i.toString(16)}:${(j + 1).toString(16)}`,
+      prefixLength: 64,
+      ...(j > 0 ? { temporary: true, deprecated: true } : {}),
+    })),
+  }
+}
+
+t.test('a whole report', (t) => {
+  const spec = buildReport(FACTS)
+  t.same(spec, {
+    nodeUID: UUID,
+    bootID: UUID,
+    agentVersion: '0.1.0',
+    machine: { vendor: 'VMware, Inc.', product: 'VMware7,1', serialUUID: UUID, productUUID: UUID },
+    hostname: 'n1',
+    interfaces: [nic(0, 1)],
+    tools: { version: '12.3.5', guestinfoReadable: true, guestinfoWritable: true },
+    cloudInit: { instanceID: 'i', addresses: ['10.0.0.5/24'] },
+    claim: { written: true, reason: 'Written', message: 'the claim stands' },
+  })
+  t.same(parseSpec(spec), { ok: true, spec })
+  t.equal(JSON.stringify(buildReport({ ...FACTS })), JSON.stringify(spec), 'equal facts give equal bytes')
+  t.end()
+})
+
+t.test('each unreadable fact is said, and the rest goes on', (t) => {
+  const broken = unreadable('Broken', 'it’s broken\n')
+  const said = { reason: 'Broken', message: 'it?s broken?' }
+  for (const [fact, facts, missing] of [
+    ['bootID', { bootID: broken }, 'bootID'],
+    ['hostname', { hostname: broken }, 'hostname'],
+    ['machine.vendor', { machine: { ...FACTS.machine, vendor: broken } }, undefined],
+    ['machine.product', { machine: { ...FACTS.machine, product: broken } }, undefined],
+    ['machine.serialUUID', { machine: { ...FACTS.machine, serialUUID: broken } }, undefined],
+    ['machine.productUUID', { machine: { ...FACTS.machine, productUUID: broken } }, undefined],
+    ['interfaces', { interfaces: broken }, undefined],
+    ['addresses', { addresses: broken }, undefined],
+    ['guestinfo', { guestinfo: broken }, undefined],
+    ['cloudInit', { cloudInit: broken }, 'cloudInit'],
+  ] as const) {
+    const spec = buildReport({ ...FACTS, ...facts })
+    t.same(spec.unreadable, [{ fact, ...said }], fact)
+    t.match(parseSpec(spec), { ok: true }, 'is a report all the same')
+    if (missing !== undefined) t.notOk(missing in spec)
+  }
+  t.end()
+})
+
+t.test('a report always fits', (t) => {
+  const nodeName = 'n'.repeat(253)
+  const long = 'x'.repeat(300)
+  const everything = unreadable('Broken', long)
+  for (const [name, facts] of [
+    ['many addresses', { interfaces: known([nic(0, 200), nic(1, 3)]) }],
+    ['many interfaces', { interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 1))) }],
+    ['many of both', { interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 100))) }],
+    [
+      'everything unreadable',
+      {
+        bootID: everything,
+        hostname: everything,
+        machine: { vendor: everything, product: everything, serialUUID: everything, productUUID: everything },
+        addresses: everything,
+        guestinfo: everything,
+        cloudInit: everything,
+        interfaces: known(Array.from({ length: 16 }, (_, i) => nic(i, 16))),
+        claim: { written: false, reason: 'Broken', message: long },
+      },
+    ],
+    [
+      'long texts',
+      {
+        hostname: known('x'.repeat(253)),
+        interfaces: known([nic(0, 16)]),
+        cloudInit: known({
+          instanceID: 'x'.repeat(128),
+          localHostname: 'x'.repeat(253),
+          addresses: Array.from({ length: 100 }, (_, i) => `2001:db8:1111:2222:3333:4444:5555:${i}/64`),
+        }),
+      },
+    ],
+  ] as [string, Partial<Facts>][]) {
+    const spec = buildReport({ ...FACTS, ...facts })
+    const bytes = Buffer.byteLength(JSON.stringify(reportObject({ nodeName, nodeUID: UUID }, spec)))
+    t.ok(bytes <= MAX_REPORT_BYTES, `${name}: ${bytes} bytes`)
+    t.ok(bytes > MAX_REPORT_BYTES / 2 || name === 'long texts', 'no more is cut than must be')
+    t.match(parseSpec(spec), { ok: true })
+    t.equal(
+      spec.interfaces[0]?.addresses[0]?.address,
+      nic(0, 1).addresses[0]?.address,
+      'the first address stays',
+    )
+  }
+  const cut = buildReport({ ...FACTS, interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 1))) })
+  t.match(cut.unreadable, [{ fact: 'interfaces', reason: 'TooMany', message: /of 100 interfaces/ }])
+  t.end()
+})

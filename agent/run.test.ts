@@ -1,0 +1,147 @@
+import t from 'tap'
+import type { Clock } from './clock.ts'
+import type { NodeReportSpec } from './contract.ts'
+import { createLogger } from './log.ts'
+import type { Outcome, Reporter } from './reporter.ts'
+import { run, runOnce } from './run.ts'
+
+const SPEC: NodeReportSpec = {
+  nodeUID: 'u',
+  agentVersion: '0',
+  machine: {},
+  interfaces: [],
+  tools: { guestinfoReadable: true, guestinfoWritable: true },
+  claim: { written: true, reason: 'Written', message: '' },
+}
+const SENT: Outcome = { ok: true, identity: { nodeName: 'n', nodeUID: 'u' }, spec: SPEC, changed: true }
+const DEAD: Outcome = { ok: false, failure: { cause: 'NoConnection', message: 'm', next: 'n' } }
+const BUSY: Outcome = { ok: false, failure: { cause: 'Busy', message: 'm', next: 'n', retryAfter: 7 } }
+
+const LOOK = 30_000
+const REFRESH = 600_000
+
+/**
+ * Runs the loop on a clock that jumps from sleep to sleep, until `until`.
+ *
+ * @param outcome of the report at this time, seconds
+ * @param changed whether the machine has changed at this time, seconds
+ */
+async function simulate(
+  until: number,
+  outcome: (seconds: number) => Outcome = () => SENT,
+  changed: (seconds: number) => boolean = () => false,
+) {
+  const ending = new AbortController()
+  let time = 0
+  const events: string[] = []
+  const lines: { msg: string; cause?: string }[] = []
+  const clock: Clock = {
+    monotonic: () => time,
+    async sleep(ms) {
+      time += ms
+      if (time >= until * 1000) ending.abort()
+    },
+  }
+  const reporter: Reporter = {
+    async report() {
+      events.push(`report ${time / 1000}`)
+      return outcome(time / 1000)
+    },
+    changed: () => changed(time / 1000),
+    forget: () => events.push(`forget ${time / 1000}`),
+  }
+  const log = createLogger({ level: 'info', now: () => 0, write: (line) => lines.push(JSON.parse(line)) })
+  const trim = () => events.push(`trim ${time / 1000}`)
+  const options = { reporter, clock, random: () => 0.5, log, refresh: REFRESH, look: LOOK, trim }
+  await run(options, ending.signal)
+  return { events, lines, reports: events.filter((event) => event.startsWith('report')) }
+}
+
+t.test('reports at start and at a jittered refresh', async (t) => {
+  const { events } = await simulate(1400)
+  t.same(events, [
+    'forget 0',
+    'report 0',
+    'trim 0',
+    'trim 300',
+    'trim 600',
+    'forget 660',
+    'report 660',
+    'trim 660',
+    'trim 960',
+    'trim 1260',
+    'forget 1320',
+    'report 1320',
+    'trim 1320',
+  ])
+})
+
+t.test('reports a change at the next look, without asking the hypervisor', async (t) => {
+  const { events } = await simulate(200, undefined, (seconds) => seconds === 90)
+  t.same(events, ['forget 0', 'report 0', 'trim 0', 'report 90', 'trim 90'])
+})
+
+t.test('retries with growing waits, says so once, and once when it is over', async (t) => {
+  const { reports, lines } = await simulate(200, (seconds) => (seconds < 100 ? DEAD : SENT))
+  t.same(reports, [
+    'report 0',
+    'report 0.75',
+    'report 2.25',
+    'report 5.25',
+    'report 11.25',
+    'report 23.25',
+    'report 45.75',
+    'report 68.25',
+    'report 90.75',
+    'report 113.25',
+  ])
+  t.match(lines, [
+    { msg: 'the report was not sent', cause: 'NoConnection' },
+    { msg: 'reports are sent again', cause: 'NoConnection', attempts: 9 },
+    { msg: 'report sent' },
+  ])
+  t.equal(lines.length, 3)
+})
+
+t.test('another cause is said as well', async (t) => {
+  const { lines } = await simulate(20, (seconds) => (seconds < 2 ? DEAD : BUSY))
+  t.same(
+    lines.map((line) => line.cause),
+    ['NoConnection', 'Busy'],
+  )
+})
+
+t.test('waits as long as the server asks', async (t) => {
+  const { reports } = await simulate(10, (seconds) => (seconds < 1 ? BUSY : SENT))
+  t.same(reports, ['report 0', 'report 7'])
+})
+
+t.test('a refresh stays due while nothing can be sent', async (t) => {
+  const { reports, events } = await simulate(720, (seconds) => (seconds < 650 || seconds > 690 ? SENT : DEAD))
+  t.equal(reports.length, 2 + 6)
+  t.equal(events.filter((event) => event.startsWith('forget')).length, 2, 'asks the hypervisor once for it')
+})
+
+t.test('unreadable facts and a refused claim are said once, and when they are over', async (t) => {
+  const broken: Outcome = {
+    ...SENT,
+    spec: {
+      ...SPEC,
+      claim: { written: false, reason: 'PermissionDenied', message: 'm' },
+      unreadable: [{ fact: 'hostname', reason: 'Empty', message: 'm' }],
+    },
+  }
+  const { lines } = await simulate(2000, (seconds) => (seconds < 1000 ? broken : SENT))
+  t.same(
+    lines.map((line) => line.msg).filter((message) => message !== 'report sent'),
+    ['a fact cannot be read', 'the claim is not written', 'a fact can be read again', 'the claim is written'],
+  )
+})
+
+t.test('once', async (t) => {
+  const log = createLogger({ level: 'error', now: () => 0, write: () => undefined })
+  for (const outcome of [SENT, DEAD]) {
+    const reporter: Reporter = { report: async () => outcome, changed: () => true, forget: () => undefined }
+    t.equal(await runOnce({ reporter, log }), outcome.ok)
+  }
+})
