@@ -36,7 +36,11 @@ export interface Cluster extends AsyncDisposable {
   as(identity: Identity): Promise<ApiClient>
   /** The end of what the servers logged. */
   log(): string
-  stopApiServer(): Promise<void>
+  /**
+   * Asks the API server to end and insists after `within` milliseconds, 10,000 by default: as long as a client watches,
+   * it takes its time.
+   */
+  stopApiServer(within?: number): Promise<void>
   /** Starts the API server again on the same port and data. */
   startApiServer(): Promise<void>
   stop(): Promise<void>
@@ -70,11 +74,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const args = [...(await apiServerArgs(dir, ca, port, etcd.url)), ...(options.apiServerArgs ?? [])]
 
     let apiServer: Server | undefined
-    const stopApiServer = async () => {
-      await apiServer?.stop()
+    const stopApiServer = async (within?: number) => {
+      await apiServer?.stop(within)
       apiServer = undefined
     }
-    cleanUp.push(stopApiServer)
+    cleanUp.push(() => stopApiServer())
     const startApiServer = async () => {
       apiServer ??= await startServer({
         name: 'kube-apiserver',

@@ -1,0 +1,46 @@
+/** The API objects that these tests look at, as far as they look. */
+import type { Condition, ConditionType, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type { AnyObject, Recording } from '../fixtures/recorder.ts'
+
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+
+export interface NodeObject extends AnyObject {
+  metadata: AnyObject['metadata'] & { labels: Record<string, string> }
+  spec: { providerID?: string; taints?: { key: string; effect: string }[] }
+  status: { addresses?: { type: string; address: string }[] }
+}
+
+export interface ReportObject extends AnyObject {
+  spec: NodeReportSpec
+  status?: NodeReportStatus
+}
+
+export interface EventObject extends AnyObject {
+  involvedObject: { kind: string; name: string; uid: string }
+  type: 'Normal' | 'Warning'
+  reason: string
+  message: string
+  count: number
+  source: { component: string }
+}
+
+export function isInitialized(node: NodeObject | undefined): boolean {
+  return node !== undefined && !node.spec.taints?.some(({ key }) => key === UNINITIALIZED)
+}
+
+export function address(node: NodeObject | undefined, type: 'InternalIP' | 'ExternalIP'): string | undefined {
+  return node?.status.addresses?.find((entry) => entry.type === type)?.address
+}
+
+export function condition(report: ReportObject | undefined, type: ConditionType): Condition | undefined {
+  return report?.status?.conditions?.find((entry) => entry.type === type)
+}
+
+/** Events about one Node, as they stand last. */
+export function eventsOf(events: Recording<EventObject>, node: string): EventObject[] {
+  const names = new Set(events.versions.map(({ object }) => object.metadata.name))
+  return [...names]
+    .map((name) => events.last(name))
+    .filter((event) => event !== undefined)
+    .filter(({ involvedObject }) => involvedObject.kind === 'Node' && involvedObject.name === node)
+}

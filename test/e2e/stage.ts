@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { formatClaim, GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { startAgent } from '../fixtures/agent.ts'
+import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
+import { type RegisteredNode, registerNode } from '../fixtures/kubelet.ts'
+import { type MachineNic, writeMachine, writeNics } from '../fixtures/machine.ts'
+import type { Program } from '../fixtures/program.ts'
+import { type Recording, record } from '../fixtures/recorder.ts'
+import { type Cluster, startCluster } from '../servers/cluster.ts'
+import type { VcsimVM } from '../servers/control.ts'
+import { applyManifests } from '../servers/manifests.ts'
+import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
+import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
+import type { EventObject, NodeObject, ReportObject } from './objects.ts'
+
+export const ZONE_CATEGORY = 'k8s-zone'
+export const REGION_CATEGORY = 'k8s-region'
+
+/** A cluster with Rollcall's manifests, a vCenter with tags, and a record of all that happens to the objects. */
+export interface Stage {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  /** Those without a Node yet; each new member takes the first. */
+  readonly vms: VcsimVM[]
+  /** For the test's files; removed at its end. */
+  readonly dir: string
+  readonly nodes: Recording<NodeObject>
+  readonly reports: Recording<ReportObject>
+  readonly events: Recording<EventObject>
+  /** Starts a controller that ends with the test; see {@link ControllerOptions}. */
+  controller(options?: Partial<ControllerOptions>): Promise<Controller>
+  /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
+  member(name: string, options?: MemberOptions): Promise<Member>
+}
+
+export interface MemberOptions {
+  readonly vm?: VcsimVM
+  /** Of its one NIC, with prefix length; by default one of its own. */
+  readonly addresses?: readonly string[]
+  /** The kubelet's --node-ip. */
+  readonly nodeIP?: string
+  /** What the guest RPC tool may not; null is no tool at all. */
+  readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'hang'> | null
+}
+
+export interface Member extends RegisteredNode {
+  readonly vm: VcsimVM
+  readonly bootID: string
+  /** The machine's files, as its agent sees them. */
+  readonly root: string
+  readonly address: string
+  /** Starts the machine's agent; it ends with the test. */
+  agent(...args: string[]): Promise<Program>
+  setAddresses(...addresses: string[]): Promise<void>
+  /** Writes the claim as the agent does, without one. */
+  claim(): Promise<void>
+}
+
+/** The part of a tap test that ends what was begun. */
+interface Teardown {
+  teardown(fn: () => Promise<unknown>): void
+}
+
+export async function openStage(t: Teardown, options: VcsimOptions = {}): Promise<Stage> {
+  const dir = await mkdtemp(join(tmpdir(), 'rollcall-e2e-'))
+  t.teardown(() => rm(dir, { recursive: true, force: true }))
+  const [cluster, vcsim] = await Promise.all([startCluster(), startVcsim({ clusters: 2, ...options })])
+  t.teardown(() => vcsim.stop())
+  t.teardown(() => cluster.stop())
+  await applyManifests(cluster)
+  await vcsim.tag(
+    { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
+    { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },
+    { category: REGION_CATEGORY, tag: 'region-1', object: 'DC0' },
+  )
+  const nodes = await record<NodeObject>(cluster, '/api/v1/nodes')
+  t.teardown(() => nodes.close())
+  const reports = await record<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports')
+  t.teardown(() => reports.close())
+  const events = await record<EventObject>(cluster, '/api/v1/namespaces/default/events')
+  t.teardown(() => events.close())
+
+  const ending = <T extends Program>(program: T): T => {
+    t.teardown(() => program.stop())
+    return program
+  }
+  const vms = await vcsim.vms()
+  let members = 0
+  return {
+    cluster,
+    vcsim,
+    vms,
+    dir,
+    nodes,
+    reports,
+    events,
+    controller: async (controller) =>
+      ending(
+        await startController({
+          cluster,
+          vcsim,
+          dir,
+          labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY },
+          ...controller,
+        }),
+      ),
+    async member(name, { vm = vms.shift(), rpctool = {}, nodeIP, ...given } = {}) {
+      if (vm === undefined) throw new Error('every virtual machine has a Node')
+      members += 1
+      const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
+      const { addresses = [`${address}/24`] } = given
+      const nic = (list: readonly string[]): MachineNic[] =>
+        vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: list }))
+      const root = join(dir, name)
+      const bootID = randomUUID()
+      await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics: nic(addresses) })
+      if (rpctool !== null) await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref, ...rpctool })
+      const node = await registerNode(cluster, {
+        name,
+        biosUUID: vm.uuid,
+        ...(nodeIP === undefined ? {} : { nodeIP }),
+      })
+      return {
+        ...node,
+        vm,
+        root,
+        bootID,
+        address,
+        agent: async (...args) => ending(await startAgent({ kubeconfig: node.kubeconfig, root, args })),
+        setAddresses: (...list) => writeNics(root, nic(list)),
+        claim: () =>
+          vcsim.setGuestinfo({
+            vm: vm.ref,
+            key: GUESTINFO_CLAIM,
+            value: formatClaim({ nodeUID: node.uid, bootID }),
+          }),
+      }
+    },
+  }
+}
