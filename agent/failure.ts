@@ -37,7 +37,11 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
   }
   if (!(error instanceof ApiError)) return undefined
   const { status, reason, message, retryAfter } = error
-  const failure = { cause: `${step}/${status}/${reason}`, message, next: apiStep(error, step) }
+  const failure = {
+    cause: [step, status, reason].filter((part) => part !== '').join('/'),
+    message,
+    next: apiStep(error, step),
+  }
   return retryAfter === undefined ? failure : { ...failure, retryAfter }
 }
 
@@ -45,7 +49,7 @@ function connectionStep(code: string): string {
   if (code === 'NotJSON') return 'check the server address of the kubeconfig'
   if (/^ERR_TLS_CERT_ALTNAME/.test(code))
     return "the certificate has another name: check the server's address"
-  if (/^(ERR_SSL|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)|_CERT/.test(code)) {
+  if (/^(ERR_OSSL|ERR_SSL|ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)|_CERT/.test(code)) {
     return 'check certificate authority, client certificate and clock of this machine'
   }
   return 'waiting for the API server'

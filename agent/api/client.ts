@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
-import { Agent, request } from 'node:https'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
 import type { Credential } from './credential.ts'
 import { ApiError, ConnectionError } from './errors.ts'
@@ -67,7 +67,7 @@ function send(
   const deadline = AbortSignal.timeout(timeout)
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(explain(error, server, deadline.aborted, timeout))
-    const outgoing = request({
+    const settings: RequestOptions = {
       agent,
       method: one.method,
       hostname,
@@ -88,7 +88,14 @@ function send(
           ? {}
           : { servername: hostname }
         : { servername: serverName }),
-    })
+    }
+    let outgoing: ClientRequest
+    try {
+      outgoing = request(settings)
+    } catch (error) {
+      // A CA or certificate that is not PEM is refused before anything is sent.
+      return fail(error)
+    }
     outgoing.on('error', fail)
     outgoing.on('response', (response) => {
       collect(response).then((text) => {

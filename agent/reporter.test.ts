@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startCluster } from '../test/servers/cluster.ts'
+import { applyManifests } from '../test/servers/manifests.ts'
+import { withApiClient } from './api/client.ts'
+import type { CredentialSource } from './api/credential.ts'
+import { inClusterCredential } from './api/in-cluster.ts'
+import { kubeconfigCredential } from './api/kubeconfig.ts'
+import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './contract.ts'
+import { createGuestinfo } from './facts/guestinfo.ts'
+import { explainFailure } from './failure.ts'
+import { readGuestFacts, readLocalFacts } from './gather.ts'
+import { publish } from './publish.ts'
+import { createReporter, type Outcome } from './reporter.ts'
+import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
+
+/** The test that a folder is removed with. */
+type Owner = Parameters<typeof makeRoot>[0]
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+const { signal } = new AbortController()
+const { hostname, port } = new URL(cluster.url)
+
+interface NodeReport {
+  metadata: { uid: string; generation: number; ownerReferences: unknown }
+  spec: NodeReportSpec
+}
+
+/** Registers a Node; resolves with its UID. */
+async function register(name: string): Promise<string> {
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name } }
+  const { status, body } = await cluster.request<{ metadata: { uid: string } }>('POST', '/api/v1/nodes', node)
+  if (status !== 201) throw new Error(`Node ${name} is refused: ${JSON.stringify(body)}`)
+  return body.metadata.uid
+}
+
+const report = (name: string) =>
+  cluster.request<NodeReport>('GET', `/apis/rollcall.dev/v1alpha1/nodereports/${name}`)
+
+const kubelet = async (node: string) =>
+  kubeconfigCredential(await cluster.kubeconfig({ user: `system:node:${node}`, groups: ['system:nodes'] }))
+
+/** A service account's token, bound to a Pod of this name where one is given. */
+async function token(pod?: string): Promise<string> {
+  const path = '/api/v1/namespaces/kube-system/serviceaccounts/rollcall-agent/token'
+  const boundObjectRef = pod === undefined ? undefined : { apiVersion: 'v1', kind: 'Pod', name: pod }
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { boundObjectRef } }
+  const { status, body } = await cluster.request<{ status: { token: string } }>('POST', path, request)
+  if (status !== 201) throw new Error(`no token: ${JSON.stringify(body)}`)
+  return body.status.token
+}
+
+async function createPod(name: string, nodeName: string): Promise<void> {
+  const spec = { nodeName, serviceAccountName: 'rollcall-agent', containers: [{ name: 'c', image: 'i' }] }
+  const path = '/api/v1/namespaces/kube-system/pods'
+  const { status, body } = await cluster.request('POST', path, { metadata: { name }, spec })
+  if (status !== 201) throw new Error(`no Pod: ${JSON.stringify(body)}`)
+}
+
+/** The folder that a kubelet mounts into a pod. */
+const serviceAccount = (t: Owner, text: string) =>
+  makeRoot(t, { token: text, 'ca.crt': readFileSync(cluster.caFile) })
+
+/** An agent on a VM whose guestinfo is a folder of files. */
+function agent(t: Owner, credential: CredentialSource) {
+  const root = makeRoot(t, VM_TREE)
+  const tool = plantTool(
+    root,
+    `cd ${root}; set -- $1
+echo "$*" >> calls
+case $1 in
+info-set) shift; k=$1; shift; echo "$*" > $k;;
+*) cat "$2" 2>/dev/null || { echo "No value found" >&2; exit 1; };;
+esac`,
+  )
+  const guestinfo = createGuestinfo({ tool, signal })
+  const reporter = createReporter({
+    agentVersion: '0.1.0',
+    credential,
+    client: { userAgent: 'rollcall-agent/test', signal },
+    guestinfo,
+    readLocal: () => readLocalFacts(root, () => ({})),
+    readGuest: () => readGuestFacts(root, guestinfo, signal),
+  })
+  return { root, reporter }
+}
+
+function cause(outcome: Outcome): string {
+  return outcome.ok ? 'sent' : outcome.failure.cause
+}
+
+t.test('before the CRD and the RBAC are installed', async (t) => {
+  const outcome = await agent(t, await kubelet('n0')).reporter.report()
+  t.equal(cause(outcome), 'NodeMissing')
+  await register('n0')
+  const { reporter } = agent(t, await kubelet('n0'))
+  // The authorizer learns of a Node a moment after it is there.
+  t.match(await reporter.report(), { failure: { cause: /^publish\/403/, next: /RBAC/ } })
+  await applyManifests(cluster, ['rbac.yaml'])
+  await t.test('the right is there, the resource is not', async (t) => {
+    for (let i = 0; i < 50 && cause(await reporter.report()) !== 'publish/404'; i++) await sleep(50)
+    t.match(await reporter.report(), { failure: { cause: 'publish/404', next: /CRD/ } })
+  })
+  await applyManifests(cluster)
+})
+
+t.test('a kubelet’s credential', async (t) => {
+  const uid = await register('n1')
+  const { root, reporter } = agent(t, await kubelet('n1'))
+  plant(root, { 'guestinfo.metadata': '{"instance-id":"i-1","local-hostname":"n1"}' })
+  t.ok(reporter.changed(), 'nothing was sent yet')
+  t.match(await reporter.report(), { ok: true, changed: true, identity: { nodeName: 'n1', nodeUID: uid } })
+
+  const { status, body } = await report('n1')
+  t.equal(status, 200)
+  t.match(body.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid }])
+  t.match(body.spec, {
+    nodeUID: uid,
+    machine: { serialUUID: '420e3f74-ea84-f9a2-7736-6106bb5dbf6b' },
+    interfaces: [
+      { name: 'eth0', defaultRoute: true, addresses: [{ address: '10.0.0.5', prefixLength: 24 }] },
+    ],
+    cloudInit: { instanceID: 'i-1' },
+    claim: { written: true, reason: 'Written' },
+  })
+  const claim = formatClaim({ nodeUID: uid, bootID: body.spec.bootID })
+  t.equal(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8').trim(), claim)
+
+  await t.test('again, unchanged', async (t) => {
+    t.notOk(reporter.changed())
+    reporter.forget()
+    t.match(await reporter.report(), { ok: true, changed: false })
+    t.equal((await report('n1')).body.metadata.generation, body.metadata.generation)
+    const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n')
+    t.equal(calls.filter((call) => call.startsWith('info-set')).length, 1, 'the claim is written once')
+  })
+  await t.test('the lease renews to another address', async (t) => {
+    const before = readFileSync(join(root, 'calls'), 'utf8')
+    plant(root, {
+      'run/rollcall/network-interfaces.json': '{"eth0":[{"address":"10.0.0.9","cidr":"10.0.0.9/24"}]}',
+    })
+    t.ok(reporter.changed())
+    t.match(await reporter.report(), { ok: true, changed: true })
+    t.match((await report('n1')).body.spec.interfaces, [{ addresses: [{ address: '10.0.0.9' }] }])
+    t.equal(readFileSync(join(root, 'calls'), 'utf8'), before, 'without a word to the hypervisor')
+  })
+  await t.test('the Node is registered anew', async (t) => {
+    await cluster.request('DELETE', '/api/v1/nodes/n1')
+    const other = await register('n1')
+    reporter.forget()
+    t.match(await reporter.report(), { ok: true, changed: true, identity: { nodeUID: other } })
+    const { body } = await report('n1')
+    t.match(body.metadata.ownerReferences, [{ uid: other }])
+    t.match(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8'), `v1 ${other} `)
+  })
+})
+
+t.test('a token that is bound to a Pod', async (t) => {
+  const uid = await register('n2')
+  await createPod('agent-n2', 'n2')
+  const folder = serviceAccount(t, await token('agent-n2'))
+  const { reporter } = agent(t, inClusterCredential({ host: hostname, port, folder }))
+  t.match(await reporter.report(), { ok: true, identity: { nodeName: 'n2', nodeUID: uid } })
+  t.match((await report('n2')).body, { spec: { nodeUID: uid }, metadata: { ownerReferences: [{ uid }] } })
+
+  await t.test('expired, then renewed', async (t) => {
+    const good = readFileSync(join(folder, 'token'))
+    plant(folder, { token: 'expired' })
+    t.match(await reporter.report(), { failure: { cause: 'identify/401/Unauthorized', next: /read again/ } })
+    plant(folder, { token: good })
+    t.match(await reporter.report(), { ok: true })
+  })
+})
+
+t.test('a credential of no node', async (t) => {
+  const folder = serviceAccount(t, await token())
+  const unbound = agent(t, inClusterCredential({ host: hostname, port, folder }))
+  t.match(await unbound.reporter.report(), {
+    failure: { cause: 'NoNodeIdentity', message: /bound to a pod/ },
+  })
+  const admin = agent(t, kubeconfigCredential(cluster.adminKubeconfig))
+  t.match(await admin.reporter.report(), { failure: { cause: 'NoNodeIdentity', message: /"admin"/ } })
+})
+
+t.test('reports that are refused', async (t) => {
+  const uid = await register('n3')
+  const credential = await kubelet('n3')
+  const outcome = await agent(t, credential).reporter.report()
+  if (!outcome.ok) throw new Error(`not sent: ${outcome.failure.message}`)
+  const refused = async (nodeName: string, spec: NodeReportSpec) => {
+    const client = { userAgent: 'test', signal }
+    const sent = withApiClient(await credential(), client, (api) =>
+      publish(api, { nodeName, nodeUID: uid }, spec),
+    )
+    return explainFailure(await sent.catch((error: unknown) => error), 'publish')
+  }
+  t.match(await refused('n1', outcome.spec), {
+    cause: 'publish/403/Forbidden',
+    message: /own-report/,
+    next: /the admission policy lets each node write its own report only/,
+  })
+  t.match(await refused('n3', { ...outcome.spec, hostname: 'x'.repeat(300) }), {
+    cause: 'publish/422/Invalid',
+    message: /spec\.hostname/,
+    next: /schema refuses/,
+  })
+})
+
+t.test('no API server, then it is back', async (t) => {
+  await register('n4')
+  const { root, reporter } = agent(t, await kubelet('n4'))
+  await cluster.stopApiServer()
+  for (let i = 0; i < 3; i++) {
+    t.match(await reporter.report(), { failure: { cause: 'NoConnection/ECONNREFUSED', next: /waiting/ } })
+  }
+  const asked = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n')
+  t.equal(asked.length, 1, 'attempts cost no processes')
+  await cluster.startApiServer()
+  t.match(await reporter.report(), { ok: true })
+})
