@@ -51,6 +51,6 @@ export const TIMINGS: Timings = {
   members: { quiet: 2_000, max: 10_000, spacing: 2_000 },
   tagNamesAge: 3_600_000,
   failureGrace: 10_000,
-  logout: 3_000,
+  logout: 2_500,
   backoff: { base: 500, max: 60_000 },
 }

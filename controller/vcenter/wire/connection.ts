@@ -52,12 +52,9 @@ export function openConnection({ server: host, port, trust, clock }: ConnectionO
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const origin = `https://${authority}`
   // Deadlines are ours: undici's own of 300 s would either cut a long poll or outlast a call.
-  const options = {
-    connect: trustConnector(trust, authority),
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  }
+  const closed = new AbortController()
+  const connect = trustConnector({ trust, server: authority, signal: closed.signal })
+  const options = { connect, headersTimeout: 0, bodyTimeout: 0 }
   const calls = new Pool(origin, { ...options, connections: CONNECTIONS })
   const longPoll = new Client(origin, options)
 
@@ -71,7 +68,12 @@ export function openConnection({ server: host, port, trust, clock }: ConnectionO
       })
       try {
         const dispatcher = request.longPoll === true ? longPoll : calls
-        return await exchange(dispatcher, request, AbortSignal.any([request.signal, late.signal]), read)
+        const either = AbortSignal.any([request.signal, late.signal])
+        // undici heeds the signal only once it is connected.
+        return await Promise.race([
+          exchange(dispatcher, request, either, read),
+          rejection(either, ended.signal),
+        ])
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         if (late.signal.aborted) throw timedOut(authority, request)
@@ -82,9 +84,18 @@ export function openConnection({ server: host, port, trust, clock }: ConnectionO
       }
     },
     async close() {
+      closed.abort()
       await Promise.all([calls.destroy(), longPoll.destroy()])
     },
   }
+}
+
+/** Rejects when the signal aborts; never settles after `ended`. */
+function rejection(signal: AbortSignal, ended: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: ended })
+    if (signal.aborted) reject(signal.reason)
+  })
 }
 
 async function exchange<T>(

@@ -17,7 +17,10 @@ t.test('any password survives', async (t) => {
 
 t.test('what XML cannot carry is refused, without being repeated', (t) => {
   for (const text of ['a\u0000b', 'a\u0007b', '\ud800']) {
-    t.throws(() => escapeText(text), { reason: 'UnusableValue', message: /^a value for vCenter holds a control character, which/ })
+    t.throws(() => escapeText(text), {
+      reason: 'UnusableValue',
+      message: /^a value for vCenter holds a control character, which/,
+    })
   }
   t.end()
 })

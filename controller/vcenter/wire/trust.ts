@@ -1,11 +1,20 @@
 /** Decides whether the machine at the other end of a TLS connection is the vCenter that was configured. */
-import { getCACertificates, TLSSocket } from 'node:tls'
-import { buildConnector } from 'undici'
+import { isIP } from 'node:net'
+import { connect, getCACertificates, type TLSSocket } from 'node:tls'
+import type { buildConnector } from 'undici'
 import type { Trust } from '../../config/config.ts'
 import { VCenterError } from './errors.ts'
 
-/** Milliseconds for TCP and TLS together. */
+/** Milliseconds of silence while a connection is made. */
 const CONNECT_TIMEOUT = 10_000
+
+export interface TrustOptions {
+  readonly trust: Trust
+  /** The word for the vCenter in messages. */
+  readonly server: string
+  /** Drops connections that are being made: nobody else holds them yet. */
+  readonly signal: AbortSignal
+}
 
 /**
  * Opens connections that meet `trust`. No byte of a request is sent on one that does not.
@@ -13,28 +22,40 @@ const CONNECT_TIMEOUT = 10_000
  * The handshake is let through and judged afterwards, for only then is the certificate at hand to be named in the
  * message. TLS sessions are never resumed: a resumed one carries no certificate.
  */
-export function trustConnector(trust: Trust, server: string): buildConnector.connector {
-  const connect = buildConnector({
-    rejectUnauthorized: false,
-    ca: authorities(trust),
-    maxCachedSessions: 0,
-    allowH2: false,
-    timeout: CONNECT_TIMEOUT,
-  })
-  return (options, callback) => {
-    connect(options, (error, socket) => {
-      if (error !== null) return callback(error, null)
-      const refusal =
-        socket instanceof TLSSocket
-          ? judge(trust, server, socket)
-          : new VCenterError(
-              'NotVCenter',
-              `${server} was reached without TLS, give its host name and port only`,
-            )
-      if (refusal === undefined) return callback(null, socket)
-      socket.destroy()
-      callback(refusal, null)
+export function trustConnector({ trust, server, signal }: TrustOptions): buildConnector.connector {
+  const ca = authorities(trust)
+  return ({ hostname, port }, callback) => {
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      servername: isIP(hostname) === 0 ? hostname : '',
+      rejectUnauthorized: false,
+      ca,
+      ALPNProtocols: ['http/1.1'],
+      timeout: CONNECT_TIMEOUT,
     })
+    // The long poll is silent for a minute: the system is to notice a dead peer too.
+    socket.setNoDelay(true).setKeepAlive(true, 30_000)
+    const settle = (error: Error | undefined) => {
+      signal.removeEventListener('abort', onAbort)
+      socket.off('timeout', onTimeout).off('error', settle).setTimeout(0)
+      if (error === undefined) return callback(null, socket)
+      socket.on('error', () => undefined).destroy()
+      callback(error, null)
+    }
+    const onAbort = () => settle(new Error('the connection was closed while it was being made'))
+    const onTimeout = () =>
+      settle(
+        new VCenterError(
+          'Unreachable',
+          `${server} does not answer, check server, port, routes and firewalls`,
+        ),
+      )
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket
+      .on('timeout', onTimeout)
+      .on('error', settle)
+      .once('secureConnect', () => settle(judge(trust, server, socket)))
   }
 }
 

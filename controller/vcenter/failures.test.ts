@@ -1,0 +1,252 @@
+/** What vCenter and the network may do to an inventory, and how it looks from outside. */
+import { createServer as createTCPServer, type Server } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { Fault } from '../../test/servers/control.ts'
+import type { VCenterConfig } from '../config/config.ts'
+import { Secret } from '../config/secret.ts'
+import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+
+const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
+
+t.test('a wrong password is tried once, and never again', async (t) => {
+  const lab = await openLab(t, { config: { password: new Secret('wr<o>&ng') } })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  t.match(await failureOf(lab), {
+    vCenter: 'lab',
+    reason: 'InvalidLogin',
+    message: /administrator@vsphere.local/,
+  })
+  t.match(lab.inventory.lookup(uuid), { state: 'unknown', failure: { reason: 'InvalidLogin' } })
+  t.ok(lab.changes.some((uuids) => uuids.has(uuid)))
+  lab.inventory.recheck(uuid)
+  await sleep(2_000)
+  t.same((await lab.vCenter.calls()).operations, { RetrieveServiceContent: 1, Login: 1 })
+  t.notMatch(lab.log.join(''), /wr<o>/)
+  await lab.stop()
+})
+
+t.test('a password that is refused when the session has ended is not tried again either', async (t) => {
+  const lab = await openLab(t)
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  await lab.vCenter.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
+  await lab.vCenter.endSessions()
+  t.match(await failureOf(lab), { reason: 'InvalidLogin' })
+  await sleep(1_500)
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+  t.match(lab.inventory.lookup(uuid), { state: 'unknown' })
+})
+
+t.test('trust', async (t) => {
+  const lab = await openLab(t)
+  const { uuid } = await vmAt(lab, 0)
+  const plain = (thumbprint: string) => thumbprint.replaceAll(':', '').toLowerCase()
+  const seen = plain(lab.vCenter.thumbprint256)
+  const cases: readonly [string, VCenterConfig['trust'], string | undefined, RegExp][] = [
+    ['SHA-1', { kind: 'thumbprint', thumbprint: plain(lab.vCenter.thumbprint) }, undefined, /./],
+    ['SHA-256', { kind: 'thumbprint', thumbprint: seen }, undefined, /./],
+    ['none', { kind: 'insecure' }, undefined, /./],
+    [
+      'wrong',
+      { kind: 'thumbprint', thumbprint: 'ab'.repeat(20) },
+      'WrongThumbprint',
+      new RegExp(`${seen}.*(ab){20}`),
+    ],
+    ['system', { kind: 'system' }, 'CertificateNotTrusted', new RegExp(`this system's CAs.*${seen}`)],
+  ]
+  for (const [name, trust, reason, message] of cases) {
+    // A look at the same simulator by other means.
+    const other = await openLab(t, {
+      config: {
+        trust,
+        server: lab.vCenter.host,
+        port: lab.vCenter.port,
+        password: new Secret(lab.vCenter.password),
+      },
+    })
+    other.inventory.follow(uuid)
+    if (reason === undefined) await answered(other, uuid)
+    else t.match(await failureOf(other), { reason, message }, name)
+    await other.stop()
+  }
+})
+
+t.test('a CA that signed another certificate, and a right one for another name', async (t) => {
+  const foreign = await openLab(t)
+  const { readFile } = await import('node:fs/promises')
+  const pem = await readFile(foreign.vCenter.certificateFile, 'utf8')
+  const lab = await openLab(t, { config: { trust: { kind: 'ca', pem } } })
+  t.match(await failureOf(lab), { reason: 'CertificateNotTrusted', message: /configured CA/ })
+  const misnamed = await openLab(t, { config: { server: '127.0.0.2' } })
+  t.match(await failureOf(misnamed), { reason: /CertificateNotTrusted|Unreachable/ })
+})
+
+t.test('a server that is not there, is silent, or speaks another language', async (t) => {
+  const open: Server[] = []
+  t.teardown(() => Promise.all(open.map((server) => new Promise((resolve) => server.close(resolve)))))
+  const listen = (onConnection: (socket: import('node:net').Socket) => void): Promise<number> =>
+    new Promise((resolve) => {
+      const server = createTCPServer(onConnection)
+      open.push(server)
+      server.listen(0, '127.0.0.1', () => {
+        const address = server.address()
+        resolve(typeof address === 'object' && address !== null ? address.port : 0)
+      })
+    })
+  const closed = await listen(() => undefined)
+  await new Promise((resolve) => open.pop()?.close(resolve))
+  const silent = await listen((socket) => void socket.resume().on('error', () => undefined))
+  const http = await listen(
+    (socket) =>
+      void socket
+        .resume()
+        .on('error', () => undefined)
+        .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  )
+  const cases: readonly [string, Partial<VCenterConfig>, string][] = [
+    ['closed port', { port: closed }, 'Unreachable'],
+    ['unknown name', { server: 'vcenter.invalid' }, 'Unreachable'],
+    ['silent', { port: silent }, 'TimedOut'],
+    ['no TLS', { port: http }, 'NotVCenter'],
+  ]
+  for (const [name, config, reason] of cases) {
+    const lab = await openLab(t, { config })
+    t.match(await failureOf(lab), { reason }, name)
+    const start = performance.now()
+    await lab.stop()
+    t.ok(performance.now() - start < 3_000, `${name}: stops in time`)
+  }
+})
+
+t.test('sessions that end are made anew, once', async (t) => {
+  const lab = await openLab(t, { simulator: { vms: 20 } })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  for (const { uuid } of vms) await answered(lab, uuid)
+  await until('ancestry', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  await sleep(500)
+  const before = lab.changes.length
+  await lab.vCenter.endSessions()
+  await until('a login', async () => (await lab.vCenter.calls()).operations.Login === 2)
+  await sleep(1_500)
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+  t.same(await lab.vCenter.sessions(), { soap: 1, rest: 0 }, 'the REST session waits until it is needed')
+  t.equal(lab.changes.length, before, 'nobody noticed')
+  await lab.vCenter.setState({ vm: vms[3]?.ref ?? '', powerState: 'suspended' })
+  await until('push', () => vmsOf(lab.inventory.lookup(vms[3]?.uuid ?? ''))?.[0]?.powerState === 'suspended')
+})
+
+t.test(
+  'each kind of bad answer, in service: said after the grace, then resumed with the same session',
+  async (t) => {
+    const faults: readonly [Partial<Fault> & Pick<Fault, 'kind'>, string][] = [
+      [{ kind: 'status', status: 503 }, 'Unavailable'],
+      [{ kind: 'hang' }, 'TimedOut'],
+      [{ kind: 'reset' }, 'Unreachable'],
+      [{ kind: 'abort' }, 'Unreachable'],
+      [{ kind: 'truncate' }, 'MalformedAnswer'],
+      [{ kind: 'doctype' }, 'MalformedAnswer'],
+      [{ kind: 'huge' }, 'MalformedAnswer'],
+      [{ kind: 'html' }, 'NotVCenter'],
+    ]
+    const lab = await openLab(t, {
+      timings: { ...QUICK, failureGrace: 300, pollWait: 1_000, pollGrace: 500 },
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    for (const [fault, reason] of faults) {
+      await lab.vCenter.fault({ operation: '*', ...fault })
+      t.match(await failureOf(lab), { reason }, fault.kind)
+      t.match(lab.inventory.lookup(uuid), { state: 'unknown', failure: { reason } }, fault.kind)
+      await lab.vCenter.clearFaults()
+      await answered(lab, uuid)
+      t.equal(lab.inventory.failure(), undefined, fault.kind)
+    }
+    t.equal((await lab.vCenter.calls()).operations.Login, 1, 'the session outlived them all')
+    t.equal((await lab.vCenter.sessions()).soap, 1)
+  },
+)
+
+t.test('a failure shorter than the grace is not seen', async (t) => {
+  const lab = await openLab(t)
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
+  const before = lab.changes.length
+  await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'reset', times: 1 })
+  await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'reset', times: 1 })
+  await until('the faults', async () => (await lab.vCenter.faults()).every((fault) => fault.hits === 1))
+  await sleep(2_000)
+  t.equal(lab.inventory.failure(), undefined)
+  t.ok(vmsOf(lab.inventory.lookup(uuid)))
+  t.equal(lab.changes.length, before)
+})
+
+t.test('a property read that fails after the search leaves the VM unknown, not gone', async (t) => {
+  const lab = await openLab(t, {
+    before: async (vCenter) => {
+      const [vm] = await vCenter.vms()
+      await vCenter.fault({
+        operation: 'RetrievePropertiesEx',
+        object: vm?.ref ?? '',
+        kind: 'fault',
+        fault: 'NoPermission',
+      })
+    },
+  })
+  const denied = await vmAt(lab, 0)
+  const other = await vmAt(lab, 1)
+  lab.inventory.follow(denied.uuid)
+  lab.inventory.follow(other.uuid)
+  await answered(lab, other.uuid)
+  t.match(lab.inventory.lookup(denied.uuid), {
+    state: 'unknown',
+    failure: { reason: 'NoPermission', message: new RegExp(`VirtualMachine ${denied.ref}.*Read-only`) },
+  })
+  t.equal(lab.inventory.failure(), undefined, 'vCenter itself is well')
+  await lab.vCenter.clearFaults()
+  lab.inventory.recheck(denied.uuid)
+  await answered(lab, denied.uuid)
+})
+
+t.test('objects of the session that vanish are made anew; VMs do not suffer', async (t) => {
+  for (const fault of ['RequestCanceled', 'InvalidCollectorVersion', 'ManagedObjectNotFound']) {
+    const lab = await openLab(t, { timings: { ...QUICK, pollWait: 1_000 } })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
+    const before = lab.changes.length
+    await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'fault', fault, times: 1 })
+    await until('a new filter', async () => (await lab.vCenter.calls()).operations.CreateFilter === 2)
+    await sleep(300)
+    t.equal((await lab.vCenter.calls()).operations.Login, 1)
+    t.equal(lab.changes.length, before)
+    await lab.stop()
+  }
+})
+
+t.test('stops within 3 s while vCenter hangs', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, callDeadline: 15_000 } })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  await lab.vCenter.fault({ operation: '*', kind: 'hang' })
+  const start = performance.now()
+  await lab.stop()
+  const took = performance.now() - start
+  t.ok(took > 2_000 && took < 3_000, `${took} ms`)
+  t.match(lab.log.join(''), /could not be ended/)
+})
+
+t.test('a login that succeeds while we stop is ended too', async (t) => {
+  const lab = await openLab(t, {
+    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'delay', milliseconds: 700 }),
+  })
+  await until('the login', async () => (await lab.vCenter.calls()).operations.Login === 1)
+  await lab.stop()
+  t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
+})

@@ -1,0 +1,263 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { TIMINGS } from './timings.ts'
+
+t.test('all facts of a VM, its ancestors nearest first, and their tags', async (t) => {
+  const lab = await openLab(t, {
+    before: async (vCenter) => {
+      const [vm] = await vCenter.vms()
+      await vCenter.setGuest({
+        vm: vm?.ref ?? '',
+        hostName: 'n1',
+        nics: [{ addresses: ['10.0.0.5/24', 'fd00::5/64'] }],
+      })
+      await vCenter.tag(
+        { category: 'k8s-zone', tag: 'zone-a', object: 'DC0_C0' },
+        { category: 'k8s-region', tag: 'region-1', object: 'DC0' },
+        { category: 'k8s-zone', tag: 'own', object: vm?.ref ?? '' },
+        { category: 'backup', tag: 'daily', object: 'DC0_C0' },
+      )
+    },
+  })
+  const first = await vmAt(lab, 0)
+  lab.inventory.follow(first.uuid)
+  t.same(lab.inventory.lookup(first.uuid), { state: 'pending' })
+  const vm = await until('ancestry', () =>
+    vmsOf(lab.inventory.lookup(first.uuid))?.find((each) => each.ancestry),
+  )
+  t.match(vm, {
+    vCenter: { name: 'lab', instanceUUID: /^[0-9a-f-]{36}$/ },
+    reference: first.ref,
+    name: first.name,
+    biosUUID: first.uuid,
+    instanceUUID: first.instanceUuid,
+    template: false,
+    connectionState: 'connected',
+    powerState: 'poweredOn',
+    cpus: 2,
+    memoryMB: 4096,
+    guestID: 'ubuntu64Guest',
+    nics: [{ mac: first.vnics[0]?.mac }],
+    guestNICs: [
+      {
+        mac: first.vnics[0]?.mac,
+        deviceConfigID: first.vnics[0]?.key,
+        addresses: [
+          { address: '10.0.0.5', prefixLength: 24 },
+          { address: 'fd00::5', prefixLength: 64 },
+        ],
+      },
+    ],
+    claim: undefined,
+    host: first.host,
+    cluster: 'DC0_C0',
+    datacenter: 'DC0',
+  })
+  const summary = (path: 'compute' | 'resourcePool' | 'folder') =>
+    vm.ancestry?.[path].map((each) =>
+      [each.type, each.name, ...each.tags.map((tag) => `${tag.category}=${tag.name}`)].join(' '),
+    )
+  const top = ['Datacenter DC0 k8s-region=region-1', 'Folder Datacenters']
+  t.same(summary('compute'), [
+    `HostSystem ${first.host}`,
+    'ClusterComputeResource DC0_C0 k8s-zone=zone-a',
+    'Folder host',
+    ...top,
+  ])
+  t.same(summary('resourcePool'), [
+    'ResourcePool Resources',
+    'ClusterComputeResource DC0_C0 k8s-zone=zone-a',
+    'Folder host',
+    ...top,
+  ])
+  t.same(summary('folder'), [`VirtualMachine ${first.name} k8s-zone=own`, 'Folder vm', ...top])
+  t.same(vm.ancestry?.unreadable, [])
+  t.ok(lab.changes.every((uuids) => uuids.has(first.uuid)))
+
+  await lab.stop()
+  t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 }, 'both sessions are ended')
+})
+
+t.test('a lone UUID is answered at once', async (t) => {
+  const lab = await openLab(t, { timings: TIMINGS })
+  const vm = await vmAt(lab, 0)
+  await until('a session', async () => (await lab.vCenter.sessions()).soap === 1)
+  await sleep(200)
+  const start = performance.now()
+  lab.inventory.follow(vm.uuid)
+  await answered(lab, vm.uuid)
+  t.ok(performance.now() - start < 200, 'within 200 ms')
+  t.equal((await lab.vCenter.calls()).operations.FindAllByUuid, 1)
+  t.equal((await lab.vCenter.calls()).operations.FindByUuid, undefined)
+})
+
+t.test('changes are pushed within a second', async (t) => {
+  const lab = await openLab(t)
+  const vm = await vmAt(lab, 0)
+  lab.inventory.follow(vm.uuid)
+  await answered(lab, vm.uuid)
+  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await sleep(100)
+  const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  const claim = { vm: vm.ref, key: GUESTINFO_CLAIM }
+  await lab.vCenter.setGuestinfo({ ...claim, value: 'first' })
+  await until('the claim', () => now()?.claim === 'first', 1_000)
+  await lab.vCenter.setGuestinfo({ ...claim, value: 'second' })
+  await until('another claim', () => now()?.claim === 'second', 1_000)
+  await lab.vCenter.setGuestinfo({ ...claim, value: '' })
+  await until('no claim', () => now()?.claim === undefined, 1_000)
+  await lab.vCenter.setGuest({ vm: vm.ref, hostName: 'n', nics: [{ addresses: ['10.1.1.1/8'] }] })
+  await until('an address', () => now()?.guestNICs[0]?.addresses[0]?.address === '10.1.1.1', 1_000)
+  await lab.vCenter.setState({ vm: vm.ref, powerState: 'poweredOff' })
+  await until('the power state', () => now()?.powerState === 'poweredOff', 1_000)
+  const reads = (await lab.vCenter.calls()).operations
+  t.equal(reads.FindAllByUuid, 1, 'nothing is asked for what is pushed')
+})
+
+t.test('200 VMs in few calls; in quiet none but the long poll', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 200, clusters: 2 },
+    timings: { ...QUICK, pollWait: 60_000 },
+  })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  const { total, operations } = await lab.vCenter.calls()
+  t.ok(total <= 25, `${total} calls`)
+  t.match(operations, { Login: 1, CreateContainerView: 1 })
+  t.equal(operations.FindAllByUuid, undefined)
+  await sleep(1_000)
+  await lab.vCenter.resetCalls()
+  await sleep(2_000)
+  t.equal((await lab.vCenter.calls()).total, 0)
+  t.same(await lab.vCenter.sessions(), { soap: 1, rest: 1 })
+})
+
+t.test('VMs that share a UUID are all told, also when the second comes later', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, sweep: 300 } })
+  const first = await vmAt(lab, 0)
+  const second = await vmAt(lab, 1)
+  lab.inventory.follow(first.uuid)
+  lab.inventory.follow(second.uuid)
+  await answered(lab, first.uuid)
+  await answered(lab, second.uuid)
+  await lab.vCenter.setState({ vm: second.ref, uuid: first.uuid })
+  const both = await answered(lab, first.uuid, 2)
+  t.same(both.map((vm) => vm.reference).sort(), [first.ref, second.ref].sort())
+  await answered(lab, second.uuid, 0)
+  await lab.vCenter.setState({ vm: second.ref, uuid: second.uuid })
+  await answered(lab, second.uuid)
+  await answered(lab, first.uuid)
+})
+
+t.test('a destroyed VM is asked for before it is said to be gone', async (t) => {
+  const lab = await openLab(t)
+  const vm = await vmAt(lab, 0)
+  const other = await vmAt(lab, 1)
+  lab.inventory.follow(vm.uuid)
+  lab.inventory.follow(other.uuid)
+  await answered(lab, vm.uuid)
+  await sleep(500)
+  await lab.vCenter.fault({ operation: 'FindAllByUuid', kind: 'fault', fault: 'NoPermission' })
+  await lab.vCenter.govc('vm.destroy', vm.name)
+  const lookup = await until('an answer', () => {
+    const lookup = lab.inventory.lookup(vm.uuid)
+    return lookup.state === 'unknown' && lookup
+  })
+  t.match(
+    lookup,
+    { failure: { vCenter: 'lab', reason: 'NoPermission' } },
+    'a search that fails proves nothing',
+  )
+  await lab.vCenter.clearFaults()
+  lab.inventory.recheck(vm.uuid)
+  t.same(await answered(lab, vm.uuid, 0), [])
+  t.equal(lab.inventory.failure(), undefined)
+  await answered(lab, other.uuid)
+})
+
+t.test('an inaccessible VM stays, though no search finds it', async (t) => {
+  const lab = await openLab(t)
+  const vm = await vmAt(lab, 0)
+  lab.inventory.follow(vm.uuid)
+  await answered(lab, vm.uuid)
+  await sleep(300)
+  await lab.vCenter.setState({ vm: vm.ref, connectionState: 'inaccessible', uuid: '' })
+  const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  await until('the state', () => now()?.connectionState === 'inaccessible')
+  await lab.vCenter.endSessions()
+  await until('a new session', async () => (await lab.vCenter.calls()).operations.Login === 2)
+  await sleep(500)
+  t.match(now(), { reference: vm.ref, biosUUID: undefined, connectionState: 'inaccessible' })
+})
+
+t.test('a UUID that nobody has, until somebody has it', async (t) => {
+  const lab = await openLab(t)
+  const vm = await vmAt(lab, 0)
+  const uuid = '1e100000-0000-4000-8000-000000000000'
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid, 0)
+  await sleep(200)
+  const { total } = await lab.vCenter.calls()
+  lab.inventory.recheck(uuid)
+  await until('the call', async () => (await lab.vCenter.calls()).total > total)
+  await sleep(200)
+  t.equal((await lab.vCenter.calls()).total, total + 1)
+  await lab.vCenter.setState({ vm: vm.ref, uuid })
+  lab.inventory.recheck(uuid)
+  await answered(lab, uuid)
+  lab.inventory.unfollow(uuid)
+  t.same(lab.inventory.lookup(uuid), { state: 'pending' })
+})
+
+t.test('what is not pushed is read again: CPUs, tags', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, resync: 300 } })
+  const vm = await vmAt(lab, 0)
+  lab.inventory.follow(vm.uuid)
+  const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  await until('ancestry', () => now()?.ancestry)
+  await lab.vCenter.setState({ vm: vm.ref, cpus: 8, memoryMB: 8192 })
+  await until('CPUs', () => now()?.cpus === 8 && now()?.memoryMB === 8192)
+  await lab.vCenter.tag({ category: 'k8s-zone', tag: 'late', object: 'DC0_C0' })
+  await until('the tag', () => now()?.ancestry?.compute[1]?.tags[0]?.name === 'late')
+  await lab.vCenter.tag({ category: 'k8s-zone', tag: 'late', object: 'DC0_C0', detach: true })
+  await until('no tag', () => now()?.ancestry?.compute[1]?.tags.length === 0)
+})
+
+t.test('tags that cannot be read keep nothing else back', async (t) => {
+  for (const status of [404, 503]) {
+    const lab = await openLab(t, {
+      before: (vCenter) =>
+        vCenter.fault({ operation: 'REST POST /rest/com/vmware/cis/session', kind: 'status', status }),
+    })
+    const vm = await vmAt(lab, 0)
+    lab.inventory.follow(vm.uuid)
+    const ancestry = await until('ancestry', () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.ancestry)
+    t.match(ancestry.unreadable, [new RegExp(`HTTP status ${status}`)])
+    t.equal(lab.inventory.failure(), undefined)
+  }
+})
+
+t.test('one tag that cannot be read is named, the others count', async (t) => {
+  const lab = await openLab(t, {
+    before: async (vCenter) => {
+      await vCenter.tag(
+        { category: 'k8s-zone', tag: 'a', object: 'DC0_C0' },
+        { category: 'k8s-region', tag: 'r', object: 'DC0_C0' },
+      )
+      await vCenter.fault({
+        operation: 'REST GET /rest/com/vmware/cis/tagging/tag/*',
+        kind: 'status',
+        status: 403,
+        times: 1,
+      })
+    },
+  })
+  const vm = await vmAt(lab, 0)
+  lab.inventory.follow(vm.uuid)
+  const ancestry = await until('ancestry', () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.ancestry)
+  t.equal(ancestry.compute[1]?.tags.length, 1)
+  t.match(ancestry.unreadable, [/ClusterComputeResource DC0_C0: tag urn:.*403/])
+})

@@ -1,0 +1,118 @@
+/** An inventory against a simulated vCenter. */
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import type { VcsimVM } from '../../../test/servers/control.ts'
+import { startVcsim, type Vcsim, type VcsimOptions } from '../../../test/servers/vcsim.ts'
+import { systemClock } from '../../clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
+import { Secret } from '../../config/secret.ts'
+import type { Lookup } from '../../facts/vcenter-view.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { type InventoryOptions, openInventory, type RunningInventory } from '../inventory.ts'
+import { TIMINGS, type Timings } from '../timings.ts'
+
+/** As in service, but for what a test would have to wait for. */
+export const QUICK: Timings = {
+  ...TIMINGS,
+  callDeadline: 1_000,
+  pollWait: 5_000,
+  failureGrace: 1_500,
+  members: { quiet: 100, max: 1_000, spacing: 100 },
+  tags: { quiet: 50, max: 200, spacing: 100 },
+  backoff: { base: 200, max: 1_000 },
+}
+
+export interface Lab {
+  readonly vCenter: Vcsim
+  readonly inventory: RunningInventory
+  /** UUIDs of all calls of onChange, in order. */
+  readonly changes: ReadonlySet<string>[]
+  /** Lines of the log. */
+  readonly log: string[]
+  /** Ends the inventory and resolves when `run` has. */
+  stop(): Promise<void>
+}
+
+export interface LabOptions {
+  readonly simulator?: VcsimOptions
+  readonly config?: Partial<VCenterConfig>
+  readonly timings?: Timings
+  readonly categories?: InventoryOptions['categories']
+  /** Sets the scene before anything is asked. */
+  readonly before?: (vCenter: Vcsim) => Promise<unknown>
+}
+
+/** Starts both; the test's end stops them. */
+export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
+  const vCenter = await startVcsim({ vms: 3, ...options.simulator })
+  t.teardown(() => vCenter.stop())
+  await options.before?.(vCenter)
+  await vCenter.resetCalls()
+  const changes: ReadonlySet<string>[] = []
+  const log: string[] = []
+  const inventory = openInventory({
+    config: {
+      name: 'lab',
+      server: vCenter.host,
+      port: vCenter.port,
+      user: vCenter.username,
+      password: new Secret(vCenter.password),
+      trust: { kind: 'ca', pem: await readFile(vCenter.certificateFile, 'utf8') },
+      datacenters: [],
+      ...options.config,
+    },
+    categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
+    clock: systemClock,
+    random: Math.random,
+    logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
+    metrics: { call() {}, reconnect() {} },
+    onChange: (uuids) => void changes.push(uuids),
+    timings: options.timings ?? QUICK,
+  })
+  const end = new AbortController()
+  const running = inventory.run(end.signal)
+  const stop = async () => {
+    end.abort()
+    await running
+  }
+  // Before the simulator's own teardown, for they run in reverse order.
+  t.teardown(stop)
+  return { vCenter, inventory, changes, log, stop }
+}
+
+/** Waits until `holds` returns something. Throws after `within` milliseconds. */
+export async function until<T>(
+  what: string,
+  holds: () => T | undefined | false | Promise<T | undefined | false>,
+  within = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + within
+  for (;;) {
+    const value = await holds()
+    if (value !== undefined && value !== false) return value
+    if (performance.now() > deadline) throw new Error(`waited ${within} ms for ${what}`)
+    await sleep(10)
+  }
+}
+
+/** The VMs of an answer; undefined while there is none. */
+export function vmsOf(lookup: Lookup): readonly VirtualMachine[] | undefined {
+  return lookup.state === 'answered' ? lookup.vms : undefined
+}
+
+/** Waits until the UUID is answered, by as many VMs. */
+export function answered({ inventory }: Lab, uuid: string, count = 1): Promise<readonly VirtualMachine[]> {
+  return until(`${count} VM(s) with ${uuid}`, () => {
+    const vms = vmsOf(inventory.lookup(uuid))
+    return vms?.length === count && vms
+  })
+}
+
+/** The simulator's VM in this place. */
+export async function vmAt({ vCenter }: Lab, index: number): Promise<VcsimVM> {
+  const vm = (await vCenter.vms())[index]
+  if (vm === undefined) throw new Error(`the simulator has no VM ${index}`)
+  return vm
+}
