@@ -9,7 +9,7 @@ export interface Debounce {
 
 /** Milliseconds. */
 export interface Pace {
-  /** Time without a trigger that ends a burst. */
+  /** A burst ends with a stretch of this length without a trigger; stretches are looked at end to end. */
   readonly quiet: number
   /** A burst is served after this time all the same. */
   readonly max: number

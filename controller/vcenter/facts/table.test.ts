@@ -1,0 +1,126 @@
+import t from 'tap'
+import { VCenterError } from '../wire/errors.ts'
+import type { Machine } from './machine.ts'
+import { Table } from './table.ts'
+
+const machine = (reference: string, biosUUID: string | undefined, more: Partial<Machine> = {}): Machine => ({
+  reference,
+  name: reference,
+  biosUUID,
+  instanceUUID: undefined,
+  template: false,
+  connectionState: 'connected',
+  powerState: 'poweredOn',
+  cpus: 2,
+  memoryMB: 1024,
+  guestID: '',
+  nics: [],
+  guestNICs: [],
+  claim: undefined,
+  host: { type: 'HostSystem', value: 'h' },
+  resourcePool: undefined,
+  parent: undefined,
+  vApp: undefined,
+  ...more,
+})
+
+function setUp() {
+  const changes: string[][] = []
+  let cluster = 'c1'
+  const table = new Table({
+    identity: () => ({ name: 'lab', instanceUUID: 'i' }),
+    place: () => ({ host: 'h', cluster, datacenter: 'd', ancestry: undefined }),
+    onChange: (uuids) => changes.push([...uuids].sort()),
+  })
+  for (const uuid of ['u1', 'u2']) table.follow(uuid)
+  table.answer(
+    new Map([
+      ['u1', [machine('vm-1', 'u1')]],
+      ['u2', []],
+    ]),
+  )
+  changes.length = 0
+  const states = () =>
+    ['u1', 'u2'].map((uuid) => {
+      const answer = table.lookup(uuid)
+      return answer.state === 'answered' ? answer.vms.map((vm) => vm.reference).join() : answer.state
+    })
+  return { table, changes, states, setCluster: (name: string) => (cluster = name) }
+}
+
+t.test('answers', (t) => {
+  const { table, changes, states } = setUp()
+  t.same(states(), ['vm-1', ''])
+  t.same(table.wanted(), [])
+  t.equal(table.follow('u1'), false)
+  table.answer(
+    new Map([
+      ['u1', [machine('vm-1', 'u1')]],
+      ['other', [machine('vm-9', 'other')]],
+    ]),
+  )
+  t.same(changes, [], 'the same again is no change; what is not followed is passed over')
+  t.same([...table.vms()], ['vm-1'])
+  table.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-2', 'u1')]]]))
+  t.same(states(), ['vm-1,vm-2', ''])
+  table.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
+  t.same(states(), ['failed', ''])
+  t.same(changes, [['u1'], ['u1']])
+  t.ok(table.wantFailed())
+  t.same(table.wanted(), ['u1'])
+  table.answer(new Map([['u1', [machine('vm-2', 'u1')]]]))
+  t.same([...table.vms()], ['vm-2'])
+  table.unfollow('u1')
+  t.same([...table.vms()], [])
+  t.end()
+})
+
+t.test('a VM takes another UUID: both are in doubt', (t) => {
+  const { table, changes, states } = setUp()
+  table.update([machine('vm-1', 'u2')])
+  t.same(states(), ['pending', 'pending'])
+  t.same([...table.wanted()].sort(), ['u1', 'u2'])
+  t.same(changes, [['u1', 'u2']])
+  table.answer(
+    new Map([
+      ['u2', [machine('vm-1', 'u2')]],
+      ['u1', []],
+    ]),
+  )
+  t.same(states(), ['', 'vm-1'], 'in whatever order the answers come')
+  t.end()
+})
+
+t.test('a VM loses its UUID: it stays what it was', (t) => {
+  const { table, changes, states } = setUp()
+  table.update([machine('vm-1', undefined, { connectionState: 'inaccessible' })])
+  t.same(states(), ['vm-1', ''])
+  t.same(table.wanted(), [])
+  t.same(changes, [['u1']])
+  t.end()
+})
+
+t.test('a VM leaves: pending until asked', (t) => {
+  const { table, changes, states } = setUp()
+  table.leave(['vm-1', 'vm-7'])
+  t.same(states(), ['pending', ''])
+  t.same(table.wanted(), ['u1'])
+  t.same(table.vmsOf('u1'), ['vm-1'], 'it is to be asked by reference too')
+  t.same(changes, [['u1']])
+  t.end()
+})
+
+t.test('only what differs is told', (t) => {
+  const { table, changes, setCluster } = setUp()
+  table.update([machine('vm-1', 'u1')])
+  table.refresh()
+  t.same(changes, [])
+  table.update([machine('vm-1', 'u1', { host: { type: 'HostSystem', value: 'other' } })])
+  t.same(changes, [], 'references are not facts')
+  setCluster('c2')
+  table.refresh()
+  t.same(changes, [['u1']])
+  table.wantAll()
+  t.equal(table.lookup('u1').state, 'answered', 'asking again casts no doubt')
+  t.end()
+})

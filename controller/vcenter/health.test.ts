@@ -1,0 +1,53 @@
+import t from 'tap'
+import { createHealth } from './health.ts'
+import { handClock } from './testing/hand-clock.ts'
+
+const failure = (reason: string) => ({ vCenter: 'lab', reason, message: reason })
+
+function setUp() {
+  const clock = handClock()
+  let changes = 0
+  const health = createHealth({ grace: 10_000, clock, onChange: () => changes++ })
+  return { clock, health, changes: () => changes }
+}
+
+t.test('a vCenter that never answered has no grace', async (t) => {
+  const { health, changes } = setUp()
+  health.failed(failure('Unreachable'), false)
+  health.failed(failure('Unreachable'), false)
+  t.match(health.failure(), { reason: 'Unreachable' })
+  t.equal(changes(), 1)
+  health.failed(failure('TimedOut'), false)
+  t.equal(changes(), 2)
+  health.recovered()
+  t.equal(health.failure(), undefined)
+  t.equal(changes(), 3)
+  await health.close()
+})
+
+t.test('a short failure is not shown, a longer one is, with its latest reason', async (t) => {
+  const { clock, health, changes } = setUp()
+  health.recovered()
+  health.failed(failure('SessionLost'), false)
+  await clock.advance(9_000)
+  health.recovered()
+  await clock.advance(60_000)
+  t.equal(changes(), 0)
+  health.failed(failure('SessionLost'), false)
+  await clock.advance(5_000)
+  health.failed(failure('Unavailable'), false)
+  await clock.advance(4_999)
+  t.equal(health.failure(), undefined)
+  await clock.advance(1)
+  t.match(health.failure(), { reason: 'Unavailable' })
+  t.equal(changes(), 1)
+  await health.close()
+})
+
+t.test('a lasting failure is shown at once', async (t) => {
+  const { health } = setUp()
+  health.recovered()
+  health.failed(failure('InvalidLogin'), true)
+  t.match(health.failure(), { reason: 'InvalidLogin' })
+  await health.close()
+})
