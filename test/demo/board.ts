@@ -6,7 +6,7 @@ import type { Terminal } from './terminal.ts'
 export interface Board {
   /** @param elapsed milliseconds since the first Node was registered */
   show(rows: readonly Row[], elapsed: number): void
-  /** The last state stays to be seen. */
+  /** The last state stays to be seen. A second time it does nothing. */
   end(): void
 }
 
@@ -34,6 +34,7 @@ function liveBoard(terminal: Terminal): Board {
       // Nothing is drawn over any more, so nothing need be cut.
       const whole = { columns: Number.POSITIVE_INFINITY, rows: Number.POSITIVE_INFINITY, style }
       if (last.length > 0) terminal.draw(renderTable(last, whole))
+      last = []
       terminal.settle()
     },
   }
@@ -45,6 +46,8 @@ function plainBoard(terminal: Terminal): Board {
   return {
     show(rows, elapsed) {
       for (const row of rows) {
+        // Of a Node that is initialised the report tells the rest a moment later.
+        if (row.state === 'waiting' || (row.state === 'initialised' && row.level === '')) continue
         const news = [row.state, row.level, row.reason].filter((word) => word !== '').join(' ')
         if (said.get(row.name) === news) continue
         said.set(row.name, news)

@@ -29,11 +29,12 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
   const { style } = terminal
   const start = performance.now()
   await using stack = new AsyncDisposableStack()
+  terminal.print(...INTRODUCTION, '')
   await talkingStep(
     terminal,
     'binaries',
-    () => prepare({ env, signal, onSlow: () => terminal.print(...SLOW) }),
-    () => 'of the servers, the controller and the agent',
+    () => prepare({ env, signal }),
+    () => 'of servers, controller and agent, each built once',
   )
   const site = await startSite({ vms: options.nodes, terminal, stack, signal })
   const setUp = performance.now() - start
@@ -56,20 +57,19 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
     sessions: await site.vcsim.sessions(),
   }
   if (options.keep) await keepRunning(site, context)
-  // A Ctrl-C has reached all of them at once and in no order, so nothing follows from how they end.
-  if (!signal.aborted) problems.push(...(await stopPrograms(site, result.agents)))
+  problems.push(...(await stopPrograms(site, result.agents)))
   await stack.disposeAsync()
 
-  terminal.print('', ...renderSummary({ ...summary, total: performance.now() - start }), '')
+  terminal.print('', ...renderSummary({ ...summary, total: performance.now() - start }, terminal.columns), '')
   if (problems.length === 0)
     terminal.print(style('green', 'All is as it should be, and nothing is left running.'))
   else terminal.print(style('red', 'Not all is as it should be:'), ...problems.map(indent), ...evidence)
   return problems.length === 0
 }
 
-const SLOW = [
-  'The first run builds etcd, kube-apiserver, kubectl and the vCenter simulator from source, about 7 minutes',
-  "on two cores; they are kept in the user's cache folder.",
+const INTRODUCTION = [
+  'Rollcall on a real Kubernetes API server and a simulated vCenter. There are no kubelets: the demo',
+  'registers Nodes as they would, and runs what a Deployment, a DaemonSet and a systemd unit would run.',
 ]
 
 /** What is wrong, by the name of the Node. */

@@ -1,6 +1,8 @@
 /** The demo: `npm run demo`. The only reader of arguments, environment and signals. */
+
 import { demo } from './demo.ts'
-import { HELP, parseOptions } from './options.ts'
+import { HELP, type Options, parseOptions } from './options.ts'
+import { supervise } from './supervise.ts'
 import { createTerminal } from './terminal.ts'
 
 /** Exit codes: 0 all as it should be, 1 not, 2 wrong options, 130 interrupted. */
@@ -14,17 +16,22 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`demo: ${line.message}\n`)
     return 2
   }
+  // With a channel to its parent it is the one that was started by the line below.
+  return process.connected ? show(line.options) : supervise(import.meta.filename, args, process)
+}
+
+async function show(options: Options): Promise<number> {
+  // Each program that is started listens for the end of this process.
+  process.setMaxListeners(0)
   const ending = new AbortController()
   const { signal } = ending
-  const terminal = createTerminal(process.stdout, process.env)
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // More than one may come, from the terminal and from npm; they all say the same.
-    process.on(name, () => ending.abort(new Error(`ended by ${name}`)))
-  }
+  process.once('disconnect', () => ending.abort(new Error('the demo was interrupted')))
   // Whoever reads may go away, as head does; there is nobody left to tell then.
   process.stdout.on('error', (error) => ending.abort(error))
+  const terminal = createTerminal(process.stdout, process.env)
+  signal.addEventListener('abort', () => terminal.print('', 'Stopping.'))
   try {
-    return (await demo({ options: line.options, terminal, env: process.env, signal })) ? 0 : 1
+    return (await demo({ options, terminal, env: process.env, signal })) ? 0 : 1
   } catch (error) {
     // What breaks while all ends at once is no news.
     if (signal.aborted) return 130

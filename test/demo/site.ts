@@ -43,7 +43,7 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
   const cluster = await next(
     'Kubernetes',
     async () => stack.use(await startCluster()),
-    ({ url }) => `etcd and kube-apiserver at ${url}; no kubelets, the demo registers Nodes in their stead`,
+    ({ url }) => `etcd and kube-apiserver at ${url}`,
   )
   const { vcsim, nodes } = await next(
     'vCenter',
@@ -51,14 +51,13 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
       const vcsim = stack.use(await startVcsim({ clusters: CLUSTERS, hosts: HOSTS_PER_CLUSTER, vms }))
       return { vcsim, nodes: await setScene(vcsim) }
     },
-    ({ vcsim }) =>
-      `simulated at ${vcsim.url}: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} ESXi hosts, ${vms} VMs, zone and region tags`,
+    () =>
+      `simulated: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} ESXi hosts, ${vms} VMs, tags for zone and region`,
   )
   await next(
     'manifests',
     async () => applyManifests(cluster, await withoutWorkloads()),
-    () =>
-      'CRD, admission policies, RBAC; without kubelets no Deployment and no DaemonSet: the binaries run here',
+    () => 'CRD, admission policies, RBAC',
   )
   const controller = await next(
     'controller',
@@ -66,7 +65,7 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
       const options = { cluster, vcsim, dir, labels: CATEGORIES, datacenters: [DATACENTER] }
       return stack.use(await startController(options))
     },
-    ({ url }) => `leads, with the token of its service account; ${url}/metrics`,
+    ({ url }) => `leads; metrics at ${url}/metrics`,
   )
   return { cluster, vcsim, controller, dir, nodes }
 }

@@ -15,12 +15,14 @@ export interface Summary {
   readonly total: number
 }
 
-/** The demo's last words, as lines. */
-export function renderSummary(summary: Summary): string[] {
+const MARGIN = 15
+
+/** The demo's last words, as lines; the list of calls goes on in the next line before it is too long. */
+export function renderSummary(summary: Summary, columns: number): string[] {
   const { nodes, right, setUp, times, calls, sessions, total } = summary
   const operations = Object.entries(calls.operations)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-    .map(([operation, count]) => `${count} ${operation}`)
+    .map(([operation, count]) => `${count} ${operation.replace('/rest/com/vmware/cis/', '')}`)
   const rows: [string, string][] = [
     [
       'Nodes',
@@ -28,14 +30,14 @@ export function renderSummary(summary: Summary): string[] {
     ],
     ['initialised', initialised(times)],
     ['vCenter calls', String(calls.total)],
-    ...chunk(operations, 4).map((some): [string, string] => ['', some.join(', ')]),
+    ...wrap(operations, columns - MARGIN).map((line): [string, string] => ['', line]),
     ['sessions', `${sessions.soap} SOAP, ${sessions.rest} REST`],
     [
       'time',
       `${formatDuration(total)} in all, ${formatDuration(setUp)} of it to start the servers and the controller`,
     ],
   ]
-  return rows.map(([name, text]) => `${name.padEnd(15)}${text}`)
+  return rows.map(([name, text]) => `${name.padEnd(MARGIN)}${text}`)
 }
 
 function initialised(times: readonly number[]): string {
@@ -45,6 +47,13 @@ function initialised(times: readonly number[]): string {
   return `the first ${first} after its registration, the last ${last}`
 }
 
-function chunk<T>(list: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
+function wrap(items: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const item of items) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + item.length + 3 <= width)
+      lines[lines.length - 1] = `${last}, ${item}`
+    else lines.push(item)
+  }
+  return lines.map((line, i) => (i < lines.length - 1 ? `${line},` : line))
 }
