@@ -20,6 +20,8 @@ export interface GoCommand {
   /** Target other than this machine, for binaries that are shipped. */
   goos?: string
   goarch?: string
+  /** About how long a build with nothing cached takes on two cores, for the progress line. */
+  takes?: string
   /** Where the binary goes; without it, the user's cache folder. */
   output?: string
 }
@@ -37,13 +39,13 @@ const here = import.meta.dirname
 const kubernetes = { dir: join(here, 'kubernetes'), variables: kubernetesVariables }
 
 const commands = {
-  etcd: { dir: join(here, 'etcd') },
-  'kube-apiserver': { ...kubernetes, package: './kube-apiserver' },
-  'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager' },
-  kubectl: { ...kubernetes, package: './kubectl' },
-  vcsim: { dir: join(here, 'vcsim') },
+  etcd: { dir: join(here, 'etcd'), takes: '25 s' },
+  'kube-apiserver': { ...kubernetes, package: './kube-apiserver', takes: '4 min' },
+  'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager', takes: '1 min' },
+  kubectl: { ...kubernetes, package: './kubectl', takes: '1 min' },
+  vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },
   rpctool: { dir: join(here, 'rpctool') },
-  govc: { dir: join(here, 'govc') },
+  govc: { dir: join(here, 'govc'), takes: '40 s' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 
 export type ServerName = keyof typeof commands
@@ -114,7 +116,8 @@ async function compile(
   signal?: AbortSignal,
 ): Promise<void> {
   signal?.throwIfAborted()
-  const done = showProgress(`building ${command.name}`)
+  const about = command.takes === undefined ? '' : `, about ${command.takes} where nothing is cached`
+  const done = showProgress(`building ${command.name}${about}`)
   // go removes its own only if it is left to end by itself.
   const temporary = await mkdtemp(join(tmpdir(), 'rollcall-build-'))
   try {
