@@ -200,6 +200,32 @@ t.test('keeps trying when the list fails, in whatever way', async (t) => {
   t.equal(it.log.lines.filter(({ level }) => level === 40).length, 1, 'warned once')
 })
 
+t.test('waits as long as the server asks', async (t) => {
+  const asked: number[] = []
+  await using stub = await startApiStub((_, response, url) => {
+    asked.push(performance.now())
+    if (asked.length === 1) answer(response, 429, {}, { 'retry-after': '2' })
+    else if (url.searchParams.has('watch')) response.writeHead(200).flushHeaders()
+    else answer(response, 200, list(10))
+  })
+  const stop = new AbortController()
+  const watch = createListWatch<Thing>({
+    client: stub.client,
+    path: '/api/v1/things',
+    parse: () => undefined,
+    onChange: () => undefined,
+    clock: systemClock,
+    random: () => 0,
+    logger: createLogLines().logger,
+  })
+  const ended = watch.run(stop.signal)
+  await until('it is synced', () => watch.synced)
+  stop.abort()
+  await ended
+  const [first = 0, second = 0] = asked
+  t.ok(second - first >= 1_990, `${Math.round(second - first)} ms`)
+})
+
 t.test('drops what is not to be kept', async (t) => {
   await using it = await run({
     lists: [list(10, thing('a', 1), thing('b', 2, { hidden: true }))],

@@ -47,8 +47,8 @@ export interface ListWatch<T> extends Store<T> {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A bookmark comes every minute (the API server's `defaultBookmarkFrequency`); two missing ones are no accident. */
-const SILENCE = 150_000
+/** A bookmark comes every minute, the first of a watch after two (seen with Kubernetes 1.36): three are no accident. */
+const SILENCE = 180_000
 /** The server ends each watch after this many seconds to twice as many, as client-go asks for. */
 const MIN_WATCH_SECONDS = 300
 /** A watch that lived for so long, milliseconds, was a success. */

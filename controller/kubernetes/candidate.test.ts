@@ -1,0 +1,48 @@
+import t from 'tap'
+import { createCandidate } from './candidate.ts'
+import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
+import { createHandClock } from './testing/hand-clock.ts'
+
+t.test('a slow answer makes the term no longer', async (t) => {
+  const clock = createHandClock()
+  const slowly = async (record: LeaseRecord): Promise<Lease> => {
+    await clock.turn(3_000)
+    return { record, object: {} }
+  }
+  const lease: LeaseStore = {
+    get: async () => undefined,
+    create: slowly,
+    update: (_, record) => slowly(record),
+  }
+  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const signal = new AbortController().signal
+  t.ok(await candidate.acquireOrRenew(signal))
+  t.equal(candidate.renewedAt, 0, 'when it was sent, not when the answer came')
+  await clock.turn(2_000)
+  t.ok(await candidate.acquireOrRenew(signal))
+  t.equal(candidate.renewedAt, 5_000)
+})
+
+t.test('the time that is left is counted from the last change that was seen', async (t) => {
+  const clock = createHandClock()
+  const record = { holder: 'b', durationSeconds: 15, acquireTime: '', renewTime: '1', transitions: 0 }
+  let current: Lease = { record, object: {} }
+  const lease: LeaseStore = {
+    get: async () => current,
+    create: async () => undefined,
+    update: async () => undefined,
+  }
+  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const signal = new AbortController().signal
+  t.equal(candidate.expiresIn, 0, 'nothing is known yet')
+  t.notOk(await candidate.acquireOrRenew(signal))
+  t.equal(candidate.expiresIn, 15_000)
+  await clock.turn(10_000)
+  t.notOk(await candidate.acquireOrRenew(signal))
+  t.equal(candidate.expiresIn, 5_000, 'looking again changes nothing')
+  current = { record: { ...record, renewTime: '2' }, object: {} }
+  t.notOk(await candidate.acquireOrRenew(signal))
+  t.equal(candidate.expiresIn, 15_000)
+  await clock.turn(20_000)
+  t.equal(candidate.expiresIn, 0)
+})
