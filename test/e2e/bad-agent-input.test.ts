@@ -87,7 +87,7 @@ t.test('an expired token: says so, and goes on with the next one', async (t) => 
   t.teardown(() => agent.stop())
   t.match(await logged(agent, 'the report was not sent'), { next: /expired/ })
   const token = await serviceAccountToken(cluster, 'rollcall-agent', { pod })
-  await writeFile(`${kubeconfig}.token`, token)
+  await writeTokenKubeconfig(kubeconfig, cluster, token)
   t.match(await sent(agent), { node: member.name, nodeUID: member.uid })
   t.notMatch(agent.output() + once.output(), token, 'no token in the log')
 })

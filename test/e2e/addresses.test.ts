@@ -1,0 +1,87 @@
+import t from 'tap'
+import { condition, isInitialized } from './objects.ts'
+import { type MemberOptions, openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 8 })
+const { nodes, reports } = stage
+await stage.controller()
+
+const ipv4 = (address: string) => [
+  { type: 'InternalIP', address },
+  { type: 'ExternalIP', address },
+]
+
+const cases: Record<string, MemberOptions & { expected: readonly { type: string; address: string }[] }> = {
+  'vip-first': {
+    addresses: ['10.0.0.100/32', '10.0.0.5/24'],
+    expected: ipv4('10.0.0.5'),
+  },
+  'vip-of-the-subnet-second': {
+    addresses: ['10.0.0.6/24', '10.0.0.100/24'],
+    expected: ipv4('10.0.0.6'),
+  },
+  'kubelet-chose-the-second': {
+    addresses: ['10.0.0.7/24', '10.1.0.7/24'],
+    nodeIP: '10.1.0.7',
+    expected: ipv4('10.1.0.7'),
+  },
+  'dual-stack': {
+    addresses: ['10.0.0.8/24', 'fd00::8/64'],
+    expected: [...ipv4('10.0.0.8'), ...ipv4('fd00::8')],
+  },
+  'dual-stack-the-other-way': {
+    addresses: ['10.0.0.9/24', 'fd00::9/64'],
+    nodeIP: 'fd00::9,10.0.0.9',
+    expected: [...ipv4('fd00::9'), ...ipv4('10.0.0.9')],
+  },
+  'ipv6-only': {
+    addresses: ['fe80::1/64', 'fd00::a/64'],
+    expected: ipv4('fd00::a'),
+  },
+}
+
+for (const [name, { expected: _, ...options }] of Object.entries(cases)) {
+  const member = await stage.member(name, options)
+  await member.agent()
+}
+
+for (const [name, { expected }] of Object.entries(cases)) {
+  t.test(name, async (t) => {
+    await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+    const addresses = [...expected, { type: 'Hostname', address: name }]
+    t.same(nodes.last(name)?.status.addresses, addresses)
+    await reports.until('the report says the same', () => reports.last(name)?.status?.addresses !== undefined)
+    t.same(reports.last(name)?.status?.addresses, addresses)
+  })
+}
+
+t.test("the kubelet's choice is not on the machine: refused until it is", async (t) => {
+  const member = await stage.member('not-mine', { addresses: ['10.0.0.11/24'], nodeIP: '10.0.0.250' })
+  await member.agent('--look=1s')
+  await reports.until(
+    'it is refused',
+    () => condition(reports.last(member.name), 'AddressesResolved') !== undefined,
+  )
+  t.match(condition(reports.last(member.name), 'AddressesResolved'), {
+    status: 'False',
+    reason: 'ProvidedIPNotOnVM',
+    message: /--node-ip 10\.0\.0\.250 .*seen: 10\.0\.0\.11/,
+  })
+  t.notOk(isInitialized(nodes.last(member.name)))
+  await member.setAddresses('10.0.0.11/24', '10.0.0.250/24')
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  t.match(nodes.last(member.name)?.status.addresses, ipv4('10.0.0.250'))
+})
+
+t.test('no address yet: refused until Tools or the agent see one', async (t) => {
+  const member = await stage.member('no-address', { addresses: [] })
+  await member.agent()
+  await reports.until(
+    'it is refused',
+    () => condition(reports.last(member.name), 'AddressesResolved') !== undefined,
+  )
+  t.match(condition(reports.last(member.name), 'AddressesResolved'), { status: 'False', reason: 'NoAddress' })
+  await stage.vcsim.setGuest({ vm: member.vm.ref, hostName: 'x', nics: [{ addresses: ['10.0.0.12/24'] }] })
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 5000)
+  t.match(nodes.last(member.name)?.status.addresses, ipv4('10.0.0.12'))
+})
