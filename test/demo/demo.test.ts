@@ -1,0 +1,97 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Program, startProgram } from '../fixtures/program.ts'
+
+const NOTHING = { files: [], processes: [] }
+
+/** Starts the demo with few Nodes and no terminal. By its own temporary folder all that is its own can be found. */
+async function startDemo(t: Test, ...args: string[]) {
+  const temporary = await mkdtemp(join(tmpdir(), 'rollcall-demo-test-'))
+  const { PATH = '', HOME = '', XDG_CACHE_HOME = '', KUBEBUILDER_ASSETS = '' } = process.env
+  const program = startProgram({
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'main.ts'), '--nodes=3', ...args],
+    env: { PATH, HOME, XDG_CACHE_HOME, KUBEBUILDER_ASSETS, TMPDIR: temporary },
+  })
+  t.teardown(async () => {
+    await program.stop()
+    await rm(temporary, { recursive: true, force: true })
+  })
+  const left = async () => ({ files: await readdir(temporary), processes: await processesOf(temporary) })
+  return { program, left }
+}
+
+/** The command lines of processes that have this text in it or in their environment. */
+async function processesOf(text: string): Promise<string[]> {
+  const found: string[] = []
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid)) continue
+    const read = (file: string) => readFile(join('/proc', pid, file), 'utf8').catch(() => '')
+    const command = await read('cmdline')
+    if (command.includes(text) || (await read('environ')).includes(text)) found.push(command)
+  }
+  return found
+}
+
+async function endsWith(t: Test, program: Program, code: number): Promise<void> {
+  if (!t.equal((await program.ended).code, code)) t.comment(program.output())
+}
+
+function linesOf({ stdout }: Program, name: string): string[] {
+  return stdout.filter((line) => line.includes(`  ${name}  `))
+}
+
+t.test('ends green by itself, in plain lines, and leaves nothing', async (t) => {
+  const { program, left } = await startDemo(t)
+  await endsWith(t, program, 0)
+  t.notMatch(program.output(), '\x1b', 'no control sequences')
+  for (const name of ['worker-1', 'worker-2', 'worker-3']) {
+    const lines = linesOf(program, name)
+    t.match(lines.at(0), /tainted$/)
+    t.match(lines.at(-1), /initialised {2}proven {2}DC0_C\d_RP0_VM\d {2}DC0_C\d_H\d {2}zone-[ab] {2}10\.20\./)
+  }
+  const said = program.stdout.join('\n')
+  t.match(said, /^\$ kubectl get nodes -o wide\nNAME +STATUS.*\n(worker-\d +Ready .* 10\.20\..*\n){3}/m)
+  t.match(said, /^\$ kubectl get nodereports\nNAME +VM.*\n(worker-\d .* proven +True .*\n){3}/m)
+  t.match(said, '3 of 3 as vCenter says')
+  t.match(said, /sessions +1 SOAP, 1 REST/)
+  t.same(await left(), NOTHING)
+})
+
+t.test('an interrupt half-way leaves nothing either', async (t) => {
+  const { program, left } = await startDemo(t)
+  await program.says(/worker-\d {2}tainted/, 60_000)
+  program.kill('SIGINT')
+  await endsWith(t, program, 130)
+  t.notMatch(program.output(), /error/i)
+  t.same(await left(), NOTHING)
+})
+
+t.test('nor does a kill of the process that was started', async (t) => {
+  const { program, left } = await startDemo(t)
+  await program.says(/worker-\d {2}tainted/, 60_000)
+  program.kill('SIGKILL')
+  for (let i = 0; i < 100 && (await left()).processes.length > 0; i++) await sleep(100)
+  t.same(await left(), NOTHING)
+})
+
+t.test('--keep goes on until it is interrupted, and says how to look around', async (t) => {
+  const { program, left } = await startDemo(t, '--keep')
+  await program.says(/Ctrl-C ends it\./, 90_000)
+  const [, kubeconfig = ''] = /export KUBECONFIG=(\S+)/.exec(program.output()) ?? []
+  t.match(await readFile(kubeconfig, 'utf8'), 'clusters:')
+  const [, metrics = ''] = /curl (\S+)/.exec(program.output()) ?? []
+  t.match(await (await fetch(metrics)).text(), 'rollcall_')
+  program.kill('SIGINT')
+  await endsWith(t, program, 0)
+  t.same(await left(), NOTHING)
+})
+
+t.test('a wrong option is refused before anything starts', async (t) => {
+  const { program } = await startDemo(t, '--nodes=0')
+  t.equal((await program.ended).code, 2)
+  t.match(program.stderr, [/^demo: --nodes: expected a number/])
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { renderSummary } from './summary.ts'
+
+const summary = {
+  nodes: 3,
+  right: 2,
+  setUp: 4321,
+  times: [2500, 420],
+  calls: {
+    total: 9,
+    operations: { Login: 1, RetrievePropertiesEx: 5, 'REST GET /rest/com/vmware/cis/tagging/tag/*': 3 },
+  },
+  sessions: { soap: 1, rest: 1 },
+  total: 65_000,
+}
+
+t.test('times from first to last, calls by operation, the most frequent first', (t) => {
+  const text = renderSummary(summary, 120).join('\n')
+  t.match(text, '2 of 3')
+  t.match(text, 'the first 0.42 s after its registration, the last 2.5 s')
+  t.match(text, '5 RetrievePropertiesEx, 3 REST GET tagging/tag/*, 1 Login')
+  t.match(text, '1 min 05 s in all, 4.3 s of it')
+  t.end()
+})
+
+t.test('a narrow terminal gets more lines, none of them too long', (t) => {
+  const lines = renderSummary(summary, 40).filter((line) => /^ *\d /.test(line))
+  t.equal(lines.length, 3)
+  t.ok(lines.every((line) => line.length <= 45))
+  t.match(renderSummary({ ...summary, times: [] }, 80).join('\n'), /initialised +none/)
+  t.end()
+})
