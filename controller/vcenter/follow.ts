@@ -2,7 +2,7 @@
 
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
-import { type ReadObjects, readMachines, readObjects } from './collect/read-machines.ts'
+import { type Refused, readMachines, readObjects } from './collect/read-machines.ts'
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,
@@ -30,16 +30,12 @@ export async function locateWanted(options: FollowOptions, signal: AbortSignal):
   const located = await locator.locate(uuids, signal)
   // VMs that had the UUID are asked by reference too: an inaccessible one is found by no search.
   const vms = new Set(uuids.flatMap((uuid) => [...table.vmsOf(uuid), ...foundIn(located.get(uuid))]))
-  const read = await readMachines(reader, [...vms], signal)
-  const machines = new Map<string, Machine>()
-  for (const { reference, properties } of read.found) {
-    machines.set(reference.value, readMachine(reference.value, properties, table.machine(reference.value)))
-  }
+  const { machines, ...refused } = await readMachines(reader, [...vms], (vm) => table.machine(vm), signal)
   await readAncestors(topology.tree, reader, [...machines.values()], signal)
 
   const answers = new Map<string, readonly Machine[] | VCenterError>()
   for (const uuid of uuids) {
-    const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, read)
+    const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
     if (answer === 'stale') locator.forget()
     else answers.set(uuid, answer)
   }
@@ -56,7 +52,7 @@ function judge(
   located: Located | undefined,
   before: readonly string[],
   machines: ReadonlyMap<string, Machine>,
-  { gone, denied }: ReadObjects,
+  { gone, denied }: Refused,
 ): readonly Machine[] | VCenterError | 'stale' {
   if (located === undefined) return 'stale'
   if ('error' in located) return located.error
@@ -96,8 +92,7 @@ export async function readAncestors(
     }
   }
   if (starts.size === 0) return
-  const read = await readObjects(reader, [...starts.values()], ancestorSpecs, signal)
-  for (const object of read.found) tree.put(object)
+  await readObjects(reader, [...starts.values()], ancestorSpecs, (object) => tree.put(object), signal)
   for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
 }
 

@@ -1,5 +1,5 @@
 /** Reads VMs, and the objects above them, by reference. */
-import { READ_PATHS } from '../facts/machine.ts'
+import { type Machine, READ_PATHS, readMachine } from '../facts/machine.ts'
 import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
 import {
   filterSpec,
@@ -14,30 +14,38 @@ const BATCH = 1_000
 /** So many objects may fail a call, each in turn, before the call itself counts as failed. */
 const MAX_REFUSALS = 8
 
-export interface ReadObjects {
-  readonly found: readonly ObjectContent[]
+export interface Refused {
   /** Named by a ManagedObjectNotFound. */
   readonly gone: ReadonlySet<string>
   /** By key: refused, with the reason. */
   readonly denied: ReadonlyMap<string, VCenterError>
 }
 
-/** Reads these VMs. What is in none of the results was left out by vCenter without a word. */
+/**
+ * Reads these VMs; `known` gives what was known of one. What is in none of the results was left out by vCenter without
+ * a word.
+ */
 export async function readMachines(
   reader: PropertyReader,
   vms: readonly string[],
+  known: (vm: string) => Machine | undefined,
   signal: AbortSignal,
-): Promise<ReadObjects> {
+): Promise<Refused & { readonly machines: ReadonlyMap<string, Machine> }> {
   const properties = propertySpec('VirtualMachine', READ_PATHS)
   const specs = (some: readonly Reference[]) => [
     filterSpec(properties, some.map((each) => objectSpec(each)).join('')),
   ]
-  return await readObjects(
+  const machines = new Map<string, Machine>()
+  const refused = await readObjects(
     reader,
     vms.map((value) => ({ type: 'VirtualMachine', value })),
     specs,
+    // At once: a VM's XML is a hundred times its facts.
+    ({ reference: { value }, properties }) =>
+      machines.set(value, readMachine(value, properties, known(value))),
     signal,
   )
+  return { machines, ...refused }
 }
 
 /**
@@ -48,16 +56,16 @@ export async function readObjects(
   reader: PropertyReader,
   objects: readonly Reference[],
   specs: (objects: readonly Reference[]) => readonly string[],
+  take: (object: ObjectContent) => void,
   signal: AbortSignal,
-): Promise<ReadObjects> {
-  const found = new Map<string, ObjectContent>()
+): Promise<Refused> {
   const gone = new Set<string>()
   const denied = new Map<string, VCenterError>()
   for (let i = 0; i < objects.length; i += BATCH) {
     let left = objects.slice(i, i + BATCH)
     for (let refusals = 0; left.length > 0; refusals++) {
       try {
-        await reader.read(specs(left), (object) => found.set(keyOf(object.reference), object), signal)
+        await reader.read(specs(left), take, signal)
         break
       } catch (error) {
         const culprit = culpritOf(error, left)
@@ -68,7 +76,7 @@ export async function readObjects(
       }
     }
   }
-  return { found: [...found.values()], gone, denied }
+  return { gone, denied }
 }
 
 function culpritOf(error: unknown, objects: readonly Reference[]): string | undefined {
