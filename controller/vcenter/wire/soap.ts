@@ -44,7 +44,7 @@ export function createSoapClient({ connection, clock, metrics }: SoapClientOptio
       'content-type': 'text/xml; charset=utf-8',
       soapaction: SOAP_ACTION,
     }
-    if (cookie !== undefined) headers['cookie'] = `${COOKIE}=${cookie}`
+    if (cookie !== undefined) headers.cookie = `${COOKIE}=${cookie}`
     const body = envelope(operation, target, parameters ?? '')
     const request = { method: 'POST', path: '/sdk', headers, body, deadline, signal } as const
     return await connection.request(
