@@ -27,6 +27,9 @@ export const MAX_INTERFACES = 16
 export const MAX_ADDRESSES = 16
 export const MAX_UNREADABLE = 16
 
+/** The path by which a missing BIOS UUID is explained in `spec.unreadable`. */
+export const FACT_SERIAL_UUID = 'machine.serialUUID'
+
 const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
 const mac = v.pipe(v.string(), v.regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/))
 const text = (max: number) =>
@@ -57,7 +60,7 @@ const NetworkInterface = v.object({
   addresses: v.pipe(v.array(InterfaceAddress), v.maxLength(MAX_ADDRESSES)),
 })
 
-/** What the agent could not read, and what to do about it. The report goes out all the same. */
+/** What the agent could not read, by the path of the field in `spec`. The report goes out all the same. */
 const UnreadableFact = v.object({ fact: text(64), reason, message: text(256) })
 
 export const NodeReportSpec = v.object({

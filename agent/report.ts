@@ -1,4 +1,5 @@
 import {
+  FACT_SERIAL_UUID,
   MAX_ADDRESSES,
   MAX_INTERFACES,
   MAX_REPORT_BYTES,
@@ -46,7 +47,7 @@ export function buildReport(facts: Facts): NodeReportSpec {
   }
   const vendor = value('machine.vendor', facts.machine.vendor)
   const product = value('machine.product', facts.machine.product)
-  const serialUUID = value('machine.serialUUID', facts.machine.serialUUID)
+  const serialUUID = value(FACT_SERIAL_UUID, facts.machine.serialUUID)
   const productUUID = value('machine.productUUID', facts.machine.productUUID)
   const { toolsVersion: version } = facts
   const bootID = value('bootID', facts.bootID)

@@ -1,14 +1,14 @@
 /** Builds what is shipped into dist/: `node build/binaries.ts [name...]`. */
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withLock } from '../test/servers/lock.ts'
-import { showProgress } from '../test/servers/progress.ts'
 import { bundle } from './bundle.ts'
 import { makeExecutable } from './executable.ts'
 import { isFresh, stampText } from './freshness.ts'
 import { guestinfoTool } from './guestinfo-tool.ts'
+import { withLock } from './lock.ts'
 import { notices } from './notices.ts'
 import { dist, type Program, type ProgramName, programs, root } from './programs.ts'
+import { showProgress } from './progress.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 
 export type BinaryName = ProgramName | 'rollcall-guestinfo'
@@ -52,7 +52,7 @@ async function program(name: string, { entry, execArgv }: Program, output: strin
     await rm(temporary, { recursive: true, force: true })
     await mkdir(temporary)
     const bundled = join(temporary, `${name}.cjs`)
-    const { sources, packages } = await bundle(entry, bundled, version)
+    const { sources, packages } = await bundle(entry, bundled)
     // Taken before the slow part: a source that changes meanwhile makes the next build.
     const stamp = await stampText(sources, ingredients)
     const nodePath = await strippedNode(workFolder, node.version, (line) => process.stderr.write(`${line}\n`))

@@ -11,10 +11,8 @@ export interface Bundle {
 
 /**
  * Bundles a program with all it imports into one CommonJS file, the form that a single executable starts with.
- *
- * `ROLLCALL_VERSION` becomes the version of package.json.
  */
-export async function bundle(entry: string, output: string, version: string): Promise<Bundle> {
+export async function bundle(entry: string, output: string): Promise<Bundle> {
   const { metafile } = await build({
     entryPoints: [entry],
     outfile: output,
@@ -29,7 +27,6 @@ export async function bundle(entry: string, output: string, version: string): Pr
     legalComments: 'none',
     metafile: true,
     logLevel: 'error',
-    define: { ROLLCALL_VERSION: JSON.stringify(version) },
   })
   const inputs = Object.keys(metafile.inputs)
     .filter((input) => !input.startsWith('('))

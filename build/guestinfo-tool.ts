@@ -1,6 +1,6 @@
 import { copyFile, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { goBinary } from '../test/servers/build.ts'
+import { goBinary } from './go-command.ts'
 
 /** Builds the static guest RPC tool for images without open-vm-tools; leaves `output` alone where it is as it should be. */
 export async function guestinfoTool(output: string): Promise<void> {

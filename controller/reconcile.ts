@@ -10,7 +10,7 @@ export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
   readonly clock: Clock
-  /** Told of each decision, and of a Node that is no more. */
+  /** Told of each decision, once more where the API server refuses it, and of a Node that is no more. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
 }
 
@@ -36,6 +36,9 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
       for (const inventory of sources.inventories) inventory.recheck(decision.recheck)
     }
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
+    if (applied.refusal !== undefined) {
+      onDecision(name, { ...decision, state: 'refused', refusal: applied.refusal }, facts.node)
+    }
     remember(nodes, facts.node, applied.nodes)
     if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
     return decision.retry || applied.incomplete ? 'retry' : 'done'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { createGuestinfo } from '../../agent/facts/guestinfo.ts'
-import { goBinary } from '../../test/servers/build.ts'
+import { goBinary } from '../go-command.ts'
 
 const run = promisify(execFile)
 const dir = import.meta.dirname

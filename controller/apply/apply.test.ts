@@ -74,6 +74,12 @@ t.test('a patch that the API server refuses becomes a condition and an Event', a
   const initialized = lastStatus()?.conditions?.find(({ type }) => type === 'Initialized')
   t.match(initialized, { status: 'False', reason: 'NodePatchRefused', message: /webhook says no/ })
   t.match(said, [{ type: 'Warning', reason: 'NodePatchRefused' }])
+  t.same(applied.refusal, { condition: 'Initialized', reason: 'NodePatchRefused' })
+
+  const again = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
+  const told = report({ status: lastStatus() ?? {} })
+  await apply({ ...context, report: told }, decide(facts({ report: told })), again.writer)
+  t.same(again.said, [], 'said once')
 })
 
 t.test('nothing is written where nothing differs', async (t) => {

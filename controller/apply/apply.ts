@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import type { Announcement } from '../decide/announce.ts'
-import type { Decision } from '../decide/decide.ts'
+import { type Announcement, announce } from '../decide/announce.ts'
+import type { Decision, Refusal } from '../decide/decide.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -41,6 +41,8 @@ export interface Applied {
   readonly reports: readonly NodeReport[]
   /** A write did not go through; look again. */
   readonly incomplete: boolean
+  /** The API server will not have the patch of the Node. */
+  readonly refusal?: Refusal
 }
 
 /**
@@ -60,7 +62,9 @@ export async function apply(
   const refused = failure === undefined ? undefined : patchRefused(failure.message)
   const status = refused === undefined ? decision.status : withRefusal(decision.status, report, refused, now)
   const announcements =
-    refused === undefined ? decision.announcements : [{ type: 'Warning' as const, ...refused }]
+    refused === undefined
+      ? decision.announcements
+      : announce(report?.status.conditions ?? [], { Initialized: no(refused.reason, refused.message) })
 
   const written = await applyToReport(report, status, writer)
   // Without the status on record the same news would come again: it is told when the record stands.
@@ -70,6 +74,7 @@ export async function apply(
   return {
     nodes,
     reports: written?.outcome === 'written' ? [written.object] : [],
+    ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', reason: refused.reason } }),
     incomplete: refused !== undefined || written?.outcome === 'conflict' || written?.outcome === 'refused',
   }
 }

@@ -95,7 +95,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   })
   metrics.queueDepth(queue.depth)
   metrics.vCentersUp(() =>
-    inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.failure() === undefined })),
+    inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.connected() })),
   )
 
   async function process(name: string): Promise<'done' | 'retry'> {
@@ -121,14 +121,17 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     problems: () => [
       ...(nodes.synced ? [] : ['the list of Nodes is not read yet']),
       ...(reports.synced ? [] : ['the list of NodeReports is not read yet']),
-      ...inventories
-        .map((inventory) => inventory.failure())
-        .filter((failure) => failure !== undefined)
-        .map(({ vCenter, reason, message }) => `vCenter ${vCenter}: ${reason}: ${message}`),
+      ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
     run: () =>
       runTogether([nodes.run, reports.run, work, ...inventories.map((inventory) => inventory.run)], signal),
   }
+}
+
+function vCenterProblem(inventory: RunningInventory): string {
+  const failure = inventory.failure()
+  const words = failure === undefined ? 'not connected yet' : `${failure.reason}: ${failure.message}`
+  return `vCenter ${inventory.vCenter}: ${words}`
 }
 
 function settingsOf(config: Config): Settings {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ConditionType } from '../../agent/contract.ts'
+import { type ConditionType, FACT_SERIAL_UUID } from '../../agent/contract.ts'
 import {
   BIOS_UUID,
   facts,
@@ -125,7 +125,7 @@ const REFUSALS: {
       report: reported({
         machine: {},
         unreadable: [
-          { fact: 'product_serial', reason: 'PermissionDenied', message: 'run the agent as root' },
+          { fact: FACT_SERIAL_UUID, reason: 'PermissionDenied', message: 'run the agent as root' },
         ],
       }),
     }),
@@ -388,6 +388,11 @@ t.test('labels of a running Node are filled in, never changed', async (t) => {
   })
   const { patch } = decide(facts({ node: running }))
   t.equal(patch?.labels?.['topology.kubernetes.io/zone'], undefined)
+  t.equal(
+    patch?.labels?.['failure-domain.beta.kubernetes.io/zone'],
+    undefined,
+    'nor contradicted by its beta name',
+  )
   t.equal(patch?.labels?.['topology.kubernetes.io/region'], 'region-1')
 })
 

@@ -14,7 +14,8 @@ import { verifyIdentity } from './identity.ts'
 import { instanceType } from './instance-type.ts'
 import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
 import { judgeOwnership } from './ownership.ts'
-import { inScope, resolveTopology } from './topology.ts'
+import { outOfScope } from './scope.ts'
+import { resolveTopology } from './topology.ts'
 import { mergeConditions, no, type Verdict, type Verdicts, yes } from './verdict.ts'
 import { describeVM, findVM } from './vm.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
@@ -78,9 +79,8 @@ function decideOnReport(spec: NodeReportSpec, report: NodeReport, facts: NodeFac
   }
   const { vm } = search
   if (vm.ancestry === undefined) return waitForVCenter(node, report)
-  if (inScope(vm, facts.settings.datacenters[vm.vCenter.name] ?? []) === false) {
-    return refuse(node, report, now, {}, 'VMFound', outOfScope(vm))
-  }
+  const stranger = outOfScope(vm, vm.ancestry, facts.settings.datacenters[vm.vCenter.name] ?? [])
+  if (stranger !== undefined) return refuse(node, report, now, {}, 'VMFound', stranger)
   const identity = verifyIdentity(spec, vm, facts)
   if (identity.level === undefined) {
     return refuse(node, report, now, { VMFound: search.verdict }, 'IdentityVerified', identity.verdict)
@@ -192,13 +192,6 @@ function binding(vm: VirtualMachine): BoundVM {
     ...(vm.cluster === undefined ? {} : { cluster: vm.cluster }),
     ...(vm.datacenter === undefined ? {} : { datacenter: vm.datacenter }),
   }
-}
-
-function outOfScope(vm: VirtualMachine): Verdict {
-  return no(
-    'DatacenterOutOfScope',
-    `${describeVM(vm)} is in datacenter ${vm.datacenter ?? 'unknown'}, which the configuration does not list; add it under datacenters, or move the VM back`,
-  )
 }
 
 function isUninitialized(node: Node): boolean {

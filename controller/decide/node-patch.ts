@@ -45,18 +45,12 @@ export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
   return Object.keys(patch).length > 0 ? patch : undefined
 }
 
-function wantedLabels({ vm, topology }: Wanted): Record<string, string> {
-  const labels: Record<string, string> = {}
-  const set = (label: string, value: string | undefined): void => {
-    if (value === undefined) return
-    labels[label] = value
-    const beta = BETA_LABELS[label]
-    if (beta !== undefined) labels[beta] = value
-  }
-  set(LABEL_ZONE, topology.zone)
-  set(LABEL_REGION, topology.region)
-  set(LABEL_INSTANCE_TYPE, instanceType(vm))
-  return labels
+function wantedLabels({ vm, topology }: Wanted): [string, string | undefined][] {
+  return [
+    [LABEL_ZONE, topology.zone],
+    [LABEL_REGION, topology.region],
+    [LABEL_INSTANCE_TYPE, instanceType(vm)],
+  ]
 }
 
 /** Labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
@@ -66,19 +60,23 @@ export function overriddenLabels(node: Node, patch: NodePatch | undefined): read
 
 /**
  * While a Node is being initialised its labels are put right; on a running one only absent ones are filled in
- * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them.
+ * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them. A label and its
+ * beta name are one: they never come to say different things.
  */
 function missingLabels(
   node: Node,
-  labels: Record<string, string>,
+  labels: readonly [string, string | undefined][],
   initializing: boolean,
 ): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(labels).filter(([label, value]) => {
-      const existing = node.labels[label]
-      return existing === undefined || (initializing && existing !== value)
-    }),
-  )
+  const missing: Record<string, string> = {}
+  for (const [label, value] of labels) {
+    if (value === undefined) continue
+    const names = [label, BETA_LABELS[label]].filter((name) => name !== undefined)
+    const contradicted = names.some((name) => node.labels[name] !== undefined && node.labels[name] !== value)
+    if (contradicted && !initializing) continue
+    for (const name of names) if (node.labels[name] !== value) missing[name] = value
+  }
+  return missing
 }
 
 function sameAddresses(a: Node['addresses'], b: readonly NodeAddress[]): boolean {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ancestor, vm } from '../../test/fixtures/facts.ts'
+import { ancestor } from '../../test/fixtures/facts.ts'
 import type { Ancestry } from '../facts/virtual-machine.ts'
-import { inScope, resolveTopology } from './topology.ts'
+import { resolveTopology } from './topology.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }
 const zone = (name: string) => [{ category: 'k8s-zone', name }]
@@ -85,12 +85,4 @@ t.test('each category may be left out', async (t) => {
     region: 'k8s-region',
   })
   t.match(onlyRegion, { zone: undefined, region: 'r', verdict: { status: 'True' } })
-})
-
-t.test('datacenters in scope, by name and by path', async (t) => {
-  t.equal(inScope(vm(), []), true)
-  t.equal(inScope(vm(), ['DC0']), true)
-  t.equal(inScope(vm(), ['/folder/DC0']), true)
-  t.equal(inScope(vm(), ['DC1']), false)
-  t.equal(inScope(vm({ datacenter: undefined }), ['DC0']), undefined)
 })

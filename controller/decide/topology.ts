@@ -1,4 +1,4 @@
-import type { Ancestor, Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
+import type { Ancestor, Ancestry } from '../facts/virtual-machine.ts'
 import type { Settings } from './facts.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 import { isLabelValue } from './well-known.ts'
@@ -72,14 +72,4 @@ function nearestTag(ancestry: Ancestry, category: string): string | undefined {
 function describeWay({ compute }: Ancestry): string {
   const names = compute.map((ancestor: Ancestor) => `${ancestor.type} "${ancestor.name}"`)
   return names.length > 0 ? names.join(', ') : 'any readable ancestor'
-}
-
-/**
- * Whether a VM lies in one of the configured datacenters, given by name or inventory path. Undefined while its
- * datacenter is not known.
- */
-export function inScope(vm: VirtualMachine, datacenters: readonly string[]): boolean | undefined {
-  if (datacenters.length === 0) return true
-  if (vm.datacenter === undefined) return undefined
-  return datacenters.some((wanted) => wanted === vm.datacenter || wanted.split('/').at(-1) === vm.datacenter)
 }

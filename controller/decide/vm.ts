@@ -1,4 +1,4 @@
-import type { NodeReportSpec } from '../../agent/contract.ts'
+import { FACT_SERIAL_UUID, type NodeReportSpec } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { judgeClaim, proves } from './claim.ts'
 import type { NodeFacts } from './facts.ts'
@@ -65,7 +65,7 @@ function tellApart(
 
 /** The agent's own reason stays in the message: a stranger's word must not become a metric's label. */
 function noSerial(spec: NodeReportSpec): Verdict {
-  const cause = spec.unreadable?.find(({ fact }) => fact === 'product_serial')
+  const cause = spec.unreadable?.find(({ fact }) => fact === FACT_SERIAL_UUID)
   return no(
     'NoSerial',
     cause === undefined

@@ -8,6 +8,8 @@ export interface Health {
   /** `lasting`: no use in waiting. A vCenter that never answered has no grace either. */
   failed(failure: VCenterFailure, lasting: boolean): void
   recovered(): void
+  /** Whether it answers: not before it did so for the first time, nor while a failure is shown. */
+  connected(): boolean
   /** Stops the clock of the grace. */
   close(): Promise<void>
 }
@@ -61,6 +63,7 @@ export function createHealth({ grace, clock, onChange }: HealthOptions): Health 
       countdown = undefined
       show(undefined)
     },
+    connected: () => everAnswered && shown === undefined,
     close,
   }
 }

@@ -27,6 +27,8 @@ export interface RunningInventory extends Inventory {
    * and resolves. Throws only for a defect. To be called once.
    */
   run(signal: AbortSignal): Promise<void>
+  /** Whether the vCenter answers: not before the first connection, nor while a failure is shown. */
+  connected(): boolean
 }
 
 export interface InventoryOptions {
@@ -189,6 +191,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         : answer
     },
     failure: () => health.failure(),
+    connected: () => health.connected(),
   }
 }
 

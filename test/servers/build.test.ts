@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { goBinary, serverBinary } from './build.ts'
+import { goBinary } from '../../build/go-command.ts'
+import { serverBinary } from './build.ts'
 
 const main = (text: string) => `package main\n\nvar word = "${text}"\n\nfunc main() { println(word) }\n`
 

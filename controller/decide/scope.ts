@@ -1,0 +1,46 @@
+import type { Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
+import { no, type Verdict } from './verdict.ts'
+import { describeVM } from './vm.ts'
+
+/**
+ * Why a VM is none of ours: its datacenter is not among the configured ones, which are names (`dc-1`) or inventory paths
+ * (`/europe/dc-1`). Undefined where it is in scope; an empty list takes in every datacenter.
+ */
+export function outOfScope(
+  vm: VirtualMachine,
+  ancestry: Ancestry,
+  datacenters: readonly string[],
+): Verdict | undefined {
+  if (datacenters.length === 0) return undefined
+  const path = datacenterPath(ancestry)
+  const name = path.at(-1)
+  if (name === undefined) {
+    return no(
+      'DatacenterUnreadable',
+      `the datacenter of ${describeVM(vm)} cannot be read, and the configuration lists datacenters; give the vCenter account System.Read on the datacenter and the folders above it`,
+    )
+  }
+  if (datacenters.some((wanted) => matches(wanted, path))) return undefined
+  return no(
+    'DatacenterOutOfScope',
+    `${describeVM(vm)} is in datacenter /${path.join('/')}, which the configuration does not list; add it under datacenters, or move the VM back`,
+  )
+}
+
+function matches(wanted: string, path: readonly string[]): boolean {
+  return wanted.includes('/') ? wanted.replace(/^\//, '') === path.join('/') : wanted === path.at(-1)
+}
+
+/** From below the root folder down to the datacenter; empty where it cannot be read. */
+function datacenterPath({ folder, compute }: Ancestry): string[] {
+  for (const way of [folder, compute]) {
+    const index = way.findIndex(({ type }) => type === 'Datacenter')
+    if (index < 0) continue
+    // The last one is the root folder, which no path names.
+    return way
+      .slice(index, Math.max(index + 1, way.length - 1))
+      .map(({ name }) => name)
+      .reverse()
+  }
+  return []
+}
