@@ -26,8 +26,13 @@ export function checkNode(
   const addresses = node.status.addresses?.map(({ type, address }) => `${type} ${address}`).join(', ')
   expect('list of addresses', expectedAddresses(planned), addresses)
   if (!report) return [...problems, 'there is no NodeReport']
-  const { vm, identityLevel } = report.status ?? {}
-  expect('identity level', 'proven', identityLevel)
+  const { vm, identityLevel, conditions } = report.status ?? {}
+  if (identityLevel !== 'proven') {
+    const words = conditions?.find(({ type }) => type === 'IdentityVerified')?.message
+    problems.push(
+      `identity level is ${identityLevel ?? 'missing'}, expected proven${words ? ` (${words})` : ''}`,
+    )
+  }
   expect('bound VM', planned.vm.ref, vm?.moref)
   expect('VM name', planned.vm.name, vm?.name)
   expect('host', planned.vm.host, vm?.host)

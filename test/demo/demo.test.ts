@@ -24,14 +24,15 @@ async function startDemo(t: Test, ...args: string[]) {
   return { program, left }
 }
 
-/** The command lines of processes that have this text in it or in their environment. */
-async function processesOf(text: string): Promise<string[]> {
-  const found: string[] = []
+/** Number and command line of processes that have this text in it or in their environment. */
+async function processesOf(text: string): Promise<{ pid: number; command: string }[]> {
+  const found: { pid: number; command: string }[] = []
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid)) continue
     const read = (file: string) => readFile(join('/proc', pid, file), 'utf8').catch(() => '')
     const command = await read('cmdline')
-    if (command.includes(text) || (await read('environ')).includes(text)) found.push(command)
+    if (command.includes(text) || (await read('environ')).includes(text))
+      found.push({ pid: Number(pid), command })
   }
   return found
 }
@@ -87,6 +88,20 @@ t.test('--keep goes on until it is interrupted, and says how to look around', as
   t.match(await (await fetch(metrics)).text(), 'rollcall_')
   program.kill('SIGINT')
   await endsWith(t, program, 0)
+  t.same(await left(), NOTHING)
+})
+
+t.test("what goes wrong is said, with the end of the controller's log", async (t) => {
+  const { program, left } = await startDemo(t)
+  await program.says(/worker-\d {2}tainted/, 60_000)
+  const controller = (await left()).processes.find(({ command }) => command.includes('rollcall-controller'))
+  if (!controller) throw new Error('no controller runs')
+  process.kill(controller.pid, 'SIGKILL')
+  await endsWith(t, program, 1)
+  const said = program.stdout.join('\n')
+  t.match(said, 'the controller ended with SIGKILL')
+  t.match(said, /worker-3: (still has the taint|the Node is not there)/)
+  t.match(said, /"msg":"leadership begins"/)
   t.same(await left(), NOTHING)
 })
 

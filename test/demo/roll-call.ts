@@ -50,7 +50,8 @@ export async function rollCall(
     const elapsed = performance.now() - start
     board.show(rows, elapsed)
     problem = whatEnded(site.controller, agents)
-    if (elapsed > PATIENCE) problem ??= `not all Nodes were initialised within ${PATIENCE / 1000} s`
+    if (elapsed > PATIENCE)
+      problem ??= `not all Nodes were initialised and proven within ${PATIENCE / 1000} s`
     return problem !== undefined || rows.every(isDone)
   }
 

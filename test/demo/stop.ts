@@ -7,7 +7,8 @@ const CONTROLLER_WITHIN = 5000
 /**
  * Ends the agents, then the controller, as a kubelet would.
  *
- * @returns one sentence for each that did not end as it should; the controller owes vCenter its sessions back
+ * @returns one sentence for each that did not end as it should; the controller owes vCenter its sessions back. What had
+ *   ended before is not spoken of again
  */
 export async function stopPrograms(
   { controller, vcsim }: Pick<Site, 'controller' | 'vcsim'>,
@@ -15,10 +16,12 @@ export async function stopPrograms(
 ): Promise<string[]> {
   const problems: string[] = []
   const ends = [...agents].map(async ([name, agent]) => {
+    if (agent.exit()) return
     const { code, signal } = await agent.stop()
     if (code !== 0) problems.push(`the agent of ${name} ended with ${signal ?? `code ${code}`} on SIGTERM`)
   })
   await Promise.all(ends)
+  if (controller.exit()) return problems
   const start = performance.now()
   const { code, signal } = await controller.stop()
   const took = performance.now() - start
