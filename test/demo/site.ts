@@ -52,7 +52,7 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
       return { vcsim, nodes: await setScene(vcsim) }
     },
     () =>
-      `simulated: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} ESXi hosts, ${vms} VMs, tags for zone and region`,
+      `simulated: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} hosts, ${vms} VMs, zone and region tags`,
   )
   await next(
     'manifests',

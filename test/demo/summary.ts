@@ -24,10 +24,7 @@ export function renderSummary(summary: Summary, columns: number): string[] {
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([operation, count]) => `${count} ${operation.replace('/rest/com/vmware/cis/', '')}`)
   const rows: [string, string][] = [
-    [
-      'Nodes',
-      `${right} of ${nodes} as vCenter says: provider ID, labels, addresses, taint gone, identity proven`,
-    ],
+    ['Nodes', `${right} of ${nodes} as vCenter says, the taint gone and the identity proven`],
     ['initialised', initialised(times)],
     ['vCenter calls', String(calls.total)],
     ...wrap(operations, columns - MARGIN).map((line): [string, string] => ['', line]),
