@@ -102,13 +102,16 @@ export type NetworkInterface = v.InferOutput<typeof NetworkInterface>
 export type InterfaceAddress = v.InferOutput<typeof InterfaceAddress>
 export type UnreadableFact = v.InferOutput<typeof UnreadableFact>
 
-export type ConditionType =
-  | 'VMFound'
-  | 'IdentityVerified'
-  | 'TopologyResolved'
-  | 'AddressesResolved'
-  | 'Initialized'
-  | 'DeletionPending'
+/** In the order in which they are reached. */
+export const CONDITION_TYPES = [
+  'VMFound',
+  'IdentityVerified',
+  'TopologyResolved',
+  'AddressesResolved',
+  'Initialized',
+  'DeletionPending',
+] as const
+export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 /** `metav1.Condition`. */
 export interface Condition {

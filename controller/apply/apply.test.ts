@@ -4,12 +4,15 @@ import { facts, node, report } from '../../test/fixtures/facts.ts'
 import type { Announcement } from '../decide/announce.ts'
 import { decide } from '../decide/decide.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import { apply, type Guard, type Write, type Writer } from './apply.ts'
+import type { ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
+import { apply, type Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */
-function recorder(answers: { status?: Write<Node>; node?: Write<Node>; report?: Write<NodeReport> } = {}) {
+function recorder(
+  answers: { status?: WriteResult<Node>; node?: WriteResult<Node>; report?: WriteResult<NodeReport> } = {},
+) {
   const calls: string[] = []
-  const guards: Guard[] = []
+  const guards: ObjectVersion[] = []
   const said: Announcement[] = []
   let lastStatus: NodeReportStatus | undefined
   const writer: Writer = {

@@ -5,32 +5,10 @@ import type { Decision, Refusal } from '../decide/decide.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
+import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 
-/** What a write came to. Anything that is none of these is thrown: the queue tries again. */
-export type Write<T> =
-  | { readonly outcome: 'written'; readonly object: T }
-  /** Somebody else wrote first; the watch will bring it. */
-  | { readonly outcome: 'conflict' }
-  /** The object is no more, or another one of that name is there. */
-  | { readonly outcome: 'gone' }
-  /** The API server will not have it, whenever it is asked: admission, RBAC or validation. */
-  | { readonly outcome: 'refused'; readonly message: string }
-
-/** Which object a write is meant for, as it was seen; the API server refuses it for any other. */
-export interface Guard {
-  readonly uid: string
-  readonly resourceVersion: string
-}
-
-/** The writes of the controller, each a patch. */
-export interface Writer {
-  patchNodeStatus(
-    name: string,
-    guard: Guard,
-    patch: Required<Pick<NodePatch, 'addresses'>>,
-  ): Promise<Write<Node>>
-  patchNode(name: string, guard: Guard, patch: Omit<NodePatch, 'addresses'>): Promise<Write<Node>>
-  patchReportStatus(name: string, guard: Guard, status: NodeReportStatus): Promise<Write<NodeReport>>
+/** All effects of the controller on the cluster. */
+export interface Writer extends NodeWriter {
   /** Never fails and never waits: an Event is news, not state. */
   announce(node: Node, announcement: Announcement): void
 }
@@ -85,7 +63,7 @@ async function applyToNode(
   patch: NodePatch | undefined,
   writer: Writer,
   answers: Node[],
-): Promise<Exclude<Write<Node>, { outcome: 'written' }> | undefined> {
+): Promise<Exclude<WriteResult<Node>, { outcome: 'written' }> | undefined> {
   if (patch === undefined) return undefined
   const { addresses, ...rest } = patch
   let guard = node
@@ -107,7 +85,7 @@ async function applyToReport(
   report: NodeReport | undefined,
   status: NodeReportStatus | undefined,
   writer: Writer,
-): Promise<Write<NodeReport> | undefined> {
+): Promise<WriteResult<NodeReport> | undefined> {
   if (report === undefined || status === undefined || isDeepStrictEqual(status, report.status))
     return undefined
   return writer.patchReportStatus(report.name, report, status)

@@ -1,4 +1,4 @@
-import type { Condition, ConditionType } from '../../agent/contract.ts'
+import { CONDITION_TYPES, type Condition, type ConditionType } from '../../agent/contract.ts'
 
 /** One thing found out about a Node, in words for a person: what is, and where it is wanted, what to do next. */
 export interface Verdict {
@@ -22,15 +22,6 @@ export function unknown(reason: string, message: string): Verdict {
   return { status: 'Unknown', reason, message }
 }
 
-const ORDER: readonly ConditionType[] = [
-  'VMFound',
-  'IdentityVerified',
-  'TopologyResolved',
-  'AddressesResolved',
-  'Initialized',
-  'DeletionPending',
-]
-
 /** Longest message that the schema takes. */
 const MAX_MESSAGE = 1024
 
@@ -45,7 +36,7 @@ export function mergeConditions(
 ): Condition[] {
   const lastTransitionTime = new Date(context.now).toISOString().replace(/\.\d+Z$/, 'Z')
   const merged: Condition[] = []
-  for (const type of ORDER) {
+  for (const type of CONDITION_TYPES) {
     const before = previous.find((condition) => condition.type === type)
     const verdict = verdicts[type]
     if (verdict === undefined) {

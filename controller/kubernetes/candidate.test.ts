@@ -1,7 +1,7 @@
 import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { createCandidate } from './candidate.ts'
 import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
-import { createHandClock } from './testing/hand-clock.ts'
 
 t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()

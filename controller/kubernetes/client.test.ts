@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { ApiError } from './api-error.ts'
 import { createKubeClient } from './client.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
-import { createHandClock } from './testing/hand-clock.ts'
 import { until } from './testing/until.ts'
 
 const never = new AbortController().signal

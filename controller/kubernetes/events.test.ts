@@ -1,10 +1,10 @@
 import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { systemClock } from '../clock.ts'
 import { createEventRecorder, type EventFacts } from './events.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'
-import { createHandClock } from './testing/hand-clock.ts'
 import { createLogLines } from './testing/log-lines.ts'
 import { until } from './testing/until.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createHandClock, type HandClock } from '../../test/fixtures/hand-clock.ts'
 import { createLeaderElection, type Lead } from './leader-election.ts'
-import { createHandClock, type HandClock } from './testing/hand-clock.ts'
 import { createLeaseStub, type LeaseLine, type LeaseStub } from './testing/lease-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'
 

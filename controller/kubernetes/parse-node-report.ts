@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type NodeReportStatus, parseSpec } from '../../agent/contract.ts'
+import { CONDITION_TYPES, type NodeReportStatus, parseSpec } from '../../agent/contract.ts'
 import type { NodeReport } from '../facts/node.ts'
 
 const NodeReportObject = v.object({
@@ -28,14 +28,7 @@ const BoundVM = v.object({
 })
 
 const Condition = v.object({
-  type: v.picklist([
-    'VMFound',
-    'IdentityVerified',
-    'TopologyResolved',
-    'AddressesResolved',
-    'Initialized',
-    'DeletionPending',
-  ]),
+  type: v.picklist(CONDITION_TYPES),
   status: v.picklist(['True', 'False', 'Unknown']),
   reason: v.string(),
   message: v.string(),

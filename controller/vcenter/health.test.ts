@@ -1,11 +1,11 @@
 import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { createHealth } from './health.ts'
-import { handClock } from './testing/hand-clock.ts'
 
 const failure = (reason: string) => ({ vCenter: 'lab', reason, message: reason })
 
 function setUp() {
-  const clock = handClock()
+  const clock = createHandClock()
   let changes = 0
   const health = createHealth({ grace: 10_000, clock, onChange: () => changes++ })
   return { clock, health, changes: () => changes }
@@ -29,16 +29,16 @@ t.test('a short failure is not shown, a longer one is, with its latest reason', 
   const { clock, health, changes } = setUp()
   health.recovered()
   health.failed(failure('SessionLost'), false)
-  await clock.advance(9_000)
+  await clock.turn(9_000)
   health.recovered()
-  await clock.advance(60_000)
+  await clock.turn(60_000)
   t.equal(changes(), 0)
   health.failed(failure('SessionLost'), false)
-  await clock.advance(5_000)
+  await clock.turn(5_000)
   health.failed(failure('Unavailable'), false)
-  await clock.advance(4_999)
+  await clock.turn(4_999)
   t.equal(health.failure(), undefined)
-  await clock.advance(1)
+  await clock.turn(1)
   t.match(health.failure(), { reason: 'Unavailable' })
   t.equal(changes(), 1)
   await health.close()

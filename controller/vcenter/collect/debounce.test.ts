@@ -1,18 +1,18 @@
 import t from 'tap'
-import { handClock } from '../testing/hand-clock.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { createDebounce } from './debounce.ts'
 
 async function runs(triggers: readonly number[], until: number): Promise<number[]> {
-  const clock = handClock()
+  const clock = createHandClock()
   const stop = new AbortController()
   const debounce = createDebounce({ quiet: 50, max: 200, spacing: 1_000 }, clock)
   const times: number[] = []
-  const running = debounce.run(async () => void times.push(clock.now()), stop.signal)
+  const running = debounce.run(async () => void times.push(clock.monotonic()), stop.signal)
   for (const at of triggers) {
-    await clock.advance(at - clock.now())
+    await clock.turn(at - clock.monotonic())
     debounce.trigger()
   }
-  await clock.advance(until - clock.now())
+  await clock.turn(until - clock.monotonic())
   stop.abort()
   await running
   return times
@@ -33,7 +33,7 @@ t.test('when work is done', async (t) => {
 })
 
 t.test('a trigger during work leads to work again; a failure is thrown', async (t) => {
-  const clock = handClock()
+  const clock = createHandClock()
   const debounce = createDebounce({ quiet: 50, max: 200, spacing: 1_000 }, clock)
   let count = 0
   const running = debounce.run(async () => {
@@ -41,6 +41,6 @@ t.test('a trigger during work leads to work again; a failure is thrown', async (
     debounce.trigger()
   }, new AbortController().signal)
   debounce.trigger()
-  await Promise.all([t.rejects(running, { message: 'second' }), clock.advance(2_000)])
+  await Promise.all([t.rejects(running, { message: 'second' }), clock.turn(2_000)])
   t.equal(count, 2)
 })

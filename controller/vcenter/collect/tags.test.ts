@@ -1,5 +1,5 @@
 import t from 'tap'
-import { handClock } from '../testing/hand-clock.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { TIMINGS } from '../timings.ts'
 import { keyOf, VCenterError } from '../wire/errors.ts'
 import { type RESTCall, type RESTClient, RESTError } from '../wire/rest.ts'
@@ -35,7 +35,7 @@ function setUp(
     },
     logout: () => Promise.resolve(),
   }
-  const clock = handClock()
+  const clock = createHandClock()
   const reader = createTagReader({ rest, categories: new Set(['zone', 'region']), timings: TIMINGS, clock })
   return { reader, calls, clock }
 }
@@ -53,7 +53,7 @@ t.test('tags of the categories of interest, each name read once', async (t) => {
   t.equal(calls.length, 1 + 3 + 3)
   await reader.read(objects, signal)
   t.equal(calls.length, 8, 'names are remembered')
-  await clock.advance(TIMINGS.tagNamesAge)
+  await clock.turn(TIMINGS.tagNamesAge)
   await reader.read(objects, signal)
   t.equal(calls.length, 15, 'but not for ever')
 })
@@ -102,7 +102,12 @@ t.test('what is wrong with the service is thrown', async (t) => {
   const { reader } = setUp({}, () => 503)
   await t.rejects(reader.read([object('a')], signal), { reason: 'Unavailable', message: /503/ })
   const rest: RESTClient = { call: async () => [{ object_id: 'x' }], logout: () => Promise.resolve() }
-  const other = createTagReader({ rest, categories: new Set(['zone']), timings: TIMINGS, clock: handClock() })
+  const other = createTagReader({
+    rest,
+    categories: new Set(['zone']),
+    timings: TIMINGS,
+    clock: createHandClock(),
+  })
   const error = await other.read([object('a')], signal).catch((error: unknown) => error)
   t.ok(error instanceof VCenterError)
   t.match(error, { reason: 'MalformedAnswer' })
