@@ -110,7 +110,7 @@ t.test('a tool that hangs delays the report by its time-out and no more', async 
   t.match(reports.last(member.name)?.spec.claim, { written: false, reason: /Time/ })
   // The tool is there again: the next agent, as after an upgrade or a boot, proves it.
   await writeRpctool(join(member.root, 'usr/bin'), { vcsim, vm: member.vm.ref })
-  await member.agent('--once')
+  await member.reportOnce()
   await reports.until(
     'it is proven',
     () => reports.last(member.name)?.status?.identityLevel === 'proven',

@@ -54,6 +54,8 @@ export interface Member extends RegisteredNode {
   readonly address: string
   /** Starts the machine's agent; it ends with the test. */
   agent(...args: string[]): Promise<Program>
+  /** Runs the agent with `--once`; fails unless the report was sent. */
+  reportOnce(): Promise<void>
   setAddresses(...addresses: string[]): Promise<void>
   /** Writes the claim as the agent does, without one. */
   claim(): Promise<void>
@@ -123,13 +125,20 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
         biosUUID: vm.uuid,
         ...(nodeIP === undefined ? {} : { nodeIP }),
       })
+      const agent = async (...args: string[]) =>
+        ending(await startAgent({ kubeconfig: node.kubeconfig, root, args }))
       return {
         ...node,
         vm,
         root,
         bootID,
         address,
-        agent: async (...args) => ending(await startAgent({ kubeconfig: node.kubeconfig, root, args })),
+        agent,
+        async reportOnce() {
+          const program = await agent('--once')
+          const { code } = await program.ended
+          if (code !== 0) throw new Error(`the report of ${name} was not sent: ${program.output()}`)
+        },
         setAddresses: (...list) => writeNics(root, nic(list)),
         claim: () =>
           vcsim.setGuestinfo({

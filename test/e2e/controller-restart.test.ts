@@ -1,0 +1,61 @@
+import t from 'tap'
+import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
+import { prepareReports } from '../fixtures/load.ts'
+import { address, condition, eventsOf, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const NODES = 200
+
+t.test(`kill -9 while ${NODES} Nodes are initialised`, async (t) => {
+  const stage = await openStage(t, { vms: NODES, hosts: 4 })
+  const { nodes, reports, events, vcsim } = stage
+  const members = await registerCrowd(stage.cluster, stage.vms)
+  await claimAll(vcsim, members)
+  const load = await prepareReports(stage.cluster, members)
+  t.teardown(() => load.close())
+  await load.write()
+  const done = () => members.filter(({ name }) => isInitialized(nodes.last(name))).length
+
+  const first = await stage.controller({ until: 'started' })
+  await nodes.until('a part of them is initialised', () => done() >= NODES / 5, 30_000)
+  first.kill('SIGKILL')
+  t.equal((await first.ended).signal, 'SIGKILL')
+  const before = done()
+  t.ok(before < NODES, `it died when ${before} of ${NODES} were done`)
+
+  const start = performance.now()
+  await stage.controller({ identity: 'controller-1', until: 'started' })
+  await nodes.until('all are initialised', () => done() === NODES, 60_000)
+  t.ok(performance.now() - start >= 15_000, 'the Lease of the dead was waited out')
+  await reports.until(
+    'all have a status',
+    () => members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+    30_000,
+  )
+  await events.until('Events are there', () => events.versions.length > 0)
+
+  for (const { name, vm, address: expected, uid } of members) {
+    const node = nodes.last(name)
+    if (
+      node?.spec.providerID !== `vsphere://${vm.uuid}` ||
+      address(node, 'InternalIP') !== expected ||
+      node.metadata.labels['topology.kubernetes.io/region'] !== 'region-1'
+    ) {
+      t.fail(`${name} is not as it should be`, { node })
+    }
+    const report = reports.last(name)
+    if (report?.status?.identityLevel !== 'proven' || report.status.vm?.moref !== vm.ref)
+      t.fail(`the report of ${name} is not as it should be`, { report })
+    const [registered, ...writes] = nodes.of(name)
+    if (writes.length !== 2 || registered?.object.metadata.uid !== uid)
+      t.fail(`${name} was written ${writes.length} times`)
+    if (isInitialized(writes[0]?.object)) t.fail(`${name} lost its taint before it had addresses`)
+    const statuses = reports.of(name).length - 1
+    if (statuses > 2) t.fail(`the status of ${name} was written ${statuses} times`)
+    const told = eventsOf(events, name)
+    if (told.length > 1 || told.some(({ count }) => count > 1))
+      t.fail(`${name} has its Event twice`, { told })
+  }
+  t.equal(nodes.gaps(), 0, 'every version was seen')
+  t.ok((await vcsim.sessions()).soap <= 2, 'the session of the dead, and one')
+})
