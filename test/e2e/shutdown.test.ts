@@ -70,12 +70,14 @@ t.test('while vCenter hangs from the start', async (t) => {
 })
 
 t.test('while the API server is away', async (t) => {
+  // What hung could not be ended; those run out by themselves.
+  const orphans = (await vcsim.sessions()).soap
   const controller = await stage.controller()
-  await until('it is logged in', async () => (await vcsim.sessions()).soap === 1)
+  await until('it is logged in', async () => (await vcsim.sessions()).soap === orphans + 1)
   await cluster.stopApiServer(500)
   const { code, ms } = await ask(controller)
   t.equal(code, 0)
   t.ok(ms < 5000, `${ms} ms`)
-  t.match(await vcsim.sessions(), { soap: 0 }, 'it has logged out all the same')
+  t.match(await vcsim.sessions(), { soap: orphans }, 'it has logged out all the same')
   await cluster.startApiServer()
 })
