@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { mock } from 'node:test'
 import t from 'tap'
@@ -82,6 +83,48 @@ t.test('a service account whose token is renewed', async (t) => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 61_000 })
   t.teardown(() => mock.timers.reset())
   t.equal(await whoAmI(client), 'system:serviceaccount:default:after')
+})
+
+function kubeconfigWith(dir: string, user: object): string {
+  const path = `${dir}/kubeconfig`
+  writeFileSync(
+    path,
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: cluster.url, 'certificate-authority': cluster.caFile } }],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  )
+  return path
+}
+
+t.test('a kubeconfig that names a token file, from its own folder', async (t) => {
+  const dir = t.testdir()
+  const path = '/api/v1/namespaces/default/serviceaccounts'
+  await cluster.request('POST', path, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'filed' },
+  })
+  const { body } = await cluster.request<{ status: { token: string } }>('POST', `${path}/filed/token`, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  })
+  writeFileSync(`${dir}/token`, `${body.status.token}\n`)
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path: kubeconfigWith(dir, { tokenFile: 'token' }) },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  t.equal(await whoAmI(client), 'system:serviceaccount:default:filed')
+})
+
+t.test('a kubeconfig without any credential is refused, not used as nobody', async (t) => {
+  const path = kubeconfigWith(t.testdir(), {})
+  t.throws(() => Credentials.load({ kind: 'kubeconfig', path }), { message: /no credential/ })
 })
 
 t.test('an IPv6 address in the environment', async (t) => {
