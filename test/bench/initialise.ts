@@ -1,0 +1,130 @@
+import { startController } from '../fixtures/controller.ts'
+import type { Program } from '../fixtures/program.ts'
+import { type Cpi, startCpi } from './cpi.ts'
+import { type Usage, watchUsage } from './process-usage.ts'
+import { LABELS, type Scene } from './scene.ts'
+
+export interface Run {
+  readonly provider: string
+  readonly nodes: number
+  /** From the start of the provider, or of the first report, until the last Node was initialised. */
+  readonly seconds: number
+  readonly calls: number
+  readonly operations: Readonly<Record<string, number>>
+  readonly sessions: { readonly soap: number; readonly rest: number }
+  readonly usage: Usage
+  readonly quiet: Quiet | undefined
+  /** What was not as it should be; a run with these counts for nothing. */
+  readonly wrong: readonly string[]
+}
+
+/** What goes on when nothing happens. */
+export interface Quiet {
+  readonly seconds: number
+  readonly calls: number
+  readonly operations: Readonly<Record<string, number>>
+  readonly cpuSeconds: number
+  readonly anonymous: number
+}
+
+export interface RunOptions {
+  readonly scene: Scene
+  /** Seconds to look on after all is done; 0 for none. */
+  readonly quietSeconds: number
+}
+
+const PATIENCE = 600_000
+
+/** Nodes and reports are there; the controller starts. */
+export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<Run> {
+  await using cast = await scene.enter()
+  await cast.report()
+  await using controller = await startOurs(scene, 'started')
+  return await measure({ provider: 'Rollcall', scene, cast, quietSeconds }, controller, controller.startedAt)
+}
+
+/** The controller leads and has nothing to do; then all Nodes report at once. */
+export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run> {
+  await using cast = await scene.enter()
+  await using controller = await startOurs(scene, 'leading')
+  const start = performance.now()
+  const reporting = cast.report()
+  const measured = measure(
+    { provider: 'Rollcall, reports arrive', scene, cast, quietSeconds },
+    controller,
+    start,
+  )
+  const [run] = await Promise.all([measured, reporting])
+  return run
+}
+
+/** The same Nodes, and the CPI starts. */
+export async function cpiStart({ scene, quietSeconds }: RunOptions, options: Cpi): Promise<Run> {
+  await using cast = await scene.enter()
+  await using cpi = await startCpi(scene, options)
+  const provider = options.workers === 1 ? 'CPI' : `CPI, ${options.workers} workers`
+  return await measure({ provider, scene, cast, quietSeconds }, cpi, cpi.startedAt)
+}
+
+async function startOurs(scene: Scene, until: 'started' | 'leading') {
+  const { cluster, vcsim, dir } = scene
+  return startController({ cluster, vcsim, dir, labels: LABELS, until, args: ['--log-level=warn'] })
+}
+
+interface Measured extends RunOptions {
+  readonly provider: string
+  readonly cast: Awaited<ReturnType<Scene['enter']>>
+}
+
+async function measure(
+  { provider, scene: { vcsim }, cast, quietSeconds }: Measured,
+  program: Program,
+  start: number,
+): Promise<Run> {
+  const watch = watchUsage(program.pid)
+  try {
+    const done = await Promise.race([
+      cast.initialised(PATIENCE),
+      program.ended.then(({ code, signal }) => {
+        throw new Error(`${provider} ended with ${signal ?? code}:\n${program.stderr.slice(-20).join('\n')}`)
+      }),
+    ])
+    const { total: calls, operations } = await vcsim.calls()
+    const sessions = await vcsim.sessions()
+    const usage = await watch.now()
+    return {
+      provider,
+      nodes: cast.members.length,
+      seconds: (done - start) / 1000,
+      calls,
+      operations,
+      sessions,
+      usage,
+      quiet: quietSeconds > 0 ? await lookOn(quietSeconds, vcsim, watch) : undefined,
+      wrong: cast.wrong(),
+    }
+  } finally {
+    await watch.stop()
+  }
+}
+
+async function lookOn(
+  seconds: number,
+  vcsim: Scene['vcsim'],
+  watch: ReturnType<typeof watchUsage>,
+): Promise<Quiet> {
+  // What the last Nodes set off is not quiet yet.
+  await new Promise((resolve) => setTimeout(resolve, 10_000))
+  await vcsim.resetCalls()
+  const before = await watch.now()
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  const after = await watch.now()
+  const { total: calls, operations } = await vcsim.calls()
+  return {
+    seconds,
+    calls,
+    operations,
+    cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+    anonymous: after.anonymous,
+  }
+}

@@ -1,0 +1,72 @@
+/** `npm run bench`: what initialising many Nodes costs, on this machine, against the real servers of the tests. */
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { benchAgent } from './agent.ts'
+import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
+import { openScene } from './scene.ts'
+import { agentTable, initialiseTable, operationsLine, quietTable } from './table.ts'
+
+const HELP = `usage: npm run bench -- [options]
+
+  --nodes LIST     how many, with commas (default 10,100,1000)
+  --quiet SECONDS  how long to look on afterwards, 0 for not at all (default 60)
+  --cpi FILE       the vSphere CPI's binary, to be measured on the same servers
+  --no-agent       leave the agent out
+  --help           print this text
+`
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '10,100,1000' },
+    quiet: { type: 'string', default: '60' },
+    cpi: { type: 'string' },
+    agent: { type: 'boolean', default: true },
+    help: { type: 'boolean', default: false },
+  },
+  allowNegative: true,
+})
+const quietSeconds = Number(values.quiet)
+const counts = values.nodes.split(',').map(Number)
+if (values.help || ![...counts, quietSeconds].every(Number.isSafeInteger)) {
+  process.stdout.write(HELP)
+  process.exit(values.help ? 0 : 2)
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const progress = (text: string) => process.stderr.write(`${text}\n`)
+const runs: Run[] = []
+for (const nodes of counts) {
+  progress(`${nodes} nodes: starting the servers`)
+  await using scene = await openScene(nodes)
+  const take = async (what: string, run: () => Promise<Run>) => {
+    progress(`${nodes} nodes: ${what}`)
+    runs.push(await run())
+  }
+  await take('Rollcall starts', () => coldStart({ scene, quietSeconds }))
+  await take('Rollcall runs, reports arrive', () => arrival({ scene, quietSeconds: 0 }))
+  const { cpi: binary } = values
+  if (binary !== undefined) {
+    await take('the CPI starts', () => cpiStart({ scene, quietSeconds }, { binary, workers: 1 }))
+    await take('the CPI starts with 30 workers', () =>
+      cpiStart({ scene, quietSeconds: 0 }, { binary, workers: 30 }),
+    )
+  }
+}
+
+say(`${cpus().length} cores, API server, etcd and vCenter simulator beside it\n`)
+say(initialiseTable(runs))
+say(
+  '\nThe reports were written by a load generator, with the credential of its own node for each: so many agents do not' +
+    '\nfit on one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
+    '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
+)
+if (quietSeconds > 0) say(`${quietTable(runs)}\n`)
+for (const run of runs.filter(({ provider }) => provider === 'Rollcall')) say(operationsLine(run))
+if (values.agent) {
+  progress('the agent')
+  say(`\n${agentTable(await benchAgent(60))}`)
+}
+if (runs.some(({ wrong }) => wrong.length > 0)) {
+  progress('some Nodes were not as they should be')
+  process.exitCode = 1
+}

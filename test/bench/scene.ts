@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
+import { inParallel, prepareReports, type ReportLoad } from '../fixtures/load.ts'
+import { type AnyObject, type Recording, record } from '../fixtures/recorder.ts'
+import { type Cluster, startCluster } from '../servers/cluster.ts'
+import { applyManifests } from '../servers/manifests.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
+
+interface NodeObject extends AnyObject {
+  spec: { taints?: { key: string }[]; providerID?: string }
+  status: { addresses?: { type: string; address: string }[] }
+}
+
+/** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
+export interface Scene extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  readonly dir: string
+  /** Registers a Node for each VM, none of them initialised, and counts the calls to vCenter from here on. */
+  enter(): Promise<Cast>
+}
+
+/** The Nodes of one run. */
+export interface Cast extends AsyncDisposable {
+  readonly members: readonly CrowdMember[]
+  /** Writes all reports, each with the credential of its own node. */
+  report(): Promise<void>
+  /** Resolves with `performance.now()` when the last Node was initialised. */
+  initialised(within: number): Promise<number>
+  /** Those whose provider ID or address is not as it should be. */
+  wrong(): string[]
+}
+
+export async function openScene(vms: number): Promise<Scene> {
+  const stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const cluster = stack.use(await startCluster())
+  // Ten VMs a host, five hosts a cluster, as vSphere clusters are.
+  const clusters = Math.max(2, Math.ceil(vms / 50))
+  const vcsim = stack.use(await startVcsim({ vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 }))
+  await applyManifests(cluster)
+  const machines = await vcsim.vms()
+  await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })
+  const zones = new Set(machines.map((vm) => vm.cluster))
+  await vcsim.tag(...[...zones].map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
+  return {
+    cluster,
+    vcsim,
+    dir,
+    async enter() {
+      const members = await registerCrowd(cluster, machines)
+      await claimAll(vcsim, members)
+      await vcsim.setGuest(
+        ...members.map(({ name, vm, address }) => ({
+          vm: vm.ref,
+          hostName: name,
+          nics: [{ addresses: [`${address}/8`] }],
+        })),
+      )
+      const load = await prepareReports(cluster, members)
+      const nodes = await record<NodeObject>(cluster, '/api/v1/nodes')
+      await vcsim.resetCalls()
+      return castOf(cluster, members, nodes, load)
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+function castOf(
+  cluster: Cluster,
+  members: readonly CrowdMember[],
+  nodes: Recording<NodeObject>,
+  load: ReportLoad,
+): Cast {
+  const waiting = new Set(members.map(({ name }) => name))
+  let seen = 0
+  let doneAt = 0
+  function look(): boolean {
+    for (; seen < nodes.versions.length; seen++) {
+      const version = nodes.versions[seen]
+      if (version === undefined || version.object.spec.taints?.some(({ key }) => key === UNINITIALIZED))
+        continue
+      if (waiting.delete(version.object.metadata.name)) doneAt = version.at
+    }
+    return waiting.size === 0
+  }
+  return {
+    members,
+    report: () => load.write(),
+    async initialised(within) {
+      await nodes.until(`${members.length} Nodes are initialised`, look, within)
+      return doneAt
+    },
+    wrong: () =>
+      members
+        .filter(({ name, vm, address }) => {
+          const node = nodes.last(name)
+          const internal = node?.status.addresses?.find(({ type }) => type === 'InternalIP')?.address
+          return node?.spec.providerID !== `vsphere://${vm.uuid}` || internal !== address
+        })
+        .map(({ name }) => name),
+    async [Symbol.asyncDispose]() {
+      await nodes.close()
+      await load.close()
+      await inParallel(members, async ({ name }) => {
+        await cluster.request('DELETE', `/apis/rollcall.dev/v1alpha1/nodereports/${name}`)
+        await cluster.request('DELETE', `/api/v1/nodes/${name}`)
+      })
+    },
+  }
+}

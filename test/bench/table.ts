@@ -1,0 +1,79 @@
+import type { AgentFigures } from './agent.ts'
+import type { Run } from './initialise.ts'
+
+/** Rows of text as a Markdown table, numbers to the right. */
+export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => (i < 1 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`
+  const rule = `| ${widths.map((width, i) => (i < 1 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
+  return [line(head), rule, ...rows.map(line)].join('\n')
+}
+
+export function initialiseTable(runs: readonly Run[]): string {
+  return markdown(
+    [
+      'provider',
+      'nodes',
+      'all initialised, s',
+      'vCenter calls',
+      'sessions SOAP/REST',
+      'peak RSS, MB',
+      'peak anonymous, MB',
+      'CPU, s',
+    ],
+    runs.map(({ provider, nodes, seconds, calls, sessions, usage, wrong }) => [
+      wrong.length > 0 ? `${provider} (${wrong.length} WRONG)` : provider,
+      String(nodes),
+      seconds.toFixed(1),
+      String(calls),
+      `${sessions.soap}/${sessions.rest}`,
+      usage.peakResident.toFixed(0),
+      usage.peakAnonymous.toFixed(0),
+      usage.cpuSeconds.toFixed(1),
+    ]),
+  )
+}
+
+export function quietTable(runs: readonly Run[]): string {
+  return markdown(
+    ['provider', 'nodes', 'watched, s', 'vCenter calls', 'calls in 5 min', 'CPU, s an hour', 'anonymous, MB'],
+    runs.flatMap(({ provider, nodes, quiet }) =>
+      quiet === undefined
+        ? []
+        : [
+            [
+              provider,
+              String(nodes),
+              String(quiet.seconds),
+              String(quiet.calls),
+              ((quiet.calls * 300) / quiet.seconds).toFixed(0),
+              ((quiet.cpuSeconds * 3600) / quiet.seconds).toFixed(0),
+              quiet.anonymous.toFixed(0),
+            ],
+          ],
+    ),
+  )
+}
+
+export function agentTable(figures: AgentFigures): string {
+  return markdown(
+    ['agent', 'figure', 'budget'],
+    [
+      ['exec to report sent, median, ms', figures.reportMedian.toFixed(0), '150'],
+      ['exec to report sent, worst, ms', figures.reportWorst.toFixed(0), ''],
+      ['anonymous memory at rest, MB', figures.anonymous.toFixed(1), '15'],
+      ['resident memory at rest, MB', figures.resident.toFixed(1), ''],
+      ['CPU at rest, s an hour', figures.cpuSecondsPerHour.toFixed(2), '1'],
+      ['binary, MB', figures.binaryMB.toFixed(0), '115'],
+    ],
+  )
+}
+
+/** Calls by operation, the most frequent first. */
+export function operationsLine({ provider, nodes, operations }: Run): string {
+  const list = Object.entries(operations)
+    .sort(([, a], [, b]) => b - a)
+    .map(([operation, count]) => `${count} ${operation}`)
+  return `${provider}, ${nodes} nodes: ${list.join(', ')}`
+}
