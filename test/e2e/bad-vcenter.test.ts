@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Controller, vsphereConf } from '../fixtures/controller.ts'
+import { until } from '../fixtures/until.ts'
+import { createCertificateAuthority } from '../servers/pki.ts'
+import { freePort } from '../servers/ports.ts'
+import { condition, eventsOf, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// A configuration that is well-formed, and a vCenter that will not have it.
+const PASSWORD = 'correct-horse-7f3a'
+const stage = await openStage(t, { vms: 2, password: PASSWORD })
+const { nodes, reports, events, vcsim } = stage
+const member = await stage.member('waits')
+await member.reportOnce()
+const good = vsphereConf(vcsim)
+const ca = await createCertificateAuthority(stage.dir)
+
+/** Runs a controller with this configuration and expects that the waiting Node is told this reason. */
+async function isTold(t: Test, config: string, reason: string, message: RegExp): Promise<Controller> {
+  const controller = await stage.controller({ config, until: 'answering' })
+  t.teardown(() => controller.stop())
+  const fits = (said: { reason: string; message: string } | undefined) =>
+    said?.reason === reason && message.test(said.message)
+  await reports.until(`the report says ${reason}`, () =>
+    fits(condition(reports.last(member.name), 'VMFound')),
+  )
+  t.match(condition(reports.last(member.name), 'VMFound'), { status: 'Unknown', reason, message })
+  t.match(condition(reports.last(member.name), 'Initialized'), { status: 'False', reason, message })
+  await events.until('an Event says so', () => eventsOf(events, member.name).some(fits))
+  t.match(eventsOf(events, member.name).filter(fits), [{ type: 'Warning', count: 1 }])
+  const readyz = await fetch(`${controller.url}/readyz`)
+  t.equal(readyz.status, 503)
+  t.match(await readyz.text(), new RegExp(`vCenter main: ${reason}: `))
+  t.equal((await fetch(`${controller.url}/healthz`)).status, 200, 'a new start would change nothing')
+  t.ok(
+    (await (await fetch(`${controller.url}/metrics`)).text()).includes(
+      `rollcall_nodes_held_up{condition="VMFound",reason="${reason}"} 1\n`,
+    ),
+  )
+  t.equal(nodes.of(member.name).length, 1, 'the Node is untouched')
+  return controller
+}
+
+/** Runs a server that answers every request with this, and expects that the waiting Node is told that it is no vCenter. */
+async function isNoVCenter(t: Test, name: string, contentType: string, answer: string, message: RegExp) {
+  const { certificateFile, keyFile } = await ca.serving(name)
+  const server = createServer(
+    { cert: await readFile(certificateFile), key: await readFile(keyFile) },
+    (_, response) => response.setHeader('content-type', contentType).end(answer),
+  )
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  const config = good.replace(/port: \d+/, `port: ${port}`).replace(/caFile: .*/, `caFile: ${ca.caFile}`)
+  await isTold(t, config, 'NotVCenter', message)
+}
+
+t.test('wrong password: one login, and no more', async (t) => {
+  const config = good.replace(PASSWORD, 'wrong-horse-9c1d')
+  await vcsim.resetCalls()
+  const controller = await isTold(t, config, 'InvalidLogin', /password/)
+  await sleep(8000)
+  t.equal((await vcsim.calls()).operations.Login, 1)
+  t.equal(eventsOf(events, member.name).find(({ reason }) => reason === 'InvalidLogin')?.count, 1)
+  for (const file of ['cmdline', 'environ']) {
+    t.notMatch(await readFile(`/proc/${controller.pid}/${file}`, 'utf8'), /horse/, file)
+  }
+  t.notMatch(controller.output(), /horse/)
+  t.notMatch(JSON.stringify([events.versions, reports.versions]), /horse/)
+})
+
+t.test('a web server is no vCenter', async (t) => {
+  await isNoVCenter(
+    t,
+    'web',
+    'text/html',
+    '<!DOCTYPE html><html><body>It works!</body></html>',
+    /an HTML page/,
+  )
+})
+
+t.test('wrong thumbprint', async (t) => {
+  const config = good.replace(/caFile: .*/, `thumbprint: "${vcsim.thumbprint.replace(/^../, '00')}"`)
+  await isTold(t, config, 'WrongThumbprint', /thumbprint/)
+})
+
+t.test('an ESXi host is no vCenter', async (t) => {
+  await isNoVCenter(t, 'esx', 'text/xml', serviceContent('HostAgent'), /ESX|HostAgent/)
+})
+
+t.test('a CA that has not signed it', async (t) => {
+  await isTold(
+    t,
+    good.replace(/caFile: .*/, `caFile: ${ca.caFile}`),
+    'CertificateNotTrusted',
+    /caFile|certificate/,
+  )
+})
+
+t.test('nobody listens', async (t) => {
+  await isTold(
+    t,
+    good.replace(/port: \d+/, `port: ${await freePort()}`),
+    'Unreachable',
+    /ECONNREFUSED|refuse/,
+  )
+})
+
+for (const [what, trust] of [
+  ['the right thumbprint, SHA-1', `thumbprint: "${vcsim.thumbprint}"`],
+  ['the right thumbprint, SHA-256', `thumbprint: "${vcsim.thumbprint256.toLowerCase()}"`],
+] as const) {
+  t.test(`${what}: and all is well again`, async (t) => {
+    const controller = await stage.controller({ config: good.replace(/caFile: .*/, trust) })
+    t.teardown(() => controller.stop())
+    await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+    await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
+    t.equal(nodes.of(member.name).length, 3)
+  })
+}
+
+function serviceContent(apiType: string): string {
+  const refs = ['propertyCollector', 'viewManager', 'sessionManager', 'searchIndex']
+    .map((name) => `<${name} type="${name[0]?.toUpperCase()}${name.slice(1)}">ha-${name}</${name}>`)
+    .join('')
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">' +
+    '<soapenv:Body><RetrieveServiceContentResponse xmlns="urn:vim25"><returnval>' +
+    '<rootFolder type="Folder">ha-folder-root</rootFolder>' +
+    `<about><name>VMware ESXi</name><fullName>VMware ESXi 8.0.3</fullName><apiType>${apiType}</apiType><apiVersion>8.0.3.0</apiVersion></about>` +
+    `${refs}</returnval></RetrieveServiceContentResponse></soapenv:Body></soapenv:Envelope>`
+  )
+}
