@@ -36,7 +36,7 @@ const text = (max: number) =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
   v.pipe(v.string(), v.maxLength(max), v.regex(/^[^\u0000-\u001f\u007f]*$/, 'has control characters'))
 const reason = v.pipe(v.string(), v.regex(/^[A-Z][A-Za-z0-9]{0,63}$/))
-const address = v.union([v.pipe(v.string(), v.ipv4()), v.pipe(v.string(), v.ipv6())])
+const address = v.union([v.pipe(v.string(), v.ipv4()), v.pipe(v.string(), v.ipv6(), v.excludes('%'))])
 const cidr = v.pipe(v.string(), v.maxLength(64))
 
 const InterfaceAddress = v.object({
