@@ -6,8 +6,8 @@ import { binary } from '../../build/binaries.ts'
 import { startAgent } from '../fixtures/agent.ts'
 import { registerNode } from '../fixtures/kubelet.ts'
 import { writeMachine } from '../fixtures/machine.ts'
+import { watchUsage } from '../fixtures/process-usage.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import { watchUsage } from './process-usage.ts'
 import { openScene, type Scene } from './scene.ts'
 
 export interface AgentFigures {

@@ -1,7 +1,7 @@
 import { startController } from '../fixtures/controller.ts'
+import { type Usage, watchUsage } from '../fixtures/process-usage.ts'
 import type { Program } from '../fixtures/program.ts'
 import { type Cpi, startCpi } from './cpi.ts'
-import { type Usage, watchUsage } from './process-usage.ts'
 import { LABELS, type Scene } from './scene.ts'
 
 export interface Run {
