@@ -1,0 +1,100 @@
+import t from 'tap'
+import { watchUsage } from '../fixtures/process-usage.ts'
+import { until } from '../fixtures/until.ts'
+import type { Fault } from '../servers/control.ts'
+import { condition, eventsOf, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 16 })
+const { nodes, reports, events, vcsim } = stage
+t.afterEach(() => vcsim.clearFaults())
+
+/** MB that a controller may take at most, whatever is thrown at it; at rest it takes some 60. */
+const MEMORY = 250
+
+const kinds: Record<string, { fault: Omit<Fault, 'operation'>; reason: RegExp; message?: RegExp }> = {
+  'half a document': { fault: { kind: 'truncate' }, reason: /^MalformedAnswer$/ },
+  'a connection that ends half-way': { fault: { kind: 'abort' }, reason: /^(MalformedAnswer|Unreachable)$/ },
+  'a page of HTML': { fault: { kind: 'html' }, reason: /^NotVCenter$/ },
+  'a document type': {
+    fault: { kind: 'doctype' },
+    reason: /^MalformedAnswer$/,
+    message: /DOCTYPE|document type/i,
+  },
+  '50 MB': { fault: { kind: 'huge' }, reason: /^MalformedAnswer$/ },
+  'status 503': { fault: { kind: 'status', status: 503 }, reason: /^Unavailable$/ },
+  'a reset': { fault: { kind: 'reset' }, reason: /^Unreachable$/ },
+  'no privilege': { fault: { kind: 'fault', fault: 'NoPermission' }, reason: /^NoPermission$/ },
+  'a fault nobody knows': { fault: { kind: 'fault', fault: 'OutOfBeer' }, reason: /^UnexpectedFault$/ },
+}
+
+t.test('from the first call on: the waiting Node is told, and recovery needs nobody', async (t) => {
+  for (const [i, [what, { fault, reason, message = /./ }]] of Object.entries(kinds).entries()) {
+    await t.test(what, async (t) => {
+      const member = await stage.member(`cold-${i}`)
+      await member.reportOnce()
+      await vcsim.fault({ operation: '*', ...fault })
+      const controller = await stage.controller({ until: 'answering' })
+      const usage = watchUsage(controller.pid)
+      await reports.until(
+        'the report says so',
+        () => condition(reports.last(member.name), 'VMFound') !== undefined,
+      )
+      t.match(condition(reports.last(member.name), 'VMFound'), { status: 'Unknown', reason, message })
+      await events.until('an Event says so', () => eventsOf(events, member.name).length > 0)
+      t.match(eventsOf(events, member.name)[0], { type: 'Warning', reason, count: 1 })
+      await vcsim.clearFaults()
+      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 20_000)
+      t.equal(nodes.of(member.name).length, 3)
+      const { peakResident } = await usage.now()
+      await usage.stop()
+      t.ok(peakResident < MEMORY, `${Math.round(peakResident)} MB`)
+      t.equal((await controller.stop()).code, 0)
+    })
+  }
+})
+
+t.test('in the middle of its work: running Nodes are left alone, waiting ones are told', async (t) => {
+  const controller = await stage.controller()
+  const usage = watchUsage(controller.pid)
+  const running = await stage.member('running')
+  await running.reportOnce()
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
+  await reports.until(
+    'its report says so',
+    () => condition(reports.last(running.name), 'Initialized')?.status === 'True',
+  )
+  const before = { node: nodes.of(running.name).length, report: reports.of(running.name).length }
+
+  // Each kind spoils three calls; the last goes on. Nobody hears of a failure of less than 10 seconds.
+  for (const { fault } of Object.values(kinds)) await vcsim.fault({ operation: '*', times: 3, ...fault })
+  await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
+  const waiting = await stage.member('waiting')
+  await waiting.reportOnce()
+  const verdict = () => condition(reports.last(waiting.name), 'VMFound')
+  await reports.until('the waiting one is told', () => verdict()?.status === 'Unknown', 30_000)
+  t.match(condition(reports.last(waiting.name), 'Initialized'), {
+    status: 'False',
+    message: /vCenter|127\.0\.0\.1/,
+  })
+  t.equal((await fetch(`${controller.url}/readyz`)).status, 503)
+  await until('the metric says so', async () =>
+    (await (await fetch(`${controller.url}/metrics`)).text()).includes(
+      'rollcall_vcenter_up{vcenter="main"} 0',
+    ),
+  )
+  t.equal(nodes.of(running.name).length, before.node, 'the running Node is untouched')
+  t.equal(reports.of(running.name).length, before.report, 'and so is what was found out about it')
+  t.equal(nodes.of(waiting.name).length, 1)
+
+  await vcsim.clearFaults()
+  await nodes.until('the waiting one is initialised', () => isInitialized(nodes.last(waiting.name)), 60_000)
+  await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
+  t.equal(nodes.of(running.name).length, before.node)
+  t.equal(reports.of(running.name).length, before.report)
+  const { peakResident } = await usage.now()
+  await usage.stop()
+  t.ok(peakResident < MEMORY, `${Math.round(peakResident)} MB`)
+  t.equal((await vcsim.sessions()).soap, 1, 'no session was left behind')
+  await controller.stop()
+})
