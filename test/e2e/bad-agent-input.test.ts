@@ -69,7 +69,8 @@ t.test('no API server: says so once, and goes on when there is one', async (t) =
   await sleep(2500)
   await cluster.startApiServer()
   t.match(await sent(agent), { node: 'no-api-server' })
-  t.equal(agent.stderr.filter((line) => line.includes('the report was not sent')).length, 1)
+  // Each cause once; an API server that is just starting may add one of its own.
+  t.equal(agent.stderr.filter((line) => /ECONNREFUSED.*not sent/.test(line)).length, 1)
   t.equal((await agent.stop()).code, 0)
 })
 
@@ -201,7 +202,7 @@ t.test('no CRD: says what to apply, and goes on once it is there', async (t) => 
   await until('the CRD is gone', async () => (await cluster.request('GET', crd)).status === 404)
   const once = await member.agent('--once')
   t.equal((await once.ended).code, 1)
-  t.match(await logged(once, 'the report was not sent'), { cause: /^publish\/404\//, next: /CRD/ })
+  t.match(await logged(once, 'the report was not sent'), { cause: /^publish\/404/, next: /CRD/ })
   const agent = await member.agent()
   await logged(agent, 'the report was not sent')
   await applyManifests(cluster, ['crd.yaml'])

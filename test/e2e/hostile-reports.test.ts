@@ -3,6 +3,7 @@ import { spec as goodSpec, NODE_UID } from '../fixtures/facts.ts'
 import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { productUUID } from '../fixtures/machine.ts'
+import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { condition, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -104,11 +105,14 @@ function shown(value: unknown): string {
   return value === undefined ? 'nothing' : (JSON.stringify(value) ?? '').slice(0, 30)
 }
 
-async function write(spec: object): Promise<{ status: number; message: string; generation: number }> {
+async function write(
+  spec: object,
+  query = '',
+): Promise<{ status: number; message: string; generation: number }> {
   const object = { ...reportObject({ name: member.name, uid: member.uid, spec: honest }), spec }
   const { status, body } = await kubelet.request<{ message?: string; metadata?: { generation?: number } }>(
     'PATCH',
-    `/apis/rollcall.dev/v1alpha1/nodereports/${member.name}?fieldManager=rollcall-agent&force=true`,
+    `/apis/rollcall.dev/v1alpha1/nodereports/${member.name}?fieldManager=rollcall-agent&force=true${query}`,
     object,
     { contentType: 'application/apply-patch+yaml' },
   )
@@ -141,6 +145,8 @@ t.test('admission refuses what fits the schema and is not for this node to say',
 
 t.test('the same with a schema that lets everything pass: the controller names the field', async (t) => {
   await applyManifest(cluster, await looseCRD())
+  const nonsense = async () => (await write(withField('bootID', 42), '&dryRun=All')).status
+  await until('the schema lets everything pass', async () => (await nonsense()) < 300)
   for (const [path, values] of Object.entries(wrong)) {
     // What is written there is checked against the Node and the token by admission, not by the schema.
     if (path === 'nodeUID') continue
@@ -169,6 +175,7 @@ t.test('the same with a schema that lets everything pass: the controller names t
 
 t.test('then it tells the truth, and all is well', async (t) => {
   await applyManifest(cluster, await strictCRD())
+  await until('the schema is back', async () => (await write(honest, '&dryRun=All')).status < 300)
   t.match(await write(honest), { status: 200 })
   await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.of(bystander.name).length, 3, 'the other Node was left alone all the while')
