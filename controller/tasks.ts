@@ -27,3 +27,9 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
   signal.removeEventListener('abort', abort)
   if (failures.length > 0) throw failures[0]
 }
+
+/** Resolves when the signal aborts, at once where it already has. For signals that live no longer than who waits. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
