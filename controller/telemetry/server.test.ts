@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text as readAll } from 'node:stream/consumers'
 import { pino } from 'pino'
@@ -88,6 +89,25 @@ await t.test('what is not: garbage, too much, too slow', async (t) => {
   const start = performance.now()
   t.match(await raw(port, 'GET /metrics HTTP/1.1\r\nX-Slow: '), /^HTTP\/1.1 408 /)
   t.ok(performance.now() - start < 9_000, 'a header that does not end is waited for briefly')
+})
+
+await t.test('a crowd keeps nobody out', async (t) => {
+  const server = create()
+  const { port } = await server.listen()
+  t.teardown(server.close)
+  const silent = Array.from({ length: 100 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
+  t.teardown(() => {
+    for (const socket of silent) socket.destroy()
+  })
+  await Promise.all(silent.map((socket) => socket.readyState === 'open' || once(socket, 'connect')))
+  for (let i = 0; i < 70; i++) {
+    const bytes = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'
+    t.match(
+      await raw(port, bytes),
+      /^HTTP\/1.1 200 [\s\S]*connection: close/i,
+      `probe ${i} is answered, and its connection ends`,
+    )
+  }
 })
 
 await t.test('the port', async (t) => {

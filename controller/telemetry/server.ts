@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -33,7 +33,7 @@ export interface TelemetryServer {
   close(): Promise<void>
 }
 
-/** A scraper and a few probes are all that should ever be there. */
+/** A scraper and a few probes are all that should ever be there; beyond it the oldest connection goes. */
 const MAX_CONNECTIONS = 64
 /** Milliseconds for a whole request to arrive. A scrape's answer is some 20 kB. */
 const REQUEST_TIMEOUT = 5_000
@@ -85,7 +85,15 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
         .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
     },
   )
-  server.maxConnections = MAX_CONNECTIONS
+  /** In the order in which they came. */
+  const connections = new Set<Socket>()
+  server.on('connection', (connection) => {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+    // The new one is kept: whoever holds all the others open must not keep the kubelet out.
+    const [oldest] = connections
+    if (connections.size > MAX_CONNECTIONS) oldest?.destroy()
+  })
   server.setTimeout(IDLE_TIMEOUT)
 
   return {
@@ -126,15 +134,14 @@ function write(
   response: ServerResponse,
   { status, contentType, body }: Answer,
 ): void {
-  // A body that nobody asked for is not read: the connection ends with the answer.
-  const hasBody = request.headers['content-length'] !== undefined || 'transfer-encoding' in request.headers
   response.writeHead(status, {
     'content-type': contentType,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
-    ...(hasBody ? { connection: 'close' } : {}),
+    // Nobody asks often enough to need it, an idle one takes a place, and a body that nobody asked for is not read.
+    connection: 'close',
   })
   response.end(request.method === 'HEAD' ? undefined : body)
 }
