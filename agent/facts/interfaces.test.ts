@@ -82,6 +82,12 @@ t.test('which interfaces', (t) => {
       ['eth0*'],
     ],
     [
+      'names that every object has',
+      { ...nic('constructor', MAC), ...nic('__proto__', OTHER), ...nic('valueOf', '00:50:56:8e:00:03') },
+      { valueOf: on('10.0.0.5/24') },
+      ['valueOf 10.0.0.5/24', '__proto__', 'constructor'],
+    ],
+    [
       'garbage',
       {
         [`${NET}/eth0/device`]: null,

@@ -42,12 +42,17 @@ export function readInterfaces(root: string, addresses: AddressTable): Fact<Netw
         name: nic.name,
         mac: nic.mac,
         defaultRoute: defaults.has(nic.name),
-        addresses: selectAddresses(nic.name, addresses[nic.name] ?? [], flags),
+        addresses: selectAddresses(nic.name, own(addresses, nic.name), flags),
       },
     }))
     .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
     .map(({ report }) => report)
   return known(interfaces.sort(byImportance))
+}
+
+/** An interface may be called `constructor`, as every object has a property. */
+function own(addresses: AddressTable, name: string): readonly RawAddress[] {
+  return (Object.hasOwn(addresses, name) ? addresses[name] : undefined) ?? []
 }
 
 function readNic(folder: string, name: string): Nic[] {
