@@ -10,8 +10,10 @@ export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
   readonly clock: Clock
-  /** Told of each decision, once more where the API server refuses it, and of a Node that is no more. */
+  /** Told what each look at a Node came to, and of a Node that is no more. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
+  /** Told what the API server said to a write that it will not have. */
+  readonly onRefused: (name: string, message: string) => void
 }
 
 /** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
@@ -31,14 +33,17 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
       return 'done'
     }
     const decision = decide(facts)
-    onDecision(name, decision, facts.node)
     if (decision.recheck !== undefined) {
       for (const inventory of sources.inventories) inventory.recheck(decision.recheck)
     }
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
-    if (applied.refusal !== undefined) {
-      onDecision(name, { ...decision, state: 'refused', refusal: applied.refusal }, facts.node)
-    }
+    const { refusal } = applied
+    if (refusal !== undefined) options.onRefused(name, refusal.message)
+    onDecision(
+      name,
+      refusal === undefined ? decision : { ...decision, state: 'refused', refusal },
+      facts.node,
+    )
     remember(nodes, facts.node, applied.nodes)
     if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
     return decision.retry || applied.incomplete ? 'retry' : 'done'

@@ -77,7 +77,11 @@ t.test('a patch that the API server refuses becomes a condition and an Event', a
   const initialized = lastStatus()?.conditions?.find(({ type }) => type === 'Initialized')
   t.match(initialized, { status: 'False', reason: 'NodePatchRefused', message: /webhook says no/ })
   t.match(said, [{ type: 'Warning', reason: 'NodePatchRefused' }])
-  t.same(applied.refusal, { condition: 'Initialized', reason: 'NodePatchRefused' })
+  t.match(applied.refusal, {
+    condition: 'Initialized',
+    reason: 'NodePatchRefused',
+    message: /webhook says no/,
+  })
 
   const again = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
   const told = report({ status: lastStatus() ?? {} })
@@ -94,3 +98,13 @@ t.test('nothing is written where nothing differs', async (t) => {
   await apply({ ...context, report: settled }, unpatched, writer)
   t.same(calls, [])
 })
+
+t.test(
+  'a status that the API server refuses is told by an Event, there being no condition to tell it in',
+  async (t) => {
+    const { writer, said } = recorder({ report: { outcome: 'refused', message: 'status.vm.name: too long' } })
+    const applied = await apply(context, decide(facts()), writer)
+    t.match(applied, { incomplete: true, refusal: { reason: 'StatusRefused', message: /too long/ } })
+    t.match(said, [{ type: 'Warning', reason: 'StatusRefused', message: /CRD/ }])
+  },
+)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import { type Announcement, announce } from '../decide/announce.ts'
+import { type Announcement, announce, warning, words } from '../decide/announce.ts'
 import type { Decision, Refusal } from '../decide/decide.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
@@ -19,8 +19,8 @@ export interface Applied {
   readonly reports: readonly NodeReport[]
   /** A write did not go through; look again. */
   readonly incomplete: boolean
-  /** The API server will not have the patch of the Node. */
-  readonly refusal?: Refusal
+  /** What the API server will not have, in its own words. */
+  readonly refusal?: Refusal & { readonly message: string }
 }
 
 /**
@@ -42,9 +42,14 @@ export async function apply(
   const announcements =
     refused === undefined
       ? decision.announcements
-      : announce(report?.status.conditions ?? [], { Initialized: no(refused.reason, refused.message) })
+      : announce(report?.status.conditions ?? [], { Initialized: refused })
 
   const written = await applyToReport(report, status, writer)
+  if (written?.outcome === 'refused') {
+    const verdict = statusRefused(written.message)
+    writer.announce(node, warning(verdict))
+    return { nodes, reports: [], refusal: { condition: 'Initialized', ...words(verdict) }, incomplete: true }
+  }
   // Without the status on record the same news would come again: it is told when the record stands.
   if (written === undefined || written.outcome === 'written') {
     for (const announcement of announcements) writer.announce(node, announcement)
@@ -52,8 +57,8 @@ export async function apply(
   return {
     nodes,
     reports: written?.outcome === 'written' ? [written.object] : [],
-    ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', reason: refused.reason } }),
-    incomplete: refused !== undefined || written?.outcome === 'conflict' || written?.outcome === 'refused',
+    ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', ...words(refused) } }),
+    incomplete: refused !== undefined || written?.outcome === 'conflict',
   }
 }
 
@@ -91,17 +96,25 @@ async function applyToReport(
   return writer.patchReportStatus(report.name, report, status)
 }
 
-function patchRefused(message: string): { reason: string; message: string } {
-  return {
-    reason: 'NodePatchRefused',
-    message: `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
-  }
+function patchRefused(message: string): Verdict {
+  return no(
+    'NodePatchRefused',
+    `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
+  )
+}
+
+/** There is no condition to tell this in: it is the conditions that are refused. */
+function statusRefused(message: string): Verdict {
+  return no(
+    'StatusRefused',
+    `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
+  )
 }
 
 function withRefusal(
   status: NodeReportStatus | undefined,
   report: NodeReport | undefined,
-  { reason, message }: Pick<Verdict, 'reason' | 'message'>,
+  refused: Verdict,
   now: number,
 ): NodeReportStatus | undefined {
   if (status === undefined || report === undefined) return undefined
@@ -111,7 +124,7 @@ function withRefusal(
     ...status,
     conditions: mergeConditions(
       [...others, ...before],
-      { Initialized: no(reason, message) },
+      { Initialized: refused },
       {
         now,
         generation: report.generation,

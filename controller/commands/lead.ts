@@ -11,7 +11,7 @@ import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
-import { runTogether, type Task } from '../tasks.ts'
+import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
@@ -55,7 +55,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   )
   const queue = createQueue({
     process,
-    onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
+    onError(name, error) {
+      // What the end cuts off is no failure.
+      if (!signal.aborted) logger.warn({ node: name, err: error }, 'reconcile failed')
+    },
     concurrency: CONCURRENCY,
     backoff: BACKOFF,
     clock,
@@ -92,6 +95,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     clock,
     onDecision: metrics.decided,
+    onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
   })
   metrics.queueDepth(queue.depth)
   metrics.vCentersUp(() =>
@@ -105,15 +109,12 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       outcome = await reconcile(name)
       return outcome
     } finally {
-      metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
+      if (!signal.aborted) metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
     }
   }
 
   const work: Task = async (signal) => {
-    await Promise.race([
-      Promise.all([synced.nodes.promise, synced.reports.promise]),
-      new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),
-    ])
+    await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
     await queue.run(signal)
   }
 
@@ -128,9 +129,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   }
 }
 
+/** The reason alone: the port answers anyone, and the message, which names users and addresses, stands in the log. */
 function vCenterProblem(inventory: RunningInventory): string {
   const failure = inventory.failure()
-  const words = failure === undefined ? 'not connected yet' : `${failure.reason}: ${failure.message}`
+  const words = failure === undefined ? 'not connected yet' : failure.reason
   return `vCenter ${inventory.vCenter}: ${words}`
 }
 

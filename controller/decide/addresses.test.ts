@@ -122,6 +122,12 @@ const ROWS: {
     expect: ['10.0.0.5'],
   },
   {
+    name: 'a zone, an octal and a decimal spelling are no addresses',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['fd00::1%eth0', '010.0.0.5', '167772165', '10.0.0.6'])],
+    expect: ['10.0.0.6'],
+  },
+  {
     name: 'VMware Tools stand in for an agent that sees nothing',
     interfaces: [nic([])],
     guestNICs: [guestNIC(['10.0.0.6'])],
@@ -192,6 +198,8 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
   t.equal(hostname([{ type: 'Hostname', address: 'kubelet' }], 'guest'), 'kubelet')
   t.equal(hostname([], 'guest'), 'guest')
   t.equal(hostname([], undefined), 'worker-1')
+  t.equal(hostname([{ type: 'Hostname', address: 'x'.repeat(300) }], 'guest'), 'guest')
+  t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
 })
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {

@@ -80,7 +80,12 @@ function kept(family: Family, node: Node, vm: VirtualMachine): Candidate | undef
 /** The kubelet knows the name under which it asked for its serving certificate. */
 function hostname(node: Node, spec: NodeReportSpec): string {
   const own = node.addresses.find(({ type }) => type === 'Hostname')?.address
-  return own ?? spec.hostname ?? node.name
+  return [own, spec.hostname].find((name) => name !== undefined && isHostname(name)) ?? node.name
+}
+
+/** A DNS subdomain, in either case: what Kubernetes takes for a Hostname address has no other rule. */
+function isHostname(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)
 }
 
 function notOnVM(address: string, candidates: readonly Candidate[]): string {

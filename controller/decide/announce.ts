@@ -27,6 +27,7 @@ export function warning(verdict: Verdict): Announcement {
   return { type: 'Warning', ...words(verdict) }
 }
 
-function words({ reason, message }: Verdict): { reason: string; message: string } {
+/** The part of a verdict that an Event takes. */
+export function words({ reason, message }: Verdict): { reason: string; message: string } {
   return { reason, message }
 }

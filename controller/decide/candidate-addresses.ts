@@ -67,7 +67,9 @@ function looksVirtual(entry: InterfaceAddress, family: Family): boolean {
 
 /** Canonical text and family; undefined for what is no address, or none that another machine could reach. */
 export function parseAddress(text: string): { address: string; family: Family } | undefined {
-  if (!ipaddr.isValid(text)) return undefined
+  // Neither octal nor decimal spellings, which programs read differently, nor zones, which mean nothing elsewhere.
+  const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && !text.includes('%'))
+  if (!usual) return undefined
   const parsed = ipaddr.process(text)
   if (UNREACHABLE.has(parsed.range())) return undefined
   return { address: parsed.toString(), family: parsed.kind() }

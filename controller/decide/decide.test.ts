@@ -280,6 +280,36 @@ t.test('a vCenter that does not answer proves nothing', async (t) => {
   t.same(running, { state: 'initialized', announcements: [], retry: false }, 'a running Node costs no write')
 })
 
+t.test('a VM that vCenter cannot read is neither believed nor forgotten', async (t) => {
+  const vms = [vm({ biosUUID: undefined, connectionState: 'inaccessible' })]
+  const waiting = decide(facts({ vms }))
+  t.match(waiting, { state: 'waiting', patch: undefined, refusal: { reason: 'VMUnreadable' } })
+  t.match(condition(waiting, 'VMFound'), { status: 'Unknown', message: /inaccessible/ })
+  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
+  t.same(decide(facts({ vms, node: running })), { state: 'initialized', announcements: [], retry: false })
+})
+
+t.test('a VM that is gone takes the verdict on its identity along', async (t) => {
+  const before = decide(facts()).status ?? {}
+  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
+  const decision = decide(facts({ vms: [], node: running, report: report({ status: before }) }))
+  t.match(condition(decision, 'VMFound'), { status: 'False' })
+  t.match(condition(decision, 'IdentityVerified'), { status: 'Unknown', reason: 'NoVMWithUUID' })
+  t.match(condition(decision, 'Initialized'), { status: 'True' })
+})
+
+t.test('strangers’ names cannot paint a terminal, and fit the schema', async (t) => {
+  const name = `\u001b[2J\n${'x'.repeat(600)}`
+  const { status } = decide(facts({ vms: [vm({ name, host: name, reference: 'v'.repeat(99) })] }))
+  t.ok((status?.vm?.name.length ?? 0) <= 512)
+  t.ok((status?.vm?.moref.length ?? 0) <= 64)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  t.notMatch(JSON.stringify(status?.vm), /\\u001b|\\n|[\u0000-\u001f]/)
+  const foreign = decide(facts({ node: node({ providerID: 'x://\u001b[31m\nEvents:' }) }))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  t.notMatch(foreign.announcements[0]?.message, /[\u0000-\u001f]/)
+})
+
 t.test('nothing is done before the vCenter has answered in full', async (t) => {
   t.match(decide(facts({ lookups: [{ vCenter: 'vc1', lookup: { state: 'pending' } }] })), {
     state: 'waiting',
@@ -356,8 +386,9 @@ t.test('identity levels', async (t) => {
 
 t.test('a running Node is not harmed by a newcomer that reports its VM', async (t) => {
   const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
+  const bound = report({ status: decide(facts()).status ?? {} })
   const rivals = [{ name: 'forger', holdsVM: false }]
-  const decision = decide(facts({ node: running, vms: [vm({ claim: undefined })], rivals }))
+  const decision = decide(facts({ node: running, report: bound, vms: [vm({ claim: undefined })], rivals }))
   t.equal(decision.state, 'initialized')
   t.equal(decision.level, 'reported')
 })

@@ -1,22 +1,15 @@
-import type {
-  BoundVM,
-  ConditionType,
-  IdentityLevel,
-  NodeReportSpec,
-  NodeReportStatus,
-} from '../../agent/contract.ts'
+import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses.ts'
 import { type Announcement, announce, warning } from './announce.ts'
 import type { NodeFacts } from './facts.ts'
 import { verifyIdentity } from './identity.ts'
-import { instanceType } from './instance-type.ts'
 import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
 import { judgeOwnership } from './ownership.ts'
 import { outOfScope } from './scope.ts'
+import { statusFacets, statusWith } from './status.ts'
 import { resolveTopology } from './topology.ts'
-import { mergeConditions, no, type Verdict, type Verdicts, yes } from './verdict.ts'
+import { no, unknown, type Verdict, type Verdicts, yes } from './verdict.ts'
 import { describeVM, findVM } from './vm.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
@@ -94,16 +87,7 @@ function decideOnReport(spec: NodeReportSpec, report: NodeReport, facts: NodeFac
     TopologyResolved: topology.verdict,
     AddressesResolved: addressVerdict,
   }
-  const facets = {
-    vm: binding(vm),
-    identityLevel: identity.level,
-    topology: {
-      ...(topology.zone === undefined ? {} : { zone: topology.zone }),
-      ...(topology.region === undefined ? {} : { region: topology.region }),
-    },
-    instanceType: instanceType(vm),
-    ...(addresses === undefined ? {} : { addresses }),
-  }
+  const facets = statusFacets({ vm, level: identity.level, topology, addresses })
   const initializing = isUninitialized(node)
   if (initializing && addresses === undefined) {
     const refused = refuse(node, report, now, verdicts, 'AddressesResolved', addressVerdict)
@@ -151,6 +135,9 @@ function refuse(
   verdict: Verdict,
 ): Decision {
   const verdicts: Verdicts = { ...passed, [condition]: verdict }
+  if (condition === 'VMFound' && verdict.status === 'False') {
+    verdicts.IdentityVerified = unknown(verdict.reason, `no VM to verify: ${verdict.message}`)
+  }
   if (isUninitialized(node)) verdicts.Initialized = no(verdict.reason, verdict.message)
   const { identityLevel: _, ...kept } = report.status
   return {
@@ -160,37 +147,6 @@ function refuse(
     announcements: announce(report.status.conditions ?? [], { [condition]: verdict }),
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
     retry: true,
-  }
-}
-
-function statusWith(
-  report: NodeReport,
-  verdicts: Verdicts,
-  now: number,
-  facets: Partial<NodeReportStatus>,
-): NodeReportStatus {
-  return {
-    ...report.status,
-    ...facets,
-    observedGeneration: report.generation,
-    conditions: mergeConditions(report.status.conditions ?? [], verdicts, {
-      now,
-      generation: report.generation,
-    }),
-  }
-}
-
-function binding(vm: VirtualMachine): BoundVM {
-  return {
-    vCenter: vm.vCenter.name,
-    vCenterInstanceUUID: vm.vCenter.instanceUUID,
-    moref: vm.reference,
-    name: vm.name,
-    instanceUUID: vm.instanceUUID ?? '',
-    biosUUID: vm.biosUUID ?? '',
-    ...(vm.host === undefined ? {} : { host: vm.host }),
-    ...(vm.cluster === undefined ? {} : { cluster: vm.cluster }),
-    ...(vm.datacenter === undefined ? {} : { datacenter: vm.datacenter }),
   }
 }
 

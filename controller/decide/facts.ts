@@ -12,7 +12,7 @@ export interface Settings {
 /** Another Node that points to the same VM. */
 export interface Rival {
   readonly name: string
-  /** Whether its provider ID, given once it was verified, is this VM's: a running Node is not harmed by a newcomer. */
+  /** Whether this controller has bound it to the VM before: a verified Node is not harmed by a newcomer. */
   readonly holdsVM: boolean
 }
 

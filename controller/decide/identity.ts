@@ -3,6 +3,7 @@ import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { judgeClaim } from './claim.ts'
 import type { NodeFacts } from './facts.ts'
 import { commonMACs } from './mac.ts'
+import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { sameMachineUUID } from './uuid.ts'
 import { no, type Verdict, yes } from './verdict.ts'
@@ -17,8 +18,7 @@ export interface Identity {
 /**
  * Whether this Node is this VM, and how strongly that is known.
  *
- * `reported`: the node's own credential named the UUID, which exactly one VM has, and a MAC seen in the guest is one
- * of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
+ * `reported`: the node's own credential named the UUID, one VM fits it, and a MAC seen in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
 export function verifyIdentity(spec: NodeReportSpec, vm: VirtualMachine, facts: NodeFacts): Identity {
   const contradiction =
@@ -66,7 +66,7 @@ function providerIDContradicts(vm: VirtualMachine, { node }: NodeFacts): Verdict
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
-    `the Node's provider ID ${node.providerID} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change: delete the Node and let the kubelet register it anew`,
+    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change: delete the Node and let the kubelet register it anew`,
   )
 }
 
@@ -81,8 +81,8 @@ function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): Verdict | und
 }
 
 /** Without a claim, a second Node on the same VM makes both doubtful; only the one that already runs is left alone. */
-function strongerRival(vm: VirtualMachine, { node, rivals }: NodeFacts): Verdict | undefined {
-  const holdsVM = judgeProviderID(node.providerID, vm.biosUUID) === 'ours'
+function strongerRival(vm: VirtualMachine, { report, rivals }: NodeFacts): Verdict | undefined {
+  const holdsVM = report?.status.vm?.biosUUID === vm.biosUUID
   const rival = rivals.find((other) => !holdsVM || other.holdsVM)
   if (rival === undefined) return undefined
   return no(

@@ -1,4 +1,5 @@
 import type { NodeFacts } from './facts.ts'
+import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { no, type Verdict } from './verdict.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
@@ -31,7 +32,7 @@ export function judgeOwnership({ node, report, now }: NodeFacts): Ownership {
       kind: 'waiting',
       verdict: no(
         'NoReport',
-        `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs`,
+        `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs; restart it if the Node was deleted and registered anew`,
       ),
       loud: now - Date.parse(node.creationTimestamp) >= REPORT_GRACE_MS,
     }
@@ -41,7 +42,7 @@ export function judgeOwnership({ node, report, now }: NodeFacts): Ownership {
       kind: 'refused',
       verdict: no(
         'ForeignProviderID',
-        `the Node's provider ID ${node.providerID?.slice(0, 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
+        `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
       ),
     }
   }

@@ -1,4 +1,5 @@
 import { CONDITION_TYPES, type Condition, type ConditionType } from '../../agent/contract.ts'
+import { printable } from './printable.ts'
 
 /** One thing found out about a Node, in words for a person: what is, and where it is wanted, what to do next. */
 export interface Verdict {
@@ -10,20 +11,20 @@ export interface Verdict {
 
 export type Verdicts = Partial<Record<ConditionType, Verdict>>
 
+/** As long as an Event's message may be; the schema takes more. */
+const MAX_MESSAGE = 1024
+
 export function yes(reason: string, message: string): Verdict {
-  return { status: 'True', reason, message }
+  return { status: 'True', reason, message: printable(message, MAX_MESSAGE) }
 }
 
 export function no(reason: string, message: string): Verdict {
-  return { status: 'False', reason, message }
+  return { status: 'False', reason, message: printable(message, MAX_MESSAGE) }
 }
 
 export function unknown(reason: string, message: string): Verdict {
-  return { status: 'Unknown', reason, message }
+  return { status: 'Unknown', reason, message: printable(message, MAX_MESSAGE) }
 }
-
-/** Longest message that the schema takes. */
-const MAX_MESSAGE = 1024
 
 /**
  * The conditions after these verdicts. What was not judged this time stays as it was: the last good verdict holds
@@ -47,7 +48,7 @@ export function mergeConditions(
       type,
       status: verdict.status,
       reason: verdict.reason,
-      message: verdict.message.slice(0, MAX_MESSAGE),
+      message: verdict.message,
       lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : lastTransitionTime,
       observedGeneration: context.generation,
     })

@@ -14,8 +14,8 @@ export type VMSearch =
   | { readonly outcome: 'refused'; readonly verdict: Verdict }
 
 /**
- * The one VM that the report names. A UUID counts over all vCenters, templates and foreign datacenters included: it
- * identifies only where it is unique, and a copy (a copied VMX file, a restore, an array clone) makes it two.
+ * The one VM that the report names. A UUID counts over all vCenters, templates and foreign datacenters included: a copy
+ * (a copied VMX file, a restore, an array clone) makes it two, and then the claim, or else the vNICs, must tell which.
  */
 export function findVM(spec: NodeReportSpec, facts: NodeFacts): VMSearch {
   const uuid = spec.machine.serialUUID
@@ -42,6 +42,7 @@ export function findVM(spec: NodeReportSpec, facts: NodeFacts): VMSearch {
       ),
     }
   }
+  if (vm.biosUUID === undefined) return { outcome: 'unknown', verdict: unreadable(vm) }
   return { outcome: 'found', vm, verdict: yes('VMFound', `BIOS UUID ${uuid} is that of ${describeVM(vm)}`) }
 }
 
@@ -79,6 +80,14 @@ function noVM(uuid: string, facts: NodeFacts): Verdict {
   return no(
     'NoVMWithUUID',
     `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM is there and that the vCenter account has System.Read on it`,
+  )
+}
+
+/** vCenter keeps a VM whose datastore is away as a mere name: what it is cannot be checked, nor that it is another. */
+function unreadable(vm: VirtualMachine): Verdict {
+  return unknown(
+    'VMUnreadable',
+    `vCenter cannot read the configuration of ${describeVM(vm)}, which is ${vm.connectionState}; bring its host and datastore back`,
   )
 }
 

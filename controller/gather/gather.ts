@@ -1,5 +1,4 @@
 import type { NodeFacts, Settings } from '../decide/facts.ts'
-import { judgeProviderID } from '../decide/provider-id.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import { type NodeIndex, reportedUUID } from './node-index.ts'
@@ -36,11 +35,11 @@ export function gather(name: string, sources: Sources, now: number): NodeFacts |
   }
 }
 
-function rivals(name: string, uuid: string, { index, node }: Sources): NodeFacts['rivals'] {
+function rivals(name: string, uuid: string, { index, node, report }: Sources): NodeFacts['rivals'] {
   return index
     .namesByUUID(uuid)
     .filter((other) => other !== name)
     .map((other) => node(other))
     .filter((other) => other !== undefined)
-    .map((other) => ({ name: other.name, holdsVM: judgeProviderID(other.providerID, uuid) === 'ours' }))
+    .map((other) => ({ name: other.name, holdsVM: report(other.name)?.status.vm?.biosUUID === uuid }))
 }

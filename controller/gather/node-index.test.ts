@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BIOS_UUID, NODE_UID, node, report, spec } from '../../test/fixtures/facts.ts'
+import { BIOS_UUID, NODE_UID, node, report, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
 import { createNodeIndex } from './node-index.ts'
 
 t.test('Nodes are found by what they report and by what they are', async (t) => {
@@ -31,4 +31,10 @@ t.test('a Node registered anew under its name is another one', async (t) => {
   index.node(node({ uid: 'new' }), node())
   t.equal(index.nameByUID(NODE_UID), undefined)
   t.equal(index.nameByUID('new'), 'worker-1')
+})
+
+t.test('a provider ID in the in-tree provider’s byte order points to the same VM', async (t) => {
+  const index = createNodeIndex()
+  index.node(node({ name: 'old', providerID: `vsphere://${SWAPPED_UUID}` }), undefined)
+  t.same(index.namesByUUID(BIOS_UUID), ['old'])
 })

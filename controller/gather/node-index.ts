@@ -1,4 +1,4 @@
-import { canonicalUUID } from '../decide/uuid.ts'
+import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import { PROVIDER_SCHEME } from '../decide/well-known.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 
@@ -34,7 +34,10 @@ export function createNodeIndex(): NodeIndex {
       if (uuid === undefined) reported.delete(name)
       else reported.set(name, uuid)
     },
-    namesByUUID: (uuid) => [...new Set([...byProviderID.get(uuid), ...bySerial.get(uuid)])],
+    namesByUUID: (uuid) => [
+      // The in-tree provider wrote the swapped order.
+      ...new Set([...byProviderID.get(uuid), ...byProviderID.get(swapUUID(uuid)), ...bySerial.get(uuid)]),
+    ],
     nameByUID: (uid) => byUID.get(uid),
     isReported: (uuid) => bySerial.has(uuid),
     uuidOf: (name) => reported.get(name),

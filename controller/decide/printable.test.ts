@@ -1,0 +1,20 @@
+import t from 'tap'
+import { printable } from './printable.ts'
+
+t.test('what a terminal would act on is replaced', async (t) => {
+  t.equal(
+    printable('a\u001b[2Jb\nc\u009bd\u202ee\u2028f\ud800g', 80),
+    'a\ufffd[2Jb\ufffdc\ufffdd\ufffde\ufffdf\ufffdg',
+  )
+  t.equal(printable('Zürich “ok” 東京 😀', 80), 'Zürich “ok” 東京 😀')
+})
+
+t.test('a cut leaves no half of a character, and a second one changes nothing', async (t) => {
+  const long = '😀'.repeat(20)
+  for (const max of [10, 11, 12]) {
+    const cut = printable(long, max)
+    t.ok(cut.length <= max)
+    t.equal(cut.isWellFormed(), true)
+    t.equal(printable(cut, max), cut)
+  }
+})

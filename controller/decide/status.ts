@@ -1,0 +1,70 @@
+import type { BoundVM, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReport } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { instanceType } from './instance-type.ts'
+import { printable } from './printable.ts'
+import type { Topology } from './topology.ts'
+import { mergeConditions, type Verdicts } from './verdict.ts'
+
+/** What is known of a verified Node, in the report's words. */
+export interface Verified {
+  readonly vm: VirtualMachine
+  readonly level: IdentityLevel
+  readonly topology: Pick<Topology, 'zone' | 'region'>
+  readonly addresses: readonly NodeAddress[] | undefined
+}
+
+/** The parts of the status that are no conditions. */
+export function statusFacets({ vm, level, topology, addresses }: Verified): Partial<NodeReportStatus> {
+  const bound = binding(vm)
+  return {
+    ...(bound === undefined ? {} : { vm: bound }),
+    identityLevel: level,
+    topology: {
+      ...(topology.zone === undefined ? {} : { zone: topology.zone }),
+      ...(topology.region === undefined ? {} : { region: topology.region }),
+    },
+    instanceType: instanceType(vm),
+    ...(addresses === undefined ? {} : { addresses }),
+  }
+}
+
+/** The status that stands, with these parts and verdicts in the place of its own. */
+export function statusWith(
+  report: NodeReport,
+  verdicts: Verdicts,
+  now: number,
+  facets: Partial<NodeReportStatus>,
+): NodeReportStatus {
+  return {
+    ...report.status,
+    ...facets,
+    observedGeneration: report.generation,
+    conditions: mergeConditions(report.status.conditions ?? [], verdicts, {
+      now,
+      generation: report.generation,
+    }),
+  }
+}
+
+/** Longest texts that the schema takes. */
+const MAX_NAME = 512
+const MAX_ID = 64
+
+/** Undefined where vCenter does not tell the UUID: there is nothing to be bound to. */
+function binding(vm: VirtualMachine): BoundVM | undefined {
+  if (vm.biosUUID === undefined) return undefined
+  const name = (text: string): string => printable(text, MAX_NAME)
+  const id = (text: string): string => printable(text, MAX_ID)
+  return {
+    vCenter: vm.vCenter.name,
+    vCenterInstanceUUID: id(vm.vCenter.instanceUUID),
+    moref: id(vm.reference),
+    name: name(vm.name),
+    instanceUUID: id(vm.instanceUUID ?? ''),
+    biosUUID: vm.biosUUID,
+    ...(vm.host === undefined ? {} : { host: name(vm.host) }),
+    ...(vm.cluster === undefined ? {} : { cluster: name(vm.cluster) }),
+    ...(vm.datacenter === undefined ? {} : { datacenter: name(vm.datacenter) }),
+  }
+}
