@@ -11,8 +11,8 @@ export interface CloudInit {
   readonly addresses?: readonly string[]
 }
 
-/** A variable has at most 64 kB; what decompresses to more than this is refused. */
-const MAX_METADATA = 128 * 1024
+/** As much as a variable has; what decompresses to more is refused. */
+const MAX_METADATA = 64 * 1024
 
 /**
  * Reads `guestinfo.metadata`, encoded as `guestinfo.metadata.encoding` says. Fields of another shape than cloud-init's
