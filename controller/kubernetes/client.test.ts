@@ -134,7 +134,7 @@ t.test('credentials that cannot be used', async (t) => {
   t.throws(() => open(`${dir}/none`), { message: new RegExp(`^cannot read the kubeconfig ${dir}/none: `) })
   await writeFile(`${dir}/garbage`, '\t: {[')
   t.throws(() => open(`${dir}/garbage`), {
-    message: new RegExp(`^cannot read the kubeconfig ${dir}/garbage: `),
+    message: new RegExp(`^the kubeconfig ${dir}/garbage is not YAML `),
   })
   for (const text of ['', '{}', 'just text', 'clusters: []', 'current-context: x']) {
     await writeFile(`${dir}/empty`, text)

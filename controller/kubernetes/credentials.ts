@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node'
 import { Agent } from 'undici'
-import * as v from 'valibot'
-import { parse } from 'yaml'
+import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
 export type CredentialSource =
@@ -14,14 +11,6 @@ export type CredentialSource =
 
 /** Where the kubelet puts a pod's service account. */
 export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
-
-/** The one field of a kubeconfig that client-node does not know. */
-const TokenFiles = v.object({
-  users: v.array(
-    v.object({ name: v.string(), user: v.nullish(v.object({ tokenFile: v.optional(v.string()) })) }),
-  ),
-})
-const TOKEN_FILE_USER = 'rollcall-token-file'
 
 type Tls = NonNullable<ConstructorParameters<typeof Agent>[0]>['connect'] & object
 
@@ -48,57 +37,12 @@ export class Credentials extends KubeConfig {
   /** Reads the source; throws an Error that names the file when it cannot be used. */
   static load(source: CredentialSource): Credentials {
     const credentials = new Credentials()
-    if (source.kind === 'kubeconfig') credentials.#loadKubeconfig(source.path)
-    else credentials.#loadServiceAccount(source)
+    if (source.kind === 'in-cluster') credentials.#loadServiceAccount(source)
+    else {
+      const { cluster, user } = readKubeconfig(source.path)
+      credentials.loadFromClusterAndUser(cluster, user)
+    }
     return credentials
-  }
-
-  #loadKubeconfig(path: string): void {
-    try {
-      this.loadFromFile(path)
-    } catch (cause) {
-      throw new Error(
-        `cannot read the kubeconfig ${path}: check that the file is there and is a kubeconfig`,
-        {
-          cause,
-        },
-      )
-    }
-    const cluster = this.getCurrentCluster()
-    if (!cluster)
-      throw new Error(`the kubeconfig ${path} has no current context with a cluster: set current-context`)
-    if (cluster.proxyUrl) {
-      throw new Error(
-        `the kubeconfig ${path} has a proxy-url, which is not supported: name the API server directly`,
-      )
-    }
-    this.#takeTokenFile(path)
-  }
-
-  /** client-node passes `tokenFile` over, and would go on as nobody. Read again when a minute old, as client-go does. */
-  #takeTokenFile(path: string): void {
-    const user = this.getCurrentUser()
-    const parsed = v.safeParse(TokenFiles, parse(readFileSync(path, 'utf8')))
-    const entry = parsed.success && parsed.output.users.find(({ name }) => name === user?.name)
-    const tokenFile = entry ? entry.user?.tokenFile : undefined
-    if (tokenFile !== undefined && user) {
-      const config = { tokenFile: resolve(dirname(path), tokenFile) }
-      this.addUser({ ...user, name: TOKEN_FILE_USER, authProvider: { name: 'tokenFile', config } })
-      this.#useUser(TOKEN_FILE_USER)
-      return
-    }
-    const { token, certData, certFile, exec, authProvider, username } = user ?? {}
-    if ([token, certData, certFile, exec, authProvider, username].every((given) => !given)) {
-      throw new Error(
-        `the kubeconfig ${path} has no credential for its current user: give it a client certificate or a token`,
-      )
-    }
-  }
-
-  #useUser(name: string): void {
-    const cluster = this.getCurrentCluster()
-    if (cluster) this.addContext({ name, cluster: cluster.name, user: name })
-    this.setCurrentContext(name)
   }
 
   #loadServiceAccount({ host, port, folder }: CredentialSource & { kind: 'in-cluster' }): void {
@@ -120,7 +64,15 @@ export class Credentials extends KubeConfig {
 
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     const options: Parameters<KubeConfig['applyToHTTPSOptions']>[0] & { servername?: string } = {}
-    await this.applyToHTTPSOptions(options)
+    try {
+      await this.applyToHTTPSOptions(options)
+    } catch (cause) {
+      // Of what a plugin printed: the message quotes it, and a token may stand there.
+      if (cause instanceof SyntaxError) {
+        throw new Error('the credential plugin of the kubeconfig printed something that is no JSON')
+      }
+      throw cause
+    }
     // A token in a file often ends with a newline, which no header may have.
     for (const [name, value] of Object.entries(options.headers ?? {}))
       context.setHeaderParam(name, String(value).trim())

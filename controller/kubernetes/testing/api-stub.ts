@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createCertificateAuthority } from '../../../test/servers/pki.ts'
 import { systemClock } from '../../clock.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
 
@@ -21,7 +23,11 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, url: 
 export async function startApiStub(handler: Handler): Promise<ApiStub> {
   const requests: string[] = []
   let connections = 0
-  const server = createServer((request, response) => {
+  const dir = await mkdtemp(join(tmpdir(), 'rollcall-stub-'))
+  const authority = await createCertificateAuthority(dir)
+  const { certificateFile, keyFile } = await authority.serving('stub')
+  const tls = { cert: await readFile(certificateFile), key: await readFile(keyFile) }
+  const server = createServer(tls, (request, response) => {
     requests.push(`${request.method} ${request.url}`)
     handler(request, response, new URL(request.url ?? '/', 'http://stub'))
   })
@@ -30,9 +36,11 @@ export async function startApiStub(handler: Handler): Promise<ApiStub> {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the stub listens on no port')
 
-  const dir = await mkdtemp(join(tmpdir(), 'rollcall-stub-'))
   const kubeconfig = join(dir, 'kubeconfig')
-  const cluster = { server: `http://127.0.0.1:${address.port}/`, 'insecure-skip-tls-verify': true }
+  const cluster = {
+    server: `https://127.0.0.1:${address.port}/`,
+    'certificate-authority': authority.caFile,
+  }
   await writeFile(
     kubeconfig,
     JSON.stringify({

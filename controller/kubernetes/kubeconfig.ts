@@ -1,0 +1,162 @@
+import { dirname, resolve } from 'node:path'
+import type { Cluster, User } from '@kubernetes/client-node'
+import * as v from 'valibot'
+import { LineCounter, parseDocument } from 'yaml'
+import { readRegularFile } from '../read-regular-file.ts'
+
+const MAX_BYTES = 1024 * 1024
+
+const Named = v.array(v.looseObject({ name: v.string() }))
+const Text = v.nullish(v.string(), '')
+const Kubeconfig = v.object({
+  'current-context': Text,
+  contexts: v.nullish(Named, []),
+  clusters: v.nullish(Named, []),
+  users: v.nullish(Named, []),
+})
+const ContextEntry = v.object({ context: v.object({ cluster: Text, user: Text }) })
+const ClusterEntry = v.object({
+  cluster: v.object({
+    server: Text,
+    'certificate-authority': Text,
+    'certificate-authority-data': Text,
+    'tls-server-name': Text,
+    'insecure-skip-tls-verify': v.nullish(v.boolean(), false),
+    'proxy-url': Text,
+  }),
+})
+const UserEntry = v.object({
+  user: v.nullish(
+    v.object({
+      'client-certificate': Text,
+      'client-certificate-data': Text,
+      'client-key': Text,
+      'client-key-data': Text,
+      token: Text,
+      tokenFile: Text,
+      username: Text,
+      password: Text,
+      as: Text,
+      exec: v.optional(v.unknown()),
+      'auth-provider': v.optional(v.unknown()),
+    }),
+    {},
+  ),
+})
+
+/**
+ * The cluster and the user of a kubeconfig's current context.
+ *
+ * client-node's own reader is not used: the messages of its parser quote the file, in which keys and tokens stand. No
+ * error of this one holds a word of the text.
+ *
+ * @throws Error that names the file and the next step
+ */
+export function readKubeconfig(path: string): { readonly cluster: Cluster; readonly user: User } {
+  const wrong = (what: string) => new Error(`the kubeconfig ${path} ${what}`)
+  const config = shaped(Kubeconfig, readYAML(path, wrong), wrong)
+  const named = config.contexts.find(({ name }) => name === config['current-context'])
+  const { context } = named ? shaped(ContextEntry, named, wrong) : {}
+  const cluster = config.clusters.find(({ name }) => name === context?.cluster)
+  if (context === undefined || cluster === undefined) {
+    throw wrong('has no current context with a cluster: set current-context')
+  }
+  const user = config.users.find(({ name }) => name === context.user) ?? { name: context.user }
+  return {
+    cluster: toCluster(cluster.name, shaped(ClusterEntry, cluster, wrong).cluster, path, wrong),
+    user: toUser(user.name, shaped(UserEntry, user, wrong).user, path, wrong),
+  }
+}
+
+type Wrong = (what: string) => Error
+
+function readYAML(path: string, wrong: Wrong): unknown {
+  let text: string
+  try {
+    text = readRegularFile(path, MAX_BYTES).toString('utf8')
+  } catch (cause) {
+    throw new Error(`cannot read the kubeconfig ${path}: check that the file is there and is a kubeconfig`, {
+      cause,
+    })
+  }
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
+  const [error] = document.errors
+  if (error !== undefined) {
+    throw wrong(`is not YAML (${error.code} in line ${lineCounter.linePos(error.pos[0]).line}): correct it`)
+  }
+  try {
+    return document.toJS({ maxAliasCount: 16 })
+  } catch {
+    // Its message names the alias, which may be a secret that begins with an asterisk.
+    throw wrong(
+      'has an alias (*) that names no anchor, or too many: put values with special characters in quotes',
+    )
+  }
+}
+
+function shaped<S extends v.GenericSchema>(schema: S, value: unknown, wrong: Wrong): v.InferOutput<S> {
+  const parsed = v.safeParse(schema, value)
+  if (parsed.success) return parsed.output
+  // The issue's own message would quote the value.
+  const place = v.getDotPath(parsed.issues[0])
+  throw wrong(
+    place === null ? 'is no kubeconfig: check the path' : `has a wrong type of value at ${place}: correct it`,
+  )
+}
+
+type ClusterFields = v.InferOutput<typeof ClusterEntry>['cluster']
+
+function toCluster(name: string, fields: ClusterFields, path: string, wrong: Wrong): Cluster {
+  const { server } = fields
+  if (fields['proxy-url']) {
+    throw wrong('has a proxy-url, which is not supported: name the API server directly')
+  }
+  if (fields['insecure-skip-tls-verify']) {
+    throw wrong('has insecure-skip-tls-verify, which is not supported: name the CA in certificate-authority')
+  }
+  if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
+    throw wrong('has a server that is not an https address: correct it')
+  }
+  return {
+    name,
+    server,
+    skipTLSVerify: false,
+    caData: fields['certificate-authority-data'],
+    caFile: beside(path, fields['certificate-authority']),
+    tlsServerName: fields['tls-server-name'],
+  }
+}
+
+type UserFields = v.InferOutput<typeof UserEntry>['user']
+
+function toUser(name: string, fields: UserFields, path: string, wrong: Wrong): User {
+  const { token, tokenFile, username, exec, as: impersonateUser } = fields
+  const certData = fields['client-certificate-data']
+  const certFile = beside(path, fields['client-certificate'])
+  // client-node knows a token file by this name only. It reads it again when a minute old, as client-go does.
+  const authProvider = tokenFile
+    ? { name: 'tokenFile', config: { tokenFile: beside(path, tokenFile) } }
+    : fields['auth-provider']
+  if (![certData, certFile, token, username, exec, authProvider].some(Boolean)) {
+    throw wrong('has no credential for its current user: give it a client certificate or a token')
+  }
+  return {
+    name,
+    certData,
+    certFile,
+    keyData: fields['client-key-data'],
+    keyFile: beside(path, fields['client-key']),
+    token,
+    username,
+    password: fields.password,
+    exec,
+    authProvider,
+    ...(impersonateUser && { impersonateUser }),
+  }
+}
+
+/** Files are named from the kubeconfig's own folder; nothing stays nothing. */
+function beside(path: string, file: string): string {
+  return file && resolve(dirname(path), file)
+}
