@@ -1,6 +1,5 @@
 /** The controller's entry, and the only reader of arguments, environment, clock and randomness. */
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { systemClock } from './clock.ts'
 import { run } from './commands/run.ts'
@@ -9,6 +8,7 @@ import { type LoadedConfig, loadConfig } from './config/load.ts'
 import { type CredentialSource, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
 import { HELP, parseCommandLine, type RunOptions } from './options.ts'
+import { readRegularFile } from './read-regular-file.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
 
@@ -41,7 +41,10 @@ async function start(options: RunOptions): Promise<number> {
   const logger = createLogger(options.logLevel)
   let loaded: LoadedConfig
   try {
-    loaded = await loadConfig({ path: options.config, readFile })
+    loaded = await loadConfig({
+      path: options.config,
+      readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
+    })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)

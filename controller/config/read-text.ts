@@ -1,24 +1,22 @@
 import type { Checked } from './checked.ts'
 
-/** Reads a whole file; fails as `node:fs` does, with a `code`. */
-export type ReadFile = (path: string) => Promise<Uint8Array>
+/**
+ * Reads a whole file; fails as `node:fs` does, with a `code`. It may leave one unread that has more than these bytes, with
+ * `EFBIG`, or that is no regular file, with `EFTYPE`.
+ */
+export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
 /** Reads a text file that a person named. What can go wrong with it is said in words that follow the file's name. */
 export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Checked<string>> {
   let bytes: Uint8Array
   try {
-    bytes = await readFile(path)
+    bytes = await readFile(path, maxBytes)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (typeof code !== 'string') throw error
-    return { ok: false, message: whyNot(code) }
+    return { ok: false, message: whyNot(code, maxBytes) }
   }
-  if (bytes.byteLength > maxBytes) {
-    return {
-      ok: false,
-      message: `has ${bytes.byteLength} bytes, more than ${maxBytes}: check that it is the right file`,
-    }
-  }
+  if (bytes.byteLength > maxBytes) return { ok: false, message: whyNot('EFBIG', maxBytes) }
   try {
     return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
@@ -26,7 +24,7 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   }
 }
 
-function whyNot(code: string): string {
+function whyNot(code: string, maxBytes: number): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
@@ -36,6 +34,10 @@ function whyNot(code: string): string {
       return 'may not be read: give this user the right to read it'
     case 'EISDIR':
       return 'is a folder: name the file in it'
+    case 'EFTYPE':
+      return 'is no regular file: name one, not a pipe or a device'
+    case 'EFBIG':
+      return `has more than ${maxBytes} bytes: check that it is the right file`
     default:
       return `cannot be read (${code}): check the volume it is on`
   }
