@@ -1,3 +1,5 @@
+import { readSmallFile } from '../facts/files.ts'
+
 /** What one connection to the API server is made with; files are read at that moment, for they rotate. */
 export interface Credential {
   readonly server: URL
@@ -18,14 +20,17 @@ export class CredentialError extends Error {
   override readonly name = 'CredentialError'
 }
 
-/** Reads a credential's file. */
-export function unreadableFile(what: string, path: string, error: unknown): CredentialError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
-  const step =
-    code === 'ENOENT'
-      ? 'is not there'
-      : code === 'EACCES'
-        ? 'may not be read: run the agent as root'
-        : `cannot be read: ${code}`
-  return new CredentialError(`${what} ${path} ${step}`)
+/** More than any certificate, bundle of CAs or kubeconfig has. */
+const MAX_FILE = 1 << 20
+
+/**
+ * Reads a credential's file anew.
+ *
+ * @param what the file is, as `token file`, for the message
+ * @throws CredentialError
+ */
+export function readCredentialFile(what: string, path: string): string {
+  const text = readSmallFile(path, MAX_FILE)
+  if (!text.ok) throw new CredentialError(`${what} ${text.message}`)
+  return text.value
 }

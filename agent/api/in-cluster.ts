@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
-import { CredentialError, type CredentialSource, unreadableFile } from './credential.ts'
+import { CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
 /** Where the kubelet puts a pod's token. */
 export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -27,22 +26,14 @@ export function inClusterCredential({ host, port, folder }: InClusterOptions): C
     if (!URL.canParse(address)) {
       throw new CredentialError('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no address and port')
     }
-    const token = read('token file', join(folder, 'token')).trim()
+    const token = readCredentialFile('token file', join(folder, 'token')).trim()
     if (token === '') throw new CredentialError(`token file ${join(folder, 'token')} is empty`)
     return {
       server: new URL(address),
-      ca: read('CA file', join(folder, 'ca.crt')),
+      ca: readCredentialFile('CA file', join(folder, 'ca.crt')),
       serverName: undefined,
       clientCertificate: undefined,
       token,
     }
-  }
-}
-
-function read(what: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw unreadableFile(what, path, error)
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -107,6 +108,24 @@ t.test('what is wrong is said without quoting', async (t) => {
     t.match(error, { message })
     t.notMatch(error, { message: new RegExp(SECRET) })
   }
+})
+
+t.test('what is no regular file is not waited for', { timeout: 10_000 }, async (t) => {
+  const root = makeRoot(t)
+  const fifo = join(root, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  const refused = { name: 'CredentialError', message: /fifo cannot be read: no regular file$/ }
+  await t.rejects(kubeconfigCredential(fifo)(), refused)
+  for (const [cluster, user] of [
+    [{}, { tokenFile: fifo }],
+    [{ 'certificate-authority': fifo }, { token: 'x' }],
+    [{}, { 'client-certificate': fifo, 'client-key': fifo }],
+  ] as const) {
+    plant(root, { k: config(cluster, user) })
+    await t.rejects(kubeconfigCredential(join(root, 'k'))(), refused)
+  }
+  plant(root, { long: ' '.repeat((1 << 20) + 1) })
+  await t.rejects(kubeconfigCredential(join(root, 'long'))(), { message: /longer than/ })
 })
 
 t.test('in a pod', async (t) => {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseYAML } from '../yaml.ts'
-import { type Credential, CredentialError, type CredentialSource, unreadableFile } from './credential.ts'
+import { type Credential, CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
 /**
  * The credential of a kubeconfig's current context. The file and all that it names are read anew for each connection,
@@ -14,7 +13,7 @@ import { type Credential, CredentialError, type CredentialSource, unreadableFile
 export function kubeconfigCredential(path: string): CredentialSource {
   let parsed: { readonly text: string; readonly parts: Parts } | undefined
   return async () => {
-    const text = read('kubeconfig', path)
+    const text = readCredentialFile('kubeconfig', path)
     if (parsed?.text !== text) parsed = { text, parts: await parse(path, text) }
     return resolveParts(path, parsed.parts)
   }
@@ -68,7 +67,9 @@ function resolveParts(path: string, { server, cluster, user }: Parts): Credentia
   const cert = material(path, user, 'client-certificate')
   const key = material(path, user, 'client-key')
   const tokenFile = string(user, 'tokenFile')
-  const token = tokenFile ? read('token file', beside(path, tokenFile)).trim() : string(user, 'token')
+  const token = tokenFile
+    ? readCredentialFile('token file', beside(path, tokenFile)).trim()
+    : string(user, 'token')
   if ((cert === undefined) !== (key === undefined)) {
     throw new CredentialError(`kubeconfig ${path}: the user has one of client certificate and key, not both`)
   }
@@ -89,19 +90,11 @@ function material(path: string, from: Fields, key: string): string | undefined {
   const data = string(from, `${key}-data`)
   if (data) return Buffer.from(data, 'base64').toString('utf8')
   const file = string(from, key)
-  return file ? read(key, beside(path, file)) : undefined
+  return file ? readCredentialFile(key, beside(path, file)) : undefined
 }
 
 function beside(path: string, file: string): string {
   return resolve(dirname(path), file)
-}
-
-function read(what: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw unreadableFile(what, path, error)
-  }
 }
 
 function entry(config: unknown, list: string, name: string | undefined): Fields | undefined {

@@ -1,22 +1,18 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { type Fact, known, unreadable } from './fact.ts'
 
 const CHUNK = 4096
+const TABLE_CHUNK = 1 << 16
+const MAX_LINE = 4096
 
 /**
- * The text of a small file of the kernel's, whole. Read at once and without a thread: these files are memory, and a
- * thread pool is not.
+ * The text of a small file, whole. Read at once and without a thread: the kernel's files are memory, and a thread pool
+ * is not. Only regular files are read, for a FIFO or a device could hold the agent for ever.
  *
  * @param limit bytes; a longer file is refused after as much, whatever its size says
  */
 export function readSmallFile(path: string, limit: number): Fact<string> {
-  let file: number
-  try {
-    file = openSync(path, 'r')
-  } catch (error) {
-    return explain(path, error)
-  }
-  try {
+  return withFile(path, (file) => {
     let content = Buffer.alloc(Math.min(limit + 1, CHUNK))
     let length = 0
     while (length <= limit) {
@@ -26,12 +22,36 @@ export function readSmallFile(path: string, limit: number): Fact<string> {
       if (count === 0) return known(content.toString('utf8', 0, length))
       length += count
     }
-    return unreadable('TooLong', `${path} is longer than ${limit} bytes`)
-  } catch (error) {
-    return explain(path, error)
-  } finally {
-    closeSync(file)
-  }
+    return tooLong(path, limit)
+  })
+}
+
+/**
+ * Hands over the lines of a file one by one, for tables that may be long. What was handed over before a failure
+ * stands.
+ *
+ * @param limit bytes, as with {@link readSmallFile}
+ */
+export function scanLines(path: string, limit: number, take: (line: string) => void): Fact<undefined> {
+  return withFile(path, (file) => {
+    const chunk = Buffer.alloc(TABLE_CHUNK)
+    let length = 0
+    let rest = ''
+    while (length <= limit) {
+      const count = readSync(file, chunk, 0, chunk.length, null)
+      if (count === 0) {
+        take(rest)
+        return known(undefined)
+      }
+      length += count
+      const lines = (rest + chunk.toString('latin1', 0, count)).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE)
+        return unreadable('Malformed', `${path} has a line of more than ${MAX_LINE} bytes`)
+      lines.forEach(take)
+    }
+    return tooLong(path, limit)
+  })
 }
 
 /** A file's text as one line: at most `limit` bytes of printable ASCII, without the space around it. */
@@ -43,6 +63,29 @@ export function readLine(path: string, limit: number): Fact<string> {
   if (!/^[\x20-\x7e]*$/.test(line))
     return unreadable('Malformed', `${path} is not one line of printable ASCII`)
   return known(line)
+}
+
+function withFile<T>(path: string, use: (file: number) => Fact<T>): Fact<T> {
+  let file: number
+  try {
+    // Opening a FIFO for reading waits for a writer unless told not to.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    return explain(path, error)
+  }
+  try {
+    return fstatSync(file).isFile()
+      ? use(file)
+      : unreadable('Unreadable', `${path} cannot be read: no regular file`)
+  } catch (error) {
+    return explain(path, error)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function tooLong(path: string, limit: number): Fact<never> {
+  return unreadable('TooLong', `${path} is longer than ${limit} bytes`)
 }
 
 function explain(path: string, error: unknown): Fact<never> {
