@@ -6,11 +6,15 @@ import { type Fact, known } from './facts/fact.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type AddressTable, readInterfaces } from './facts/interfaces.ts'
 import { readBootID, readHostname } from './facts/kernel.ts'
+import { readDefaultRoutes } from './facts/routes.ts'
 import { readToolsVersion } from './facts/tools-version.ts'
 import type { Facts } from './report.ts'
 
 /** What the kernel tells, in a millisecond and without a process: read at each look. */
-export type LocalFacts = Pick<Facts, 'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses'>
+export type LocalFacts = Pick<
+  Facts,
+  'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses' | 'routes'
+>
 
 /** What only the hypervisor tells, by a process for each question: read at start and at each refresh. */
 export type GuestFacts = Pick<Facts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
@@ -18,12 +22,14 @@ export type GuestFacts = Pick<Facts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
 /** @param system `os.networkInterfaces` */
 export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {
   const addresses = readAddressTable(root, system)
+  const routes = readDefaultRoutes(root)
   return {
     bootID: readBootID(root),
     hostname: readHostname(root),
     machine: readMachine(root),
-    interfaces: readInterfaces(root, addresses.ok ? addresses.value : {}),
+    interfaces: readInterfaces(root, addresses.ok ? addresses.value : {}, routes.interfaces),
     addresses,
+    routes: routes.read,
   }
 }
 

@@ -19,6 +19,7 @@ const FACTS: Facts = {
   },
   interfaces: known([nic(0, 1)]),
   addresses: known({}),
+  routes: known(undefined),
   toolsVersion: '12.3.5',
   guestinfo: known(undefined),
   cloudInit: known({ instanceID: 'i', addresses: ['10.0.0.5/24'] }),
@@ -68,6 +69,7 @@ t.test('each unreadable fact is said, and the rest goes on', (t) => {
     ['machine.productUUID', { machine: { ...FACTS.machine, productUUID: broken } }, undefined],
     ['interfaces', { interfaces: broken }, undefined],
     ['addresses', { addresses: broken }, undefined],
+    ['routes', { routes: broken }, undefined],
     ['guestinfo', { guestinfo: broken }, undefined],
     ['cloudInit', { cloudInit: broken }, 'cloudInit'],
   ] as const) {
@@ -94,6 +96,7 @@ t.test('a report always fits', (t) => {
         hostname: everything,
         machine: { vendor: everything, product: everything, serialUUID: everything, productUUID: everything },
         addresses: everything,
+        routes: everything,
         guestinfo: everything,
         cloudInit: everything,
         interfaces: known(Array.from({ length: 16 }, (_, i) => nic(i, 16))),

@@ -22,6 +22,8 @@ export interface Facts {
   readonly interfaces: Fact<readonly NetworkInterface[]>
   /** Whether the addresses on the interfaces could be read. */
   readonly addresses: Fact<unknown>
+  /** Whether the routes, by which `defaultRoute` is known, could be read. */
+  readonly routes: Fact<unknown>
   readonly toolsVersion: string | undefined
   /** Whether guestinfo could be read. */
   readonly guestinfo: Fact<unknown>
@@ -54,6 +56,7 @@ export function buildReport(facts: Facts): NodeReportSpec {
   const hostname = value('hostname', facts.hostname)
   const interfaces = value('interfaces', facts.interfaces) ?? []
   value('addresses', facts.addresses)
+  value('routes', facts.routes)
   value('guestinfo', facts.guestinfo)
   const cloudInit = cutCloudInit(value('cloudInit', facts.cloudInit))
   const whole = {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { makeRoot, type Tree, VM_TREE } from '../testing/root.ts'
 import { readAddressTable } from './address-table.ts'
 import { type AddressTable, readInterfaces } from './interfaces.ts'
+import { readDefaultRoutes } from './routes.ts'
 
 const NET = 'sys/class/net'
 const MAC = '00:50:56:8e:3f:74'
@@ -18,7 +19,7 @@ function on(...cidrs: string[]) {
 
 /** Names of the interfaces that are reported, with their addresses as text. */
 function read(root: string, table: AddressTable): string[] {
-  const fact = readInterfaces(root, table)
+  const fact = readInterfaces(root, table, readDefaultRoutes(root).interfaces)
   if (!fact.ok) return [fact.reason]
   return fact.value.map(({ name, defaultRoute, addresses }) => {
     const texts = addresses.map((one) => {
@@ -100,7 +101,7 @@ t.test('which interfaces', (t) => {
   ] as [string, Tree, AddressTable, string[]][]) {
     t.same(read(makeRoot(t, tree), table), expected, name)
   }
-  t.match(readInterfaces(makeRoot(t), {}), { ok: false, reason: 'Unreadable', message: /ENOENT$/ })
+  t.match(readInterfaces(makeRoot(t), {}, new Set()), { ok: false, reason: 'Unreadable', message: /ENOENT$/ })
   t.end()
 })
 
@@ -112,7 +113,7 @@ t.test('the members of a bond have their own MAC addresses', (t) => {
     [`${NET}/eth1/bonding_slave/perm_hwaddr`]: `${OTHER.toUpperCase()}\n`,
     ...nic('bond0', MAC, false),
   })
-  const fact = readInterfaces(root, { bond0: on('10.0.0.5/24') })
+  const fact = readInterfaces(root, { bond0: on('10.0.0.5/24') }, new Set())
   t.match(fact, {
     value: [
       { name: 'bond0', mac: MAC },

@@ -5,7 +5,6 @@ import { type RawAddress, selectAddresses } from './addresses.ts'
 import { type Fact, known, unreadable } from './fact.ts'
 import { readLine } from './files.ts'
 import { readIPv6Flags } from './ipv6-flags.ts'
-import { readDefaultRoutes } from './routes.ts'
 
 /** Addresses by interface, in the kernel's order. */
 export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
@@ -20,8 +19,14 @@ interface Nic {
  * The machine's NICs (what has a device behind it) and what stands on them with the same MAC address: a bond, a VLAN, a
  * bridge. Container interfaces have MAC addresses of their own and stay out. The most important come first: those with
  * a default route, then those with addresses.
+ *
+ * @param defaultRoutes names of the interfaces by which a default route leaves
  */
-export function readInterfaces(root: string, addresses: AddressTable): Fact<NetworkInterface[]> {
+export function readInterfaces(
+  root: string,
+  addresses: AddressTable,
+  defaultRoutes: ReadonlySet<string>,
+): Fact<NetworkInterface[]> {
   const folder = join(root, 'sys/class/net')
   let names: string[]
   try {
@@ -32,7 +37,6 @@ export function readInterfaces(root: string, addresses: AddressTable): Fact<Netw
   }
   const nics = names.flatMap((name) => readNic(folder, name))
   const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
-  const defaults = readDefaultRoutes(root)
   const flags = readIPv6Flags(root)
   const interfaces = nics
     .filter((nic) => macs.has(nic.mac))
@@ -41,7 +45,7 @@ export function readInterfaces(root: string, addresses: AddressTable): Fact<Netw
       report: {
         name: nic.name,
         mac: nic.mac,
-        defaultRoute: defaults.has(nic.name),
+        defaultRoute: defaultRoutes.has(nic.name),
         addresses: selectAddresses(nic.name, own(addresses, nic.name), flags),
       },
     }))

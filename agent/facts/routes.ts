@@ -1,29 +1,44 @@
 import { join } from 'node:path'
-import { readSmallFile } from './files.ts'
+import { type Fact, known } from './fact.ts'
+import { scanLines } from './files.ts'
 
 /** The kernel's flags of a route (`linux/route.h`): in use; answers with "unreachable". */
 const RTF_UP = 0x1
 const RTF_REJECT = 0x200
-const MAX_TABLE = 1 << 20
+/** A quarter of a million routes, as no machine has that is a node; they take a third of a second. */
+const MAX_TABLE = 1 << 25
 
-/** Names of the interfaces by which a default route leaves. A table that is not there has none, as without IPv6. */
-export function readDefaultRoutes(root: string): ReadonlySet<string> {
-  const names = new Set<string>()
-  for (const [name = '', destination, , flags, , , , mask] of rows(join(root, 'proc/net/route'))) {
-    if (destination === '00000000' && mask === '00000000' && usable(flags)) names.add(name)
+export interface DefaultRoutes {
+  /** Names of the interfaces by which a default route leaves. */
+  readonly interfaces: ReadonlySet<string>
+  /** Whether the tables could be read. One that is not there has no route, as without IPv6. */
+  readonly read: Fact<undefined>
+}
+
+/** Reads the kernel's tables, which may be long where BGP writes them. */
+export function readDefaultRoutes(root: string): DefaultRoutes {
+  const interfaces = new Set<string>()
+  const ipv4 = scanLines(join(root, 'proc/net/route'), MAX_TABLE, (line) => {
+    if (!/\s00000000\s/.test(line)) return
+    const [name = '', destination, , flags, , , , mask] = fields(line)
+    if (destination === '00000000' && mask === '00000000' && usable(flags)) interfaces.add(name)
+  })
+  const ipv6 = scanLines(join(root, 'proc/net/ipv6_route'), MAX_TABLE, (line) => {
+    if (!line.startsWith('00000000000000000000000000000000 00 ')) return
+    const [flags, name = ''] = fields(line).slice(8)
+    if (usable(flags)) interfaces.add(name)
+  })
+  return {
+    interfaces,
+    read: [ipv4, ipv6].find((table) => !table.ok && table.reason !== 'NotFound') ?? known(undefined),
   }
-  for (const [destination, length, , , , , , , flags, name = ''] of rows(join(root, 'proc/net/ipv6_route'))) {
-    if (/^0{32}$/.test(destination ?? '') && length === '00' && usable(flags)) names.add(name)
-  }
-  return names
+}
+
+function fields(line: string): string[] {
+  return line.trim().split(/\s+/)
 }
 
 function usable(flags: string | undefined): boolean {
   const bits = Number.parseInt(flags ?? '', 16)
   return (bits & RTF_UP) !== 0 && (bits & RTF_REJECT) === 0
-}
-
-function rows(path: string): string[][] {
-  const table = readSmallFile(path, MAX_TABLE)
-  return table.ok ? table.value.split('\n').map((line) => line.trim().split(/\s+/)) : []
 }
