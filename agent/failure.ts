@@ -5,8 +5,9 @@ import { describe } from './log.ts'
 
 /** Why a report was not sent, in words for the log. */
 export interface Failure {
-  /** Constant for one cause, so that it is said once and not at each attempt. */
   readonly cause: string
+  /** What one cause has in common at each attempt, so that it is said once; the cause itself where it is left out. */
+  readonly key?: string
   readonly message: string
   /** What to do about it. */
   readonly next: string
@@ -39,6 +40,8 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
   const { status, reason, message, retryAfter } = error
   const failure = {
     cause: [step, status, reason].filter((part) => part !== '').join('/'),
+    // The reason is the server's word, and may be another one each time.
+    key: `${step}/${status}`,
     message,
     next: apiStep(error, step),
   }

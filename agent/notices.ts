@@ -1,3 +1,4 @@
+import type { Failure } from './failure.ts'
 import type { Logger } from './log.ts'
 import type { Outcome } from './reporter.ts'
 
@@ -7,20 +8,20 @@ export interface Notices {
 }
 
 export function createNotices(log: Logger): Notices {
-  let failing: string | undefined
+  let failing: Failure | undefined
   let attempts = 0
   let unreadable = new Set<string>()
   let claim: string | undefined
 
   const fail = ({ failure }: Extract<Outcome, { ok: false }>) => {
     attempts++
-    if (failing === failure.cause) return
-    failing = failure.cause
+    if (failing !== undefined && keyOf(failing) === keyOf(failure)) return
+    failing = failure
     log.warn({ cause: failure.cause, reason: failure.message, next: failure.next }, 'the report was not sent')
   }
   const succeed = ({ identity, spec, changed }: Extract<Outcome, { ok: true }>) => {
     const node = identity.nodeName
-    if (failing !== undefined) log.info({ node, cause: failing, attempts }, 'reports are sent again')
+    if (failing !== undefined) log.info({ node, cause: failing.cause, attempts }, 'reports are sent again')
     failing = undefined
     attempts = 0
     const found = new Set<string>()
@@ -48,4 +49,8 @@ export function createNotices(log: Logger): Notices {
     log[changed ? 'info' : 'debug'](fields, 'report sent')
   }
   return { take: (outcome) => (outcome.ok ? succeed(outcome) : fail(outcome)) }
+}
+
+function keyOf({ key, cause }: Failure): string {
+  return key ?? cause
 }

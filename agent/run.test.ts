@@ -1,6 +1,8 @@
 import t from 'tap'
+import { ApiError } from './api/errors.ts'
 import type { Clock } from './clock.ts'
 import type { NodeReportSpec } from './contract.ts'
+import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
 import type { Outcome, Reporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
@@ -109,6 +111,21 @@ t.test('another cause is said as well', async (t) => {
     lines.map((line) => line.cause),
     ['NoConnection', 'Busy'],
   )
+})
+
+t.test('a refusal whose words change is said once', async (t) => {
+  const refused = (seconds: number): Outcome => {
+    const failure = explainFailure(
+      new ApiError(403, { message: 'm', reason: `R${seconds}` }, undefined),
+      'publish',
+    )
+    if (failure === undefined) throw new Error('a refusal is not explained')
+    return { ok: false, failure }
+  }
+  const { lines, reports } = await simulate(100, refused)
+  t.ok(reports.length > 5)
+  t.match(lines, [{ cause: 'publish/403/R0' }])
+  t.equal(lines.length, 1)
 })
 
 t.test('waits as long as the server asks', async (t) => {

@@ -109,6 +109,11 @@ t.test('refusals', async (t) => {
     message: 'HTTP status 502',
     retryAfter: undefined,
   })
+  const long = { kind: 'Status', reason: 'R'.repeat(900_000), message: 'm'.repeat(100_000) }
+  await t.rejects(refuse(403, JSON.stringify(long)), {
+    reason: 'R'.repeat(64),
+    message: 'm'.repeat(1000),
+  })
   await t.rejects(refuse(302, '', { location: '/' }), { name: 'ApiError', status: 302 })
 })
 

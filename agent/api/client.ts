@@ -143,7 +143,7 @@ function statusObject(answer: unknown, status: number): { message: string; reaso
   const found = { message: `HTTP status ${status}`, reason: '' }
   if (answer === null || typeof answer !== 'object') return found
   if ('message' in answer && typeof answer.message === 'string') found.message = answer.message.slice(0, 1000)
-  if ('reason' in answer && typeof answer.reason === 'string') found.reason = answer.reason
+  if ('reason' in answer && typeof answer.reason === 'string') found.reason = answer.reason.slice(0, 64)
   return found
 }
 
