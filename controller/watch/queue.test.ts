@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { createQueue, type Outcome } from './queue.ts'
 
@@ -133,4 +134,78 @@ t.test('a stop waits for what is under way and leaves no timer', async (t) => {
   stop.abort()
   await done
   t.equal(finished, true)
+})
+
+/** A queue whose time the test turns, and when each key was processed, milliseconds. */
+function limited(t: { teardown(fn: () => Promise<void>): unknown }, outcome: () => Outcome = () => 'done') {
+  const clock = createHandClock()
+  const times: Record<string, number[]> = {}
+  const stop = new AbortController()
+  const queue = createQueue({
+    ...base,
+    backoff: { base: 60_000, max: 60_000 },
+    rate: { burst: 3, interval: 1_000 },
+    clock,
+    process: async (key) => {
+      times[key] = [...(times[key] ?? []), clock.monotonic()]
+      return outcome()
+    },
+  })
+  const done = queue.run(stop.signal)
+  t.teardown(async () => {
+    stop.abort()
+    await done
+    await clock.turn(0)
+    if (clock.sleepers > 0) throw new Error('a timer is left')
+  })
+  return { clock, queue, times }
+}
+
+for (const outcome of ['done', 'retry'] as const) {
+  t.test(`a key that changes without end is taken at its rate, when it ends with ${outcome}`, async (t) => {
+    const { clock, queue, times } = limited(t, () => outcome)
+    for (let ms = 0; ms < 4_500; ms += 100) {
+      queue.add('loud')
+      await clock.turn(100)
+    }
+    t.same(times.loud, [0, 100, 200, 1_000, 2_000, 3_000, 4_000])
+    t.equal(queue.depth(), 1, 'the last change waits')
+    queue.add('quiet')
+    await clock.turn(0)
+    t.same(times.quiet, [4_500], 'which keeps no other waiting')
+    await clock.turn(5_000)
+    t.same(times.loud?.slice(7), [5_000], 'and is not lost')
+    t.equal(queue.depth(), 0)
+  })
+}
+
+t.test('a key that was quiet has its burst again', async (t) => {
+  const { clock, queue, times } = limited(t)
+  for (const ms of [0, 0, 0, 10_000, 0, 0]) {
+    await clock.turn(ms)
+    queue.add('a')
+    await clock.turn(0)
+  }
+  t.same(times.a, [0, 0, 0, 10_000, 10_000, 10_000])
+})
+
+t.test('a key that adds itself through what it writes is held, too', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  let runs = 0
+  const queue = createQueue({
+    ...base,
+    clock,
+    process: async (key) => {
+      runs++
+      queue.add(key)
+      return 'retry'
+    },
+  })
+  queue.add('a')
+  const done = queue.run(stop.signal)
+  await clock.turn(10_500)
+  stop.abort()
+  await done
+  t.equal(runs, 20)
 })

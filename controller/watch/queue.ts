@@ -1,5 +1,7 @@
 import { type Backoff, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
+import { aborted } from '../tasks.ts'
+import { createTokenBuckets, type TokenBucketsOptions } from '../token-buckets.ts'
 
 /** What processing a key came to. */
 export type Outcome =
@@ -16,52 +18,73 @@ export interface QueueOptions {
   readonly concurrency: number
   /** Ceiling of the first wait before a retry and of all later ones, milliseconds. */
   readonly backoff: { readonly base: number; readonly max: number }
+  /** How often one key is handled at most; {@link DEFAULT_RATE} where it is not named. */
+  readonly rate?: TokenBucketsOptions
   readonly clock: Clock
   readonly random: () => number
 }
 
-/** A queue of keys, each in it at most once, with a backoff of its own per key. */
+/** A Node is looked at some five times while it is initialised, its own writes included; then once a second will do. */
+export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
+
+/** A queue of keys, each in it at most once, with a backoff and a limit of its own per key. */
 export interface Queue {
   add(key: string): void
-  /** Forgets a key's backoff, for one that is no more. */
-  forget(key: string): void
-  /** Keys that wait for a free hand. */
+  /** Keys that wait: for a free hand, or because they came too often. One that waits for its retry does not count. */
   depth(): number
-  /** Works until the signal aborts, then waits for what is under way. */
+  /** Works until the signal aborts, then waits for what is under way. Not to be called twice. */
   run(signal: AbortSignal): Promise<void>
+}
+
+/** A key that is to become ready by itself. */
+interface Delay {
+  readonly why: 'retry' | 'rate'
+  readonly cancel: () => void
 }
 
 /**
  * A key that is added while it is being processed is processed once more afterwards, so no change is missed; one that
- * is added while it waits for a retry is taken at once.
+ * is added while it waits for a retry is taken at once. A key that is added again and again is taken at its rate, and all
+ * that was said of it meanwhile counts as one: a node that changes without end does not keep the others waiting.
  */
 export function createQueue(options: QueueOptions): Queue {
+  const { clock, random } = options
   const ready = new Set<string>()
   const active = new Map<string, Promise<void>>()
   const again = new Set<string>()
   const backoffs = new Map<string, Backoff>()
-  const retries = new Map<string, AbortController>()
+  const delays = new Map<string, Delay>()
+  const buckets = createTokenBuckets(options.rate ?? DEFAULT_RATE)
   let wake: () => void = () => undefined
-  let stop: AbortSignal | undefined
+  let ended = false
 
   function add(key: string): void {
-    retries.get(key)?.abort()
     if (active.has(key)) again.add(key)
-    else ready.add(key)
+    else if (!ready.has(key)) admit(key)
+  }
+
+  /** Makes a key ready, now or as soon as its rate allows. */
+  function admit(key: string): void {
+    const delay = delays.get(key)
+    if (delay?.why === 'rate') return
+    delay?.cancel()
+    const wait = buckets.take(key, clock.monotonic())
+    if (wait > 0) {
+      later(key, wait, 'rate')
+      return
+    }
+    ready.add(key)
     wake()
   }
 
-  function retryLater(key: string): void {
-    if (stop === undefined || stop.aborted) return
-    const { clock, random } = options
-    const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
-    backoffs.set(key, backoff)
+  function later(key: string, ms: number, why: Delay['why']): void {
+    if (ended) return
     const cancel = new AbortController()
-    retries.set(key, cancel)
-    const signal = AbortSignal.any([cancel.signal, stop])
-    void clock.sleep(backoff.next(), signal).then(() => {
-      if (retries.get(key) === cancel) retries.delete(key)
-      if (!signal.aborted) add(key)
+    const delay: Delay = { why, cancel: () => cancel.abort() }
+    delays.set(key, delay)
+    void clock.sleep(ms, cancel.signal).then(() => {
+      if (delays.get(key) === delay) delays.delete(key)
+      if (!cancel.signal.aborted) admit(key)
     })
   }
 
@@ -75,23 +98,24 @@ export function createQueue(options: QueueOptions): Queue {
     }
     active.delete(key)
     if (outcome === 'done') backoffs.delete(key)
-    if (again.delete(key)) ready.add(key)
-    else if (outcome === 'retry') retryLater(key)
+    if (again.delete(key)) admit(key)
+    else if (outcome === 'retry') {
+      const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
+      backoffs.set(key, backoff)
+      later(key, backoff.next(), 'retry')
+    }
     wake()
   }
 
   return {
     add,
-    forget(key) {
-      retries.get(key)?.abort()
-      ready.delete(key)
-      backoffs.delete(key)
+    depth() {
+      let limited = 0
+      for (const { why } of delays.values()) if (why === 'rate') limited++
+      return ready.size + limited
     },
-    depth: () => ready.size,
     async run(signal) {
-      stop = signal
-      const onAbort = (): void => wake()
-      signal.addEventListener('abort', onAbort)
+      void aborted(signal).then(() => wake())
       while (!signal.aborted) {
         for (const key of ready) {
           if (active.size >= options.concurrency) break
@@ -103,7 +127,8 @@ export function createQueue(options: QueueOptions): Queue {
           if (signal.aborted || (ready.size > 0 && active.size < options.concurrency)) resolve()
         })
       }
-      signal.removeEventListener('abort', onAbort)
+      ended = true
+      for (const { cancel } of delays.values()) cancel()
       await Promise.all(active.values())
     },
   }
