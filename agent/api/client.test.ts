@@ -111,8 +111,8 @@ t.test('refusals', async (t) => {
   })
   const long = { kind: 'Status', reason: 'R'.repeat(900_000), message: 'm'.repeat(100_000) }
   await t.rejects(refuse(403, JSON.stringify(long)), {
-    reason: 'R'.repeat(64),
-    message: 'm'.repeat(1000),
+    reason: /^R{64}$/,
+    message: /^m{1000}$/,
   })
   await t.rejects(refuse(302, '', { location: '/' }), { name: 'ApiError', status: 302 })
 })
