@@ -193,6 +193,37 @@ t.test('flush waits for what is queued, but not for ever', async (t) => {
   t.match(log.lines.at(-1), { msg: 'events left unwritten', events: 1 })
 })
 
+t.test('a Node of which much is said keeps no other waiting', async (t) => {
+  const { clock, recorder, stub } = await withStub(t)
+  // Each write brings the next occurrence, so that this series always has something to write.
+  const loud = about('loud')
+  recorder.event(loud)
+  recorder.event(about('quiet'))
+  recorder.event(about('quiet too'))
+  for (let i = 1; i <= 4; i++) {
+    recorder.event(loud)
+    await until(`${i} are written`, () => recorder.counts().written >= i)
+  }
+  await recorder.flush(1_000)
+  t.match(
+    stub.requests.slice(0, 3),
+    [/^POST/, /^POST/, /^POST/],
+    'each has its turn before one has its second',
+  )
+
+  // Other messages are other series, but of the same object.
+  for (let i = 0; i < 100; i++) recorder.event(about('verbose', { message: `no ${i}` }))
+  recorder.event(about('verbose', { message: 'no 1' }))
+  await recorder.flush(1_000)
+  t.equal(recorder.counts().dropped, 101 - 25)
+  const { written } = recorder.counts()
+  await clock.turn(600_000)
+  for (let i = 0; i < 10; i++) recorder.event(about('verbose', { message: `later ${i}` }))
+  recorder.event(about('another'))
+  await recorder.flush(1_000)
+  t.same(recorder.counts(), { written: written + 3, dropped: 76 + 8 }, 'two more after ten minutes')
+})
+
 t.test('memory and queue have an end', async (t) => {
   const clock = createHandClock()
   const log = createLogLines()

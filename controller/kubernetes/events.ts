@@ -1,6 +1,8 @@
 import { createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { aborted } from '../tasks.ts'
+import { createTokenBuckets } from '../token-buckets.ts'
 import { ApiError } from './api-error.ts'
 import {
   createEventWriter,
@@ -18,7 +20,10 @@ export interface EventRecorderOptions extends EventWriterOptions {
 }
 
 export interface EventRecorder {
-  /** Queues an event; never waits and never throws. The same one again within ten minutes raises its count instead. */
+  /**
+   * Queues an event; never waits and never throws. The same one again within ten minutes raises its count instead. One
+   * about an object of which too much was said lately is dropped.
+   */
   event(facts: EventFacts): void
   /** Writes what is queued, one request at a time, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -32,6 +37,8 @@ export interface EventRecorder {
 const MAX_SERIES = 4096
 /** An event that comes back after so many milliseconds is news again. */
 const SERIES_WINDOW = 600_000
+/** Of each object, as client-go's spam filter has it (`EventSourceObjectSpamFilter`). */
+const PER_OBJECT = { burst: 25, interval: 300_000 }
 const BACKOFF = { base: 1_000, max: 30_000 }
 
 /** Events as people see them in `kubectl describe node`. They are a courtesy: losing one never stops the work. */
@@ -41,6 +48,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   /** In order of their last occurrence. */
   const series = new Map<string, EventSeries>()
   const queue = new Set<EventSeries>()
+  const buckets = createTokenBuckets(PER_OBJECT)
   const backoff = createBackoff({ ...BACKOFF, random })
   const complaints = new Set<string>()
   let wake = () => {}
@@ -70,9 +78,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     queue.delete(item)
   }
 
-  /** Writes one series, or resolves with the milliseconds to wait before the next attempt. */
+  /** Writes one series, which then stands behind all others; or resolves with the milliseconds to wait before the next attempt. */
   async function write(item: EventSeries, signal: AbortSignal): Promise<number> {
     const count = item.pending
+    queue.delete(item)
+    queue.add(item)
     try {
       await writer.write(item, count, signal)
     } catch (error) {
@@ -93,8 +103,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   return {
     event({ regarding, type, reason, message }) {
+      const object = JSON.stringify([regarding.kind, regarding.name, regarding.uid])
+      if (buckets.take(object, clock.monotonic()) > 0) {
+        dropped++
+        return
+      }
       const facts = { regarding, type, reason, message: message.slice(0, MAX_MESSAGE) }
-      const key = JSON.stringify([regarding.kind, regarding.name, regarding.uid, type, reason, facts.message])
+      const key = JSON.stringify([object, type, reason, facts.message])
       const now = clock.now()
       let item = series.get(key)
       if (item && now - item.last > SERIES_WINDOW && item.pending === 0) item = undefined
@@ -114,8 +129,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       wake()
     },
     async run(signal) {
-      const onAbort = () => wake()
-      signal.addEventListener('abort', onAbort, { once: true })
+      void aborted(signal).then(() => wake())
       while (!signal.aborted) {
         const [next] = queue
         if (next) {
@@ -129,7 +143,6 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
           wake = resolve
         })
       }
-      signal.removeEventListener('abort', onAbort)
     },
     async flush(ms) {
       if (queue.size === 0) return
