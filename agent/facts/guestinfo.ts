@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
 import { type Fact, known, unreadable } from './fact.ts'
+import { runTool, type ToolResult } from './run-tool.ts'
 
 /** The guest's side of the VM's guestinfo variables; one call at a time. */
 export interface Guestinfo {
@@ -75,39 +75,43 @@ const ANSWERS: readonly [RegExp, string, string][] = [
   ],
 ]
 
-function run(tool: string, command: string, timeout: number, signal: AbortSignal): Promise<Fact<string>> {
-  return new Promise((resolve) => {
-    const options = {
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-      timeout,
-      killSignal: 'SIGKILL',
-      maxBuffer: MAX_OUTPUT,
-      signal,
-    } as const
-    execFile(tool, [command], options, (error, stdout, stderr) => {
-      if (error === null) resolve(known(stdout.replace(/\n$/, '')))
-      else resolve(explain(tool, error, `${stderr}\n${stdout}`, timeout))
-    })
-  })
+async function run(
+  tool: string,
+  command: string,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<Fact<string>> {
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+  const result = await runTool(tool, [command], { env, timeout, maxOutput: MAX_OUTPUT, signal })
+  if (result.kind === 'ended' && result.code === 0) return known(result.stdout.replace(/\n$/, ''))
+  return explain(tool, result, timeout)
 }
 
-function explain(
-  tool: string,
-  error: { code?: string | number | null; signal?: NodeJS.Signals | null; killed?: boolean },
-  output: string,
-  timeout: number,
-): Fact<never> {
-  if (error.code === 'ENOENT')
+function explain(tool: string, result: ToolResult, timeout: number): Fact<never> {
+  switch (result.kind) {
+    case 'not-started':
+      return notStarted(tool, result.code)
+    case 'too-long':
+      return unreadable('Failed', `${tool} answered with more than ${MAX_OUTPUT} bytes`)
+    case 'late':
+      return unreadable('TimedOut', `${tool} gave no answer within ${timeout / 1000} s`)
+    case 'ended':
+      return judge(tool, result)
+  }
+}
+
+function notStarted(tool: string, code: string): Fact<never> {
+  if (code === 'ENOENT')
     return unreadable('ToolMissing', `${tool} is not there: name the tool with --rpctool`)
-  if (error.code === 'EACCES')
-    return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
-  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {
-    return unreadable('Failed', `${tool} answered with more than ${MAX_OUTPUT} bytes`)
-  }
-  if (error.killed) return unreadable('TimedOut', `${tool} gave no answer within ${timeout / 1000} s`)
+  if (code === 'EACCES') return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
+  return unreadable('Failed', `${tool} cannot be started: ${code}`)
+}
+
+function judge(tool: string, result: Extract<ToolResult, { kind: 'ended' }>): Fact<never> {
+  const output = `${result.stderr}\n${result.stdout}`.slice(0, 1000)
   for (const [pattern, reason, message] of ANSWERS) {
-    if (pattern.test(output.slice(0, 1000))) return unreadable(reason, message)
+    if (pattern.test(output)) return unreadable(reason, message)
   }
-  const how = error.signal ? `signal ${error.signal}` : `code ${error.code}`
+  const how = result.signal ? `signal ${result.signal}` : `code ${result.code}`
   return unreadable('Failed', `${tool} ended with ${how} and an answer that is not known`)
 }

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+export interface ToolOptions {
+  /** The whole environment of the process. */
+  readonly env: Readonly<Record<string, string>>
+  /** Milliseconds after which the tool, and what it has started, is killed. */
+  readonly timeout: number
+  /** Bytes of stdout and stderr together. */
+  readonly maxOutput: number
+  /** Kills it before. */
+  readonly signal: AbortSignal
+}
+
+export type ToolResult =
+  | {
+      readonly kind: 'ended'
+      readonly code: number | null
+      readonly signal: NodeJS.Signals | null
+      readonly stdout: string
+      readonly stderr: string
+    }
+  /** `code` of the system, as `ENOENT`. */
+  | { readonly kind: 'not-started'; readonly code: string }
+  | { readonly kind: 'too-long' }
+  | { readonly kind: 'late' }
+
+/**
+ * Runs a small program to its end, without a shell and in a process group of its own, which is killed as a whole.
+ * Resolves in time even where the kernel cannot end the process, or something outside the group keeps its output open:
+ * such a process is left behind. Never rejects.
+ */
+export function runTool(
+  tool: string,
+  args: readonly string[],
+  { env, timeout, maxOutput, signal }: ToolOptions,
+): Promise<ToolResult> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve({ kind: 'late' })
+    const child = start(tool, args, env)
+    if (typeof child === 'string') return resolve({ kind: 'not-started', code: child })
+    const stdout: Buffer[] = []
+    const stderr: Buffer[] = []
+    let length = 0
+    const settle = (result: ToolResult) => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve(result)
+    }
+    const give = (result: ToolResult) => {
+      abandon(child)
+      settle(result)
+    }
+    const end = () => give({ kind: 'late' })
+    const timer = setTimeout(end, timeout)
+    signal.addEventListener('abort', end)
+    const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxOutput) give({ kind: 'too-long' })
+      else chunks.push(chunk)
+    }
+    child.on('error', (error) => settle({ kind: 'not-started', code: codeOf(error) }))
+    // Where descriptors have run out there are no pipes, and the error follows.
+    child.stdout?.on('data', collect(stdout))
+    child.stderr?.on('data', collect(stderr))
+    child.on('close', (code, killedBy) => {
+      settle({ kind: 'ended', code, signal: killedBy, stdout: text(stdout), stderr: text(stderr) })
+    })
+  })
+}
+
+/** Most errors come as an event later, some at once: their code. */
+function start(tool: string, args: readonly string[], env: ToolOptions['env']): ChildProcess | string {
+  try {
+    return spawn(tool, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    return codeOf(error)
+  }
+}
+
+/** Kills the group, and waits for nothing of it any more. */
+function abandon(child: ChildProcess): void {
+  for (const stream of [child.stdout, child.stderr]) stream?.destroy()
+  child.unref()
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch (error) {
+    // The whole group has ended meanwhile.
+    if (codeOf(error) !== 'ESRCH') throw error
+  }
+}
+
+function text(chunks: readonly Buffer[]): string {
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
+}
