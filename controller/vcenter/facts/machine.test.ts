@@ -129,6 +129,17 @@ t.test('changes touch what they name; entering replaces all that is watched', as
   t.match(entered, { claim: undefined, biosUUID: undefined, host: undefined, cpus: 4 })
 })
 
+t.test('a claim is cut at 256 characters', async (t) => {
+  for (const [written, claim] of [
+    ['c'.repeat(256), 'c'.repeat(256)],
+    [`${'c'.repeat(256)}d`, 'c'.repeat(256)],
+    [`${'c'.repeat(255)}\u{1F600}`, `${'c'.repeat(255)}\uFFFD`],
+  ] as const) {
+    const claimed = await values({ [CLAIM_PATH]: `<val><key>k</key><value>${written}</value></val>` })
+    t.equal(readMachine('vm-1', claimed, undefined).claim, claim)
+  }
+})
+
 t.test('names', async (t) => {
   for (const [written, name] of [
     ['a%2Fb', 'a/b'],

@@ -17,7 +17,8 @@ import {
 
 /**
  * Pushed by vCenter. Few, and none that is large or changes without meaning: the claim and the addresses must be seen
- * within a second, the states and the host decide taints and labels, the UUID is what a VM is found by.
+ * within a second, the host decides labels, the UUID is what a VM is found by. The states are for the
+ * lifecycle of Nodes.
  */
 export const PUSHED_PATHS = [
   'config.uuid',

@@ -36,9 +36,13 @@ export function readGuestNICs(nics: XMLElement | undefined): GuestNIC[] {
   })
 }
 
-/** An OptionValue, or its value alone. */
+/** The agent's claims are far shorter; a guest may write a megabyte. */
+const MAX_OPTION = 256
+
+/** An OptionValue, or its value alone; cut where it is longer than any that is meant. */
 export function readOption(option: XMLElement | undefined): string | undefined {
-  return textOf(option, 'value') ?? (option?.children.length === 0 ? option.text || undefined : undefined)
+  const text = textOf(option, 'value') ?? (option?.children.length === 0 ? option.text : undefined)
+  return text?.slice(0, MAX_OPTION).toWellFormed() || undefined
 }
 
 /** A decimal integer; undefined for anything else. */

@@ -99,11 +99,34 @@ t.test('what cannot be read is refused by kind', async (t) => {
   }
 })
 
-t.test('what is not UTF-8 is refused', async (t) => {
-  async function* body() {
-    yield new Uint8Array([...new TextEncoder().encode('<a>'), 0xc3, 0x28])
+t.test('characters that XML does not allow cost nothing but themselves', async (t) => {
+  const cases: readonly [string, string][] = [
+    ['&#x1;', '\uFFFD'],
+    ['&#0000000000000001;', '\uFFFD'],
+    ['&#xD800;&#xDC00;', '\uFFFD\uFFFD'],
+    ['&#xFFFF;&#x110000;&#99999999999999999999;', '\uFFFD\uFFFD\uFFFD'],
+    ['\u0001\u001b[31m\u0000\uFFFF\uFFFE', '\uFFFD\uFFFD[31m\uFFFD\uFFFD\uFFFD'],
+    ['&#x9;&#10;&#x10FFFF;&#233;\u{1F600}\u0085', '\t\n\u{10FFFF}é\u{1F600}\u0085'],
+    ['&amp;#1;&amp;#x1;', '&#1;&#x1;'],
+  ]
+  for (const [written, text] of cases) {
+    for (const size of [1, 2, 3, 5, 1_000]) {
+      t.equal(
+        textOf(await readXML(bytes(`<a><v>x${written}y</v></a>`, size), 'a'), 'v'),
+        `x${text}y`,
+        written,
+      )
+    }
   }
-  await t.rejects(readXML(body(), 'a'), { reason: 'MalformedAnswer', message: /UTF-8/ })
+  async function* notUTF8() {
+    yield new TextEncoder().encode('<a><v>x')
+    yield new Uint8Array([0xff, 0xc3])
+    yield new TextEncoder().encode('(</v></a>')
+  }
+  t.equal(textOf(await readXML(notUTF8(), 'a'), 'v'), 'x\uFFFD\uFFFD(')
+  for (const text of ['<a>&#x1', '<a>&#</a>', '<a>&#x;</a>', '<a>&#1a;</a>', '<a>&#xg;</a>']) {
+    await t.rejects(readXML(bytes(text, 1), 'a'), { reason: 'MalformedAnswer', message: /well-formed/ }, text)
+  }
 })
 
 t.test('limits of size', async (t) => {
@@ -117,8 +140,34 @@ t.test('limits of size', async (t) => {
   await readXML(repeated('<a>', block, fifty, '</a>'), 'a', by)
   t.equal(records, fifty, '50 MB by record are read')
 
-  const more = repeated('<a>', 'x'.repeat(1 << 20), (MAX_BYTES_BY_RECORD >> 20) + 1, '</a>')
+  const more = repeated('<a>', `<o>${'x'.repeat((1 << 20) - 7)}</o>`, (MAX_BYTES_BY_RECORD >> 20) + 1, '</a>')
   await t.rejects(readXML(more, 'a', by), { message: /longer than 64 MB/ })
   const wide = repeated('<a><p>', '<i/>'.repeat(10_000), 11, '</p></a>')
   await t.rejects(readXML(wide, 'a', by), { message: /100000 elements/ })
+})
+
+t.test('what is held at once stays small, whatever an answer is made of', async (t) => {
+  const by = { name: 'r', depth: 3, take() {} }
+  const page = ['<a><b>', '</b></a>'] as const
+  function* attributes() {
+    for (let i = 0; i < 2_000; i++) yield ` a${i}=""`
+  }
+  const text = 'x'.repeat(100_000)
+  const cases: readonly [string, string, number, RegExp][] = [
+    ['siblings of records', `${'<a/>'.repeat(15_000)}<r/>`, 8, /100000 elements/],
+    ['attributes', `<c ${[...attributes()].join('')}/>`, 1, /64 attributes/],
+    ['a long attribute', `<c d="${'x'.repeat(1 << 18)}`, 2, /longer than 256 kB/],
+    ['text', '&amp;'.repeat(20_000), 100, /longer than 4096 kB/],
+    ['a comment', `<!--${text.repeat(50)}-->`, 1, /longer than 4096 kB/],
+    ['text outside of records', `<c>${text}</c><r/>`, 11, /too much text/],
+    ['names outside of records', `<${text}/><r/>`, 11, /too much text/],
+    ['text in a record', `<r>${`<c>${text}</c>`.repeat(50)}</r>`, 1, /too much text/],
+  ]
+  for (const [name, block, times, message] of cases) {
+    const body = repeated(page[0], block, times, page[1])
+    await t.rejects(readXML(body, 'a', by), { reason: 'MalformedAnswer', message }, name)
+  }
+  const large = `<r>${`<c>${text}</c>`.repeat(30)}${'<c/>'.repeat(60_000)}</r>`
+  await readXML(repeated(page[0], large, 5, page[1]), 'a', by)
+  t.pass('records of 3 MB, one after the other')
 })

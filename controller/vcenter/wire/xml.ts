@@ -1,5 +1,6 @@
 /** A streaming, namespace-aware XML reader that trusts nothing: vCenter's answers come through proxies. */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes'
+import { createCharacterReader } from './characters.ts'
 import { VCenterError } from './errors.ts'
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
@@ -28,6 +29,15 @@ export interface RecordReader {
 const MAX_DEPTH = 64
 /** Elements held at once: a VM's devices are some hundred. */
 const MAX_ELEMENTS = 100_000
+/** Characters held at once, outside of records and in one: a guest alone may have written a megabyte. */
+const MAX_TEXT = 1 << 20
+const MAX_RECORD_TEXT = 4 << 20
+/** Attributes of one element; namespaces count. */
+const MAX_ATTRIBUTES = 64
+/** Characters of one start tag. */
+const MAX_TAG = 1 << 18
+/** Characters that the parser may gather, for a text or a comment, before it hands anything over. */
+const MAX_GATHERED = MAX_RECORD_TEXT
 /** Bytes of an answer that is kept whole. */
 export const MAX_BYTES = 1 << 20
 /** Bytes of an answer that is taken record by record: ten thousand VMs in one page stay under it. */
@@ -36,8 +46,8 @@ export const MAX_BYTES_BY_RECORD = 64 << 20
 /**
  * Reads one document whose root has the local name `root`.
  *
- * Throws a VCenterError: `NotVCenter` for HTML or another root, `MalformedAnswer` for what is truncated, has a
- * DOCTYPE (entities would expand), or exceeds the limits.
+ * Characters that XML does not allow become U+FFFD. Throws a VCenterError: `NotVCenter` for HTML or another root,
+ * `MalformedAnswer` for what is truncated, has a DOCTYPE (entities would expand), or exceeds the limits.
  */
 export async function readXML(
   body: AsyncIterable<Uint8Array>,
@@ -45,23 +55,19 @@ export async function readXML(
   records?: RecordReader,
 ): Promise<XMLElement> {
   const builder = new TreeBuilder(root, records)
-  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const characters = createCharacterReader()
   const limit = records === undefined ? MAX_BYTES : MAX_BYTES_BY_RECORD
   let bytes = 0
   try {
     for await (const chunk of body) {
       bytes += chunk.byteLength
       if (bytes > limit) throw malformed(`it is longer than ${limit >> 20} MB`)
-      builder.write(decoder.decode(chunk, { stream: true }))
+      builder.write(characters.read(chunk))
     }
-    builder.write(decoder.decode())
+    builder.write(characters.end())
     return builder.end()
   } catch (error) {
-    // TextDecoder throws a TypeError for what is not UTF-8, saxes plain Errors for what is not XML.
     if (error instanceof NotXMLError) throw malformed(`it is not well-formed (${error.message})`, error)
-    if (error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-      throw malformed('it is not UTF-8', error)
-    }
     throw error
   }
 }
@@ -75,6 +81,13 @@ class TreeBuilder {
   readonly #open: XMLElement[] = []
   #document: XMLElement | undefined
   #elements = 0
+  #characters = 0
+  /** What is held besides the record that is being read; undefined outside of records. */
+  #outside: { readonly elements: number; readonly characters: number } | undefined
+  #attributes = 0
+  #inTag = false
+  /** Position where the parser last handed something over. */
+  #handed = 0
 
   constructor(root: string, records: RecordReader | undefined) {
     this.#root = root
@@ -86,7 +99,19 @@ class TreeBuilder {
       if (/^\s*html\b/i.test(text)) throw notVCenter('an HTML page')
       throw malformed('it has a DOCTYPE')
     })
+    this.#parser.on('opentagstart', () => {
+      this.#attributes = 0
+      this.#inTag = true
+      this.#handed = this.#parser.position
+    })
+    this.#parser.on('attribute', () => {
+      if (++this.#attributes > MAX_ATTRIBUTES) {
+        throw malformed(`an element has more than ${MAX_ATTRIBUTES} attributes`)
+      }
+    })
     this.#parser.on('opentag', (tag) => {
+      this.#inTag = false
+      this.#handed = this.#parser.position
       this.#begin(tag.local, Object.values(tag.attributes))
     })
     this.#parser.on('text', (text) => {
@@ -96,12 +121,18 @@ class TreeBuilder {
       this.#append(text)
     })
     this.#parser.on('closetag', () => {
+      this.#handed = this.#parser.position
       this.#finish()
     })
   }
 
   write(text: string): void {
-    if (text !== '') this.#parser.write(text)
+    if (text === '') return
+    this.#parser.write(text)
+    const limit = this.#inTag ? MAX_TAG : MAX_GATHERED
+    if (this.#parser.position - this.#handed > limit) {
+      throw malformed(`a tag, a text or a comment of it is longer than ${limit >> 10} kB`)
+    }
   }
 
   end(): XMLElement {
@@ -119,6 +150,8 @@ class TreeBuilder {
     if (this.#open.length >= MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`)
     if (++this.#elements > MAX_ELEMENTS)
       throw malformed(`it has more than ${MAX_ELEMENTS} elements in one piece`)
+    const isRecord = this.#records?.depth === this.#open.length + 1 && this.#records.name === name
+    if (isRecord) this.#outside = { elements: this.#elements - 1, characters: this.#characters }
     const element: XMLElement = {
       name,
       type: withoutPrefix(attributes.find((each) => each.uri === XSI && each.local === 'type')?.value),
@@ -126,12 +159,22 @@ class TreeBuilder {
       text: '',
       children: [],
     }
+    this.#count(name.length + (element.type?.length ?? 0) + (element.kind?.length ?? 0))
     this.#open.push(element)
   }
 
   #append(text: string): void {
+    this.#handed = this.#parser.position
     const element = this.#open.at(-1)
-    if (element !== undefined) element.text += text
+    if (element === undefined) return
+    this.#count(text.length)
+    element.text += text
+  }
+
+  #count(characters: number): void {
+    this.#characters += characters
+    const limit = this.#outside === undefined ? MAX_TEXT : this.#outside.characters + MAX_RECORD_TEXT
+    if (this.#characters > limit) throw malformed('it has too much text in one piece')
   }
 
   #finish(): void {
@@ -139,7 +182,9 @@ class TreeBuilder {
     const element = this.#open.pop()
     if (element === undefined) return
     if (this.#records?.depth === depth && this.#records.name === element.name) {
-      this.#elements = depth
+      this.#elements = this.#outside?.elements ?? 0
+      this.#characters = this.#outside?.characters ?? 0
+      this.#outside = undefined
       this.#records.take(element)
       return
     }

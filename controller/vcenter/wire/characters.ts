@@ -1,0 +1,46 @@
+/** Text of an XML document whose every character an XML parser takes, whatever a guest has put into it. */
+
+/** What stands for a character that cannot be. */
+const REPLACEMENT = '\uFFFD'
+/** What XML 1.0 has no place for, not even by reference; lone surrogates do not outlive the decoder. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const ILLEGAL = /[\x00-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]/g
+const REFERENCE = /&#(?:x([\dA-Fa-f]{1,32})|(\d{1,32}));/g
+/** A numeric reference whose end is still to come. */
+const BEGUN = /&(?:#(?:x[\dA-Fa-f]{0,32}|\d{0,32}))?$/
+
+export interface CharacterReader {
+  /** The text as far as it is certain; the beginning of a numeric reference is kept for the next call. */
+  read(chunk: Uint8Array): string
+  /** What is left. */
+  end(): string
+}
+
+/**
+ * Reads UTF-8. Bytes that are none, and characters that are illegal in XML 1.0, written out or as a numeric reference,
+ * become U+FFFD: vCenter passes on what guests write, and one guest's text must not cost the answers about all others.
+ */
+export function createCharacterReader(): CharacterReader {
+  const decoder = new TextDecoder('utf-8')
+  let held = ''
+  const replace = (text: string) =>
+    text
+      .replace(ILLEGAL, REPLACEMENT)
+      .replace(REFERENCE, (written, hexadecimal: string | undefined, decimal: string | undefined) => {
+        const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
+        return isLegal(code) ? written : REPLACEMENT
+      })
+  return {
+    read(chunk) {
+      const text = held + decoder.decode(chunk, { stream: true })
+      held = BEGUN.exec(text.slice(-40))?.[0] ?? ''
+      return replace(held === '' ? text : text.slice(0, -held.length))
+    },
+    end: () => replace(held + decoder.decode()),
+  }
+}
+
+function isLegal(code: number): boolean {
+  if (code < 0x20) return code === 0x9 || code === 0xa || code === 0xd
+  return code < 0xd800 || (code > 0xdfff && code < 0xfffe) || (code > 0xffff && code <= 0x10ffff)
+}
