@@ -85,8 +85,8 @@ function abandon(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch (error) {
-    // The whole group has ended meanwhile.
-    if (codeOf(error) !== 'ESRCH') throw error
+    // The whole group has ended meanwhile, or has become another user's, which is left behind.
+    if (!['ESRCH', 'EPERM'].includes(codeOf(error))) throw error
   }
 }
 
