@@ -32,12 +32,13 @@ export const FACT_SERIAL_UUID = 'machine.serialUUID'
 
 const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
 const mac = v.pipe(v.string(), v.regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/))
+/** No control characters (C0, C1), no separators of lines, nothing that turns the direction of writing around. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$/
 const text = (max: number) =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-  v.pipe(v.string(), v.maxLength(max), v.regex(/^[^\u0000-\u001f\u007f]*$/, 'has control characters'))
+  v.pipe(v.string(), v.maxLength(max), v.regex(PRINTABLE, 'has control characters'))
 const reason = v.pipe(v.string(), v.regex(/^[A-Z][A-Za-z0-9]{0,63}$/))
 const address = v.union([v.pipe(v.string(), v.ipv4()), v.pipe(v.string(), v.ipv6(), v.excludes('%'))])
-const cidr = v.pipe(v.string(), v.maxLength(64))
 
 const InterfaceAddress = v.object({
   /** IPv4 or IPv6 in its usual text form, without a zone. */
@@ -90,7 +91,7 @@ export const NodeReportSpec = v.object({
       instanceID: v.optional(text(128)),
       localHostname: v.optional(text(253)),
       /** Static addresses of the network configuration, as written there (with or without a prefix length). */
-      addresses: v.optional(v.pipe(v.array(cidr), v.maxLength(MAX_ADDRESSES))),
+      addresses: v.optional(v.pipe(v.array(text(64)), v.maxLength(MAX_ADDRESSES))),
     }),
   ),
   /** Whether the claim stands in guestinfo, else why not. */

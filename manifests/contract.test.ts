@@ -70,9 +70,9 @@ function ipAddress(union: Valibot): Schema {
   return { type: 'string', maxLength: 45, 'x-kubernetes-validations': ipRule }
 }
 
-/** Go's regular expressions have no \u0000. */
+/** Go's regular expressions have no \u0000, and take two digits after \x for a character below U+0100. */
 function goPattern(source: string): string {
-  return source.replaceAll(/\\u00([0-9a-f]{2})/g, '\\x$1')
+  return source.replaceAll(/\\u00([0-9a-f]{2})/g, '\\x$1').replaceAll(/\\u([0-9a-f]{4})/g, '\\x{$1}')
 }
 
 /** A schema without what the contract does not speak of: words, and how lists merge. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { json } from 'node:stream/consumers'
 import t from 'tap'
-import { MAX_ADDRESSES, MAX_INTERFACES, MAX_UNREADABLE } from '../agent/contract.ts'
+import { MAX_ADDRESSES, MAX_INTERFACES, MAX_UNREADABLE, parseSpec } from '../agent/contract.ts'
 import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
@@ -79,6 +79,13 @@ await t.test('every field of the status, wrong in turn, is refused by name', asy
     )
     t.ok(status === 422 && names(body, field), `${field}: ${how}`, { status, message: String(body.message) })
   }
+})
+
+await t.test('texts of other scripts and the neighbours of what is refused are taken', async (t) => {
+  const hostname = ' ~\u00a0é日\u2027\u202f\u2065\u206a𝄞'
+  const { status, body } = await dryRun({ ...completeSpec, hostname })
+  t.equal(status, 201, String(body.message))
+  t.match(parseSpec({ ...completeSpec, hostname }), { ok: true })
 })
 
 await t.test('addresses are checked as such', async (t) => {

@@ -1,0 +1,52 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parseSpec } from './contract.ts'
+import { createGuestinfo } from './facts/guestinfo.ts'
+import { readGuestFacts, readLocalFacts } from './gather.ts'
+import { buildReport } from './report.ts'
+import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
+
+const { signal } = new AbortController()
+
+async function report(root: string, tool: string) {
+  const guest = await readGuestFacts(root, createGuestinfo({ tool, signal }), signal)
+  const local = readLocalFacts(root, () => ({}))
+  const claim = { written: false, reason: 'Failed', message: `${tool} \u009b\u202e` }
+  const nodeUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
+  return buildReport({ nodeUID, agentVersion: '0', ...local, ...guest, claim })
+}
+
+t.test('characters that the schema refuses never get into a report', async (t) => {
+  const root = makeRoot(t, VM_TREE)
+  for (const bad of ['\u001b', '\u009b', '\u2028', '\u202e', '\u2066']) {
+    const tool = plantTool(
+      root,
+      `case $1 in *metadata) cat ${root}/usr/bin/metadata;; *) echo No value found; exit 1;; esac`,
+    )
+    plant(root, {
+      'sys/class/dmi/id/sys_vendor': `VM${bad}ware\n`,
+      'sys/class/dmi/id/product_name': `7${bad}\n`,
+      'proc/sys/kernel/hostname': `n${bad}1\n`,
+      [`sys/class/net/e${bad}/device`]: null,
+      [`sys/class/net/e${bad}/address`]: '00:50:56:8e:3f:75\n',
+      'usr/bin/metadata': JSON.stringify({
+        'instance-id': `i${bad}`,
+        'local-hostname': `n${bad}`,
+        network: { ethernets: { a: { addresses: [`10.0.0.5${bad}/24`] } } },
+      }),
+    })
+    const spec = await report(root, tool)
+    t.match(parseSpec(spec), { ok: true })
+    t.match(JSON.stringify(spec), /^[\x20-\x7e]*$/)
+    t.match(spec, { cloudInit: {}, interfaces: [{ name: 'eth0' }] }, 'the rest goes on')
+  }
+})
+
+t.test('a routing table that cannot be read is said', async (t) => {
+  const root = makeRoot(t, VM_TREE)
+  rmSync(join(root, 'proc/net/route'))
+  mkdirSync(join(root, 'proc/net/route'))
+  const spec = await report(root, '/nowhere')
+  t.match(spec.unreadable, [{ fact: 'routes', reason: 'Unreadable' }])
+})
