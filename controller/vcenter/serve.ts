@@ -42,7 +42,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   const { soap, session, content, table, topology, tagReader, triggers, timings, clock, random, logger } =
     options
-  const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings })
+  const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
   const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
   options.onOpen({ updates, locator })

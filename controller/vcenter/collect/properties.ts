@@ -1,4 +1,5 @@
 /** Reads properties of many objects in few calls: PropertyCollector's RetrievePropertiesEx, page by page. */
+import type { Clock } from '../../clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
 import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
@@ -7,6 +8,10 @@ import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
 /** Objects in a page; vCenter may send fewer. */
 const PAGE = 1_000
+/** Pages of one read: no vCenter holds a million objects. */
+const MAX_PAGES = 1_000
+/** How much longer than one page all pages of a read may take. */
+const PATIENCE = 3
 /** Envelope, Body, response, returnval, objects. */
 const OBJECT_DEPTH = 5
 
@@ -49,7 +54,7 @@ export function filterSpec(propertySpecs: string, objectSpecs: string): string {
 export interface PropertyReader {
   /**
    * Hands over each object that the PropertyFilterSpecs select, as it comes in. An object that no longer exists is
-   * left out by vCenter. Throws a VCenterError, part-way too: what was taken until then is true all the same.
+   * left out by vCenter. Throws a VCenterError, also for pages without end, part-way too: what was taken until then is true all the same.
    */
   read(specs: readonly string[], take: (object: ObjectContent) => void, signal: AbortSignal): Promise<void>
 }
@@ -58,36 +63,74 @@ export interface PropertyReaderOptions {
   readonly soap: SoapClient
   readonly collector: Reference
   readonly timings: Timings
+  readonly clock: Clock
 }
 
-export function createPropertyReader({ soap, collector, timings }: PropertyReaderOptions): PropertyReader {
+export function createPropertyReader({
+  soap,
+  collector,
+  timings,
+  clock,
+}: PropertyReaderOptions): PropertyReader {
   async function page(
     operation: string,
     parameters: string,
+    deadline: number,
     take: (object: ObjectContent) => void,
     signal: AbortSignal,
   ) {
+    let objects = 0
     const response = await soap.call({
       operation,
       target: collector,
       parameters,
-      deadline: timings.readDeadline,
-      records: { name: 'objects', depth: OBJECT_DEPTH, take: (record) => take(readObject(record)) },
+      deadline,
+      records: {
+        name: 'objects',
+        depth: OBJECT_DEPTH,
+        take(record) {
+          objects++
+          take(readObject(record))
+        },
+      },
       signal,
     })
-    return textOf(child(response, 'returnval'), 'token')
+    const token = textOf(child(response, 'returnval'), 'token')
+    if (token !== undefined && objects === 0) throw endless('a page without objects')
+    return token
   }
 
   return {
     async read(specs, take, signal) {
       const specSet = specs.map((spec) => `<specSet>${spec}</specSet>`).join('')
       const options = `<options>${element('maxObjects', PAGE)}</options>`
-      let token = await page('RetrievePropertiesEx', specSet + options, take, signal)
-      while (token !== undefined) {
-        token = await page('ContinueRetrievePropertiesEx', element('token', token), take, signal)
+      const end = clock.monotonic() + PATIENCE * timings.readDeadline
+      let token = await page('RetrievePropertiesEx', specSet + options, timings.readDeadline, take, signal)
+      for (let pages = 1; token !== undefined; pages++) {
+        if (pages >= MAX_PAGES) throw endless(`more than ${MAX_PAGES} pages`)
+        const deadline = Math.min(timings.readDeadline, end - clock.monotonic())
+        if (deadline <= 0) throw tooLate((PATIENCE * timings.readDeadline) / 1000)
+        const before = token
+        token = await page('ContinueRetrievePropertiesEx', element('token', before), deadline, take, signal)
+        // vCenter numbers its tokens.
+        if (token === before) throw endless('the same token twice')
       }
     },
   }
+}
+
+function endless(what: string): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `vCenter answers with ${what} when asked for properties, check for a proxy in between`,
+  )
+}
+
+function tooLate(seconds: number): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `vCenter did not finish the pages of properties within ${seconds} s, check the state of its services`,
+  )
 }
 
 function readObject(record: XMLElement): ObjectContent {

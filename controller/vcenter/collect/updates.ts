@@ -13,7 +13,9 @@ import { createObject, destroyObject } from './session-objects.ts'
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
 const UPDATE_DEPTH = 6
-/** A server that answers at once and with nothing would be asked without end. */
+/** Milliseconds from an answer to the next poll: a guest that changes its own claim without end costs little. */
+const PAUSE = 250
+/** From the beginning of a poll that brought nothing to the next: it may have been answered at once. */
 const EMPTY_ANSWER_PAUSE = 1_000
 
 /** What became of one object. */
@@ -81,7 +83,8 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
         if (object !== undefined) updates.push({ kind: 'leave', object })
       }
     }
-    return { version: textOf(set, 'version') ?? version, updates }
+    const truncated = textOf(set, 'truncated') === 'true'
+    return { version: textOf(set, 'version') ?? version, truncated, updates }
   }
 
   return {
@@ -94,9 +97,10 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
         if (answer !== undefined) {
           version = answer.version
           take(answer.updates)
-        } else if (clock.monotonic() - start < EMPTY_ANSWER_PAUSE) {
-          await clock.sleep(EMPTY_ANSWER_PAUSE, signal)
         }
+        if (answer === undefined || answer.updates.length === 0) {
+          await clock.sleep(Math.max(0, start + EMPTY_ANSWER_PAUSE - clock.monotonic()), signal)
+        } else if (!answer.truncated) await clock.sleep(PAUSE, signal)
       }
     },
     async destroy(signal) {
