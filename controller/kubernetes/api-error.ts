@@ -32,12 +32,21 @@ const MAX_MESSAGE = 500
  * Makes an error of an answer that is no success.
  *
  * @param what the request, as `PATCH /api/v1/nodes/a`, for the message
+ * @param body undefined where it was too long to be read
  * @param retryAfter the header of that name: seconds, the only form that the API server uses
  */
-export function apiError(what: string, status: number, body: string, retryAfter?: string): ApiError {
-  const parsed = v.safeParse(Status, parseJson(body))
+export function apiError(
+  what: string,
+  status: number,
+  body: string | undefined,
+  retryAfter?: string,
+): ApiError {
+  const parsed = v.safeParse(Status, parseJson(body ?? ''))
   const { message, reason } = parsed.success ? parsed.output : { message: '', reason: '' }
-  const said = (message || `${body.length} characters that are no Status`).slice(0, MAX_MESSAGE)
+  const said = (message || `${body?.length ?? 'too many'} characters that are no Status`).slice(
+    0,
+    MAX_MESSAGE,
+  )
   const seconds = Number(retryAfter)
   return new ApiError(`${what} was answered with ${status}${reason && ` ${reason}`}: ${said}`, {
     status,

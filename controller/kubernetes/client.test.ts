@@ -82,6 +82,34 @@ t.test('an answer that cannot be read', async (t) => {
   t.match(await ask('/reset'), { message: /^GET \/reset failed: / })
 })
 
+t.test('an answer without end', async (t) => {
+  const block = Buffer.alloc(64 * 1024, ' ')
+  let sent = 0
+  await using stub = await startApiStub((_, response, url) => {
+    sent = 0
+    response.writeHead(url.pathname === '/ok' ? 200 : 500)
+    response.on('error', () => undefined)
+    const more = (): void => {
+      while (!response.destroyed) {
+        sent += block.length
+        if (!response.write(block)) break
+      }
+    }
+    response.on('drain', more)
+    more()
+  })
+  const ask = (path: string) => failure(stub.client.request({ ...get, path }))
+  t.match(await ask('/ok'), { message: 'GET /ok was answered with more than 67108864 bytes' })
+  t.ok(sent < 100 * 2 ** 20, `${sent} bytes`)
+  t.match(await ask('/error'), {
+    name: 'ApiError',
+    status: 500,
+    message: /^GET \/error was answered with 500: too many characters/,
+  })
+  t.ok(sent < 10 * 2 ** 20, `${sent} bytes`)
+  t.match(await failure(stub.client.stream({ ...get, path: '/error' }, 1_000)), { status: 500 })
+})
+
 t.test('a deadline on every request', async (t) => {
   const clock = createHandClock()
   await using stub = await startApiStub((_, response, url) => {

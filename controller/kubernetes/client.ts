@@ -22,6 +22,10 @@ export interface KubeRequest {
 
 /** Longer than the API server takes for anything but a large list, shorter than a person's patience. */
 export const DEFAULT_TIMEOUT = 15_000
+/** A page of the largest Nodes that etcd takes would be beyond it; one of ordinary Nodes is a tenth. */
+const MAX_BODY = 64 * 1024 * 1024
+/** A Status has some hundred bytes; of what is longer the HTTP status is enough. */
+const MAX_ERROR_BODY = 64 * 1024
 
 /** All that the controller asks of an API server. */
 export interface KubeClient {
@@ -74,21 +78,23 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       ...(dispatcher ? { dispatcher } : {}),
     })
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
-    throw apiError(what, answer.statusCode, await answer.body.text(), one(answer.headers['retry-after']))
+    const said = await readUpTo(MAX_ERROR_BODY, answer.body)
+    throw apiError(what, answer.statusCode, said, one(answer.headers['retry-after']))
   }
 
   return {
     async request(request) {
       const what = `${request.method} ${request.path}`
       const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
-      let text: string
+      let text: string | undefined
       try {
-        text = await (await open(what, request, deadline.signal)).text()
+        text = await readUpTo(MAX_BODY, await open(what, request, deadline.signal))
       } catch (cause) {
         throw explain(what, cause, request.signal)
       } finally {
         deadline.release()
       }
+      if (text === undefined) throw new Error(`${what} was answered with more than ${MAX_BODY} bytes`)
       return parseJson(what, text)
     },
     async stream(request, silence) {
@@ -105,6 +111,18 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
     },
     close: () => credentials.close(),
   }
+}
+
+/** The whole text, or undefined where it is longer; the rest is then not read, and the connection ends. */
+async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 async function* pieces(

@@ -3,6 +3,8 @@ import type { KubeClient } from './client.ts'
 
 /** Objects a page. A page of 500 ordinary Nodes is some 5 MB of JSON, which lives until the next is asked for. */
 const PAGE_SIZE = 500
+/** Pages of a list: half a million objects. */
+const MAX_PAGES = 1_000
 /** The API server's own limit for a request that is no watch. */
 const PAGE_TIMEOUT = 60_000
 
@@ -20,7 +22,7 @@ const Page = v.object({
  *
  * @param onObject gets each object once; nothing else of a page is kept
  * @returns the resourceVersion from which to watch
- * @throws as `KubeClient.request`; Error for an answer that is no list
+ * @throws as `KubeClient.request`; Error for an answer that is no list, and for a list that does not end
  */
 export async function readList(
   client: KubeClient,
@@ -28,13 +30,20 @@ export async function readList(
   onObject: (object: unknown) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  for (let token = ''; ; ) {
+  const tokens = new Set<string>()
+  for (let token = ''; tokens.size < MAX_PAGES; tokens.add(token)) {
     const query = { limit: String(PAGE_SIZE), ...(token && { continue: token }) }
     const answer = await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
     const page = v.safeParse(Page, answer)
     if (!page.success) throw new Error(`GET ${path} was answered with something that is no list`)
-    for (const object of page.output.items ?? []) onObject(object)
+    const items = page.output.items ?? []
+    for (const object of items) onObject(object)
     token = page.output.metadata.continue
     if (!token) return page.output.metadata.resourceVersion
+    if (items.length === 0)
+      throw new Error(`GET ${path} was answered with an empty page that is not the last`)
+    if (tokens.has(token))
+      throw new Error(`GET ${path} was answered with a page that goes back to an earlier one`)
   }
+  throw new Error(`GET ${path} was answered with more than ${MAX_PAGES} pages`)
 }
