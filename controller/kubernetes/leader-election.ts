@@ -27,10 +27,8 @@ export interface LeaderElectionOptions {
 /**
  * What a leader does. The signal aborts when leadership is lost or the election ends; the function then winds down and
  * returns. When it returns unasked, the election ends; when it throws, the election throws.
- *
- * @param since when leadership began, on the clock's monotonic scale
  */
-export type Lead = (signal: AbortSignal, info: { readonly since: number }) => Promise<void>
+export type Lead = (signal: AbortSignal) => Promise<void>
 
 export interface LeaderElection {
   /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
@@ -122,7 +120,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     if (signal.aborted) abort()
     logger.info({ identity }, 'leadership begins')
     leading = true
-    const work = lead(stop.signal, { since: clock.monotonic() }).finally(() => done.abort())
+    const work = lead(stop.signal).finally(() => done.abort())
     let kept = true
     const [outcome] = await Promise.allSettled([
       work,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { aborted } from '../tasks.ts'
 import { createLeaderElection } from './leader-election.ts'
 import { createLeaseStore, microTime } from './lease.ts'
 import { adminClient, observed } from './testing/cluster-client.ts'
@@ -81,10 +82,10 @@ t.test('a leader that is killed is replaced in less than 20 s', async (t) => {
       clock,
       random: Math.random,
       logger: createLogLines().logger,
-    }).run(async (signal, { since }) => {
-      const term = { identity, from: since, to: undefined as number | undefined }
+    }).run(async (signal) => {
+      const term = { identity, from: clock.monotonic(), to: undefined as number | undefined }
       terms.push(term)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await aborted(signal)
       term.to = clock.monotonic()
     }, stop.signal)
   const a = stand('a', mortal)
