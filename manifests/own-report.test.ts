@@ -129,9 +129,11 @@ await t.test('with every right of RBAC', async (t) => {
   await bindToEverything(cluster, [
     { kind: 'ServiceAccount', name: 'rollcall-agent', namespace: 'kube-system' },
     { kind: 'ServiceAccount', name: 'default', namespace: 'kube-system' },
+    { kind: 'ServiceAccount', name: 'rollcall-controller', namespace: 'kube-system' },
     { kind: 'Group', name: 'system:nodes' },
     { kind: 'User', name: 'system:node:a' },
     { kind: 'User', name: 'person' },
+    { kind: 'User', name: 'system:kube-controller-manager' },
   ])
   const person = await cluster.as({ user: 'person' })
 
@@ -204,6 +206,36 @@ await t.test('the garbage collector deletes', async (t) => {
   t.match(await collector.request('DELETE', `${collection}/b`), { status: 200 })
 })
 
+await t.test('the garbage collector takes owners and finalizers off, and leaves the spec', async (t) => {
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']
+  const account = 'system:serviceaccount:kube-system:generic-garbage-collector'
+  for (const { request } of [
+    await cluster.as({ user: account, groups }),
+    await cluster.as({ user: 'system:kube-controller-manager' }),
+  ]) {
+    t.match(await apply(kubeletB.request, sampleReport('b', uidB)), { status: 201 })
+    const path = `${collection}/b`
+    // As the collector does for `kubectl delete node --cascade=orphan`.
+    const orphan = await merge(request, path, { metadata: { ownerReferences: null } })
+    t.match(orphan, { status: 200, body: { metadata: { ownerReferences: undefined } } })
+    t.match(
+      await merge(request, path, { metadata: { ownerReferences: [] }, spec: { hostname: 'other' } }),
+      { status: 403, body: { message: /only the agent of that node may/ } },
+      'a spec',
+    )
+    t.match(await merge(request, `${path}/status`, { status: completeStatus }), { status: 403 }, 'a status')
+    t.match(
+      await apply(kubeletB.request, sampleReport('b', uidB)),
+      { status: 200 },
+      'its agent owns it again',
+    )
+
+    t.match(await cluster.request('DELETE', `${path}?propagationPolicy=Foreground`), { status: 200 })
+    t.match(await merge(request, path, { metadata: { finalizers: null } }), { status: 200 })
+    t.match(await cluster.request('GET', path), { status: 404 }, 'a foreground deletion ends')
+  }
+})
+
 await t.test('the controller', async (t) => {
   const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 
@@ -212,14 +244,10 @@ await t.test('the controller', async (t) => {
     body: { status: completeStatus },
   })
 
-  const probe = sampleReport('policy-probe', uidA)
-  const { status, body } = await controller.request('POST', `${collection}?dryRun=All`, probe)
-  t.match(
-    { status, body },
-    { status: 403, body: { message: policy } },
-    'proves by a dry run that the policy acts',
-  )
-
-  const spec = await merge(controller.request, `${collection}/a`, { spec: { hostname: 'other' } })
-  t.equal(spec.status, 403, 'writes no report')
+  // RBAC gives it no such right, and here, where it has every right, the policy is what refuses.
+  const refused = { status: 403, body: { message: policy } }
+  const report = sampleReport('c', uidA)
+  t.match(await controller.request('POST', `${collection}?dryRun=All`, report), refused, 'makes no report')
+  const spec = { spec: { hostname: 'other' } }
+  t.match(await merge(controller.request, `${collection}/a`, spec), refused, 'writes no report')
 })
