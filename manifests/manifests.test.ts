@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { startCluster } from '../test/servers/cluster.ts'
@@ -45,11 +45,11 @@ await t.test('each account has the rights it needs, and no other', async (t) => 
     [agent, { ...reports, subresource: 'status' }, 'get patch update', false],
     [agent, { resource: 'nodes' }, 'get list watch patch update', false],
     [agent, { resource: 'secrets', namespace: 'kube-system' }, 'get list watch', false],
-    [controller, reports, 'get list watch create', true],
-    [controller, reports, 'patch update delete deletecollection', false],
+    [controller, reports, 'list watch', true],
+    [controller, reports, 'create patch update delete deletecollection', false],
     [controller, { ...reports, subresource: 'status' }, 'patch', true],
-    [controller, { resource: 'nodes' }, 'get list watch patch', true],
-    [controller, { resource: 'nodes' }, 'create update delete', false],
+    [controller, { resource: 'nodes' }, 'list watch patch', true],
+    [controller, { resource: 'nodes' }, 'get create update delete', false],
     [controller, { resource: 'nodes', subresource: 'status' }, 'patch', true],
     [controller, { resource: 'nodes', subresource: 'proxy' }, 'get create', false],
     [controller, { resource: 'events', namespace: 'default' }, 'create patch', true],
@@ -75,6 +75,12 @@ await t.test('each account has the rights it needs, and no other', async (t) => 
       t.equal(body.status.allowed, expected, `${user} ${verb} ${what} ${attributes.namespace ?? ''}`)
     }
   }
+})
+
+await t.test('the unit follows the kubelet, by whose start a deleted Node comes back', async (t) => {
+  const unit = await readFile(`${import.meta.dirname}/rollcall-agent.service`, 'utf8')
+  for (const key of ['After', 'PartOf', 'WantedBy'])
+    t.match(unit, new RegExp(`^${key}=.*\\bkubelet\\.service\\b`, 'm'), key)
 })
 
 await t.test(
