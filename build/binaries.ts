@@ -2,6 +2,7 @@
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
+import { runAsProgram } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { isFresh, stampText } from './freshness.ts'
 import { guestinfoTool } from './guestinfo-tool.ts'
@@ -88,8 +89,7 @@ async function isThere(path: string): Promise<boolean> {
   )
 }
 
-if (import.meta.main) {
-  const names = process.argv.slice(2)
+async function main(names: readonly string[]): Promise<void> {
   for (const name of names.length > 0 ? names : binaryNames) {
     const known = binaryNames.find((candidate) => candidate === name)
     if (!known)
@@ -97,3 +97,5 @@ if (import.meta.main) {
     process.stdout.write(`${await binary(known)}\n`)
   }
 }
+
+if (import.meta.main) runAsProgram(() => main(process.argv.slice(2)))

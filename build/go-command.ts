@@ -92,12 +92,17 @@ async function compile(
 async function goVersion({ name, dir, instead }: GoCommand, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     return await go(['env', 'GOVERSION', 'GOOS', 'GOARCH'], env, dir)
-  } catch {
+  } catch (error) {
     const or = instead === undefined ? '' : `, or ${instead}`
-    throw new Error(
-      `${name} is built from Go sources and no "go" is on the PATH: install Go 1.26 or later${or}`,
-    )
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const why = missing ? 'no "go" is on the PATH' : `"go" does not work here: ${lastLine(error)}`
+    throw new Error(`${name} is built from Go sources and ${why}: install Go 1.26 or later${or}`)
   }
+}
+
+function lastLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.trim().split('\n').at(-1) ?? ''
 }
 
 /** Runs go and resolves with its output; a failure carries the end of what go said. */

@@ -31,13 +31,6 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function start(options: RunOptions): Promise<number> {
-  const credentials = credentialSource(options.kubeconfig, process.env)
-  if (credentials === undefined) {
-    process.stderr.write(
-      'rollcall-controller: --kubeconfig is missing, and this is no Pod with a service account\n',
-    )
-    return 2
-  }
   const logger = createLogger(options.logLevel)
   let loaded: LoadedConfig
   try {
@@ -49,6 +42,13 @@ async function start(options: RunOptions): Promise<number> {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
     return 1
+  }
+  const credentials = credentialSource(options.kubeconfig, process.env)
+  if (credentials === undefined) {
+    process.stderr.write(
+      'rollcall-controller: --kubeconfig is missing, and this is no Pod with a service account\n',
+    )
+    return 2
   }
   for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
 

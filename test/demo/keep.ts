@@ -22,6 +22,8 @@ export async function keepRunning(
     '',
     `  export GOVC_URL=${vcsim.url}/sdk GOVC_TLS_CA_CERTS=${vcsim.certificateFile}`,
     `  export GOVC_USERNAME=${quoted(vcsim.username)} GOVC_PASSWORD=${quoted(vcsim.password)}`,
+    // A session that govc kept would count as left behind by the controller.
+    `  export GOVC_PERSIST_SESSION=false`,
     `  alias govc=${await serverBinary('govc', env)}`,
     `  govc vm.info -e ${first?.vm.name}`,
     '',

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { runAsProgram } from '../../build/entry.ts'
 import { type GoCommand, goBinary } from '../../build/go-command.ts'
 
 const kubernetesVersion = 'k8s.io/component-base/version'
@@ -56,11 +57,14 @@ export async function serverBinary(
   )
 }
 
-if (import.meta.main) {
-  for (const name of process.argv.slice(2)) {
-    if (!(name in commands)) {
+async function main(names: readonly string[]): Promise<void> {
+  for (const [index, name] of names.entries()) {
+    const known = Object.keys(commands).find((candidate): candidate is ServerName => candidate === name)
+    if (!known) {
       throw new RangeError(`unknown server "${name}", known are ${Object.keys(commands).join(', ')}`)
     }
-    process.stdout.write(`${await serverBinary(name as ServerName)}\n`)
+    process.stdout.write(`${index + 1} of ${names.length}: ${await serverBinary(known)}\n`)
   }
 }
+
+if (import.meta.main) runAsProgram(() => main(process.argv.slice(2)))
