@@ -2,6 +2,11 @@ import { Counter, type Registry } from 'prom-client'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 
+/** The API server's own. What stands in between may make others up, and each would be a time series for ever. */
+const STATUSES: ReadonlySet<number> = new Set([
+  200, 201, 400, 401, 403, 404, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504,
+])
+
 export interface ApiMetrics {
   /** The same client, its requests counted. */
   measured(client: KubeClient): KubeClient
@@ -10,7 +15,7 @@ export interface ApiMetrics {
 export function addApiMetrics(registry: Registry): ApiMetrics {
   const requests = new Counter({
     name: 'rollcall_api_requests_total',
-    help: 'Requests to the API server by method (WATCH for the start of a watch), resource and code: ok, an HTTP status, or none where no answer came',
+    help: 'Requests to the API server by method (WATCH for the start of a watch), resource and code: ok, an HTTP status, other for an unusual one, or none where no answer came',
     labelNames: ['method', 'resource', 'code'],
     registers: [registry],
   })
@@ -23,8 +28,7 @@ export function addApiMetrics(registry: Registry): ApiMetrics {
       requests.inc({ method, resource, code: 'ok' })
       return result
     } catch (error) {
-      const code = error instanceof ApiError ? String(error.status) : 'none'
-      if (!request.signal.aborted) requests.inc({ method, resource, code })
+      if (!request.signal.aborted) requests.inc({ method, resource, code: codeOf(error) })
       throw error
     }
   }
@@ -36,6 +40,11 @@ export function addApiMetrics(registry: Registry): ApiMetrics {
       close: () => client.close(),
     }),
   }
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'none'
+  return STATUSES.has(error.status) ? String(error.status) : 'other'
 }
 
 /** `nodes` of `/api/v1/nodes/a/status`, `leases` of `/apis/coordination.k8s.io/v1/namespaces/n/leases/l`. */

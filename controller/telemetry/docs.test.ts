@@ -16,7 +16,11 @@ async function sampled(): Promise<string> {
   const metrics = createMetrics({ version: '1.2.3', clock })
   const refusal = { condition: 'VMFound', reason: 'NoSerial' } as const
   const rest = { announcements: [], retry: false }
-  metrics.decided('a', { state: 'refused', refusal, ...rest }, node())
+  const lastTransitionTime = '2026-01-01T00:00:00Z'
+  const status = {
+    conditions: [{ type: 'VMFound', status: 'False', reason: 'NoSerial', message: '', lastTransitionTime }],
+  } as const
+  metrics.decided('a', { state: 'refused', refusal, status, ...rest }, node())
   metrics.reconciled(1, 'done')
   metrics.vCenter('main').call('Login', 'ok', 1)
   metrics.vCenter('main').reconnect('Unreachable')

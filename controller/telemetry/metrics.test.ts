@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Condition } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { Node } from '../facts/node.ts'
@@ -88,6 +89,44 @@ await t.test('nodes by state, reason and level', async (t) => {
   t.match(await samples(metrics, 'rollcall_nodes{'), [/ 0$/, / 0$/, / 0$/, / 0$/, / 0$/])
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [])
   t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 0'])
+})
+
+await t.test('conditions that are not True', async (t) => {
+  const metrics = create()
+  const condition = (type: Condition['type'], status: Condition['status'], reason: string): Condition => ({
+    type,
+    status,
+    reason,
+    message: '',
+    lastTransitionTime: '2026-11-01T10:00:00Z',
+  })
+  const decided = (name: string, ...conditions: Condition[]) =>
+    metrics.decided(name, decision('initialized', { status: { conditions } }), node(name))
+  const noZone = condition('TopologyResolved', 'False', 'TagMissing')
+  decided('a', condition('VMFound', 'True', 'Found'), noZone)
+  decided('b', condition('VMFound', 'Unknown', 'Unreachable'), noZone)
+  t.same(await samples(metrics, 'rollcall_node_conditions'), [
+    'rollcall_node_conditions{condition="TopologyResolved",status="False",reason="TagMissing"} 2',
+    'rollcall_node_conditions{condition="VMFound",status="Unknown",reason="Unreachable"} 1',
+  ])
+  decided('a', condition('TopologyResolved', 'True', 'Resolved'))
+  metrics.decided('b', undefined, undefined)
+  t.same(await samples(metrics, 'rollcall_node_conditions'), [])
+  for (const reason of ['lower', 'Two Words', 'Line\nBreak', 'X'.repeat(65), 'Digit1', '']) {
+    decided('a', condition('VMFound', 'False', reason))
+    t.same(
+      await samples(metrics, 'rollcall_node_conditions'),
+      ['rollcall_node_conditions{condition="VMFound",status="False",reason="other"} 1'],
+      reason,
+    )
+  }
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+  const made = letters.flatMap((a) =>
+    letters.map((b) => condition('VMFound', 'False', `${a}${b.toLowerCase()}`)),
+  )
+  decided('a', ...made)
+  const { length } = await samples(metrics, 'rollcall_node_conditions')
+  t.ok(length < 70, `${length} series of ${made.length} reasons`)
 })
 
 await t.test('a refusal counts once for as long as it lasts', async (t) => {
@@ -209,10 +248,16 @@ await t.test('requests to the API server', async (t) => {
     client.request({ method: 'PATCH', path: '/apis/rollcall.dev/v1alpha1/nodereports/a/status', signal }),
   )
   await t.rejects(client.request({ method: 'GET', path: '/version', signal: AbortSignal.abort() }))
+  for (const status of [418, 504, 599]) {
+    answers.push(() => Promise.reject(new ApiError('no', { status, reason: '' })))
+    await t.rejects(client.request({ method: 'GET', path: '/api/v1/nodes', signal }), { message: 'no' })
+  }
   t.same(await samples(metrics, 'rollcall_api_requests_total'), [
     'rollcall_api_requests_total{method="GET",resource="nodes",code="ok"} 1',
     'rollcall_api_requests_total{method="WATCH",resource="nodes",code="ok"} 1',
     'rollcall_api_requests_total{method="PUT",resource="leases",code="409"} 1',
     'rollcall_api_requests_total{method="PATCH",resource="nodereports",code="none"} 1',
+    'rollcall_api_requests_total{method="GET",resource="nodes",code="other"} 2',
+    'rollcall_api_requests_total{method="GET",resource="nodes",code="504"} 1',
   ])
 })

@@ -2,9 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decide.ts'
 import type { Node } from '../facts/node.ts'
+import { createLabelGuard } from './label-value.ts'
 
 export interface NodeMetrics {
-  /** A Node was judged; without a decision it is no more. */
+  /**
+   * A Node was looked at, and what was decided was done or refused; without a decision it is no more. To be called once
+   * for each look: a refusal that comes and goes in between would count as new each time.
+   */
   decided(name: string, decision: Decision | undefined, node: Node | undefined): void
   /** Forgets every Node, when another replica takes them over. */
   forgetNodes(): void
@@ -19,6 +23,9 @@ const STATES = [
   'initialized',
 ] as const satisfies readonly State[]
 const LEVELS = ['asserted', 'reported', 'proven'] as const
+
+/** What the controller's own reasons look like. A condition that it has not judged stands as somebody wrote it. */
+const REASON = /^[A-Z][A-Za-z]{0,63}$/
 
 interface Known {
   readonly decision: Decision
@@ -93,6 +100,22 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
       for (const { decision } of known.values()) {
         if (decision.refusal !== undefined) {
           this.inc({ condition: decision.refusal.condition, reason: decision.refusal.reason })
+        }
+      }
+    },
+  })
+  const guard = createLabelGuard()
+  new Gauge({
+    name: 'rollcall_node_conditions',
+    help: 'Conditions of Nodes that are not True, by status and reason',
+    labelNames: ['condition', 'status', 'reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { decision } of known.values()) {
+        for (const { type, status, reason } of decision.status?.conditions ?? []) {
+          if (status === 'True') continue
+          this.inc({ condition: type, status, reason: REASON.test(reason) ? guard(reason) : 'other' })
         }
       }
     },
