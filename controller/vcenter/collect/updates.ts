@@ -15,7 +15,7 @@ const MAX_OBJECT_UPDATES = 500
 const UPDATE_DEPTH = 6
 /** Milliseconds from an answer to the next poll: a guest that changes its own claim without end costs little. */
 const PAUSE = 250
-/** From the beginning of a poll that brought nothing to the next: it may have been answered at once. */
+/** From the beginning of a poll that brought nothing, as the one before, to the next: they may come at once. */
 const EMPTY_ANSWER_PAUSE = 1_000
 
 /** What became of one object. */
@@ -91,6 +91,7 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
     listView,
     async run(take, signal) {
       let version = ''
+      let emptyBefore = false
       while (!signal.aborted) {
         const start = clock.monotonic()
         const answer = await poll(version, signal)
@@ -98,9 +99,11 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
           version = answer.version
           take(answer.updates)
         }
-        if (answer === undefined || answer.updates.length === 0) {
-          await clock.sleep(Math.max(0, start + EMPTY_ANSWER_PAUSE - clock.monotonic()), signal)
-        } else if (!answer.truncated) await clock.sleep(PAUSE, signal)
+        const empty = answer === undefined || answer.updates.length === 0
+        if (empty && emptyBefore) {
+          await clock.sleep(Math.max(PAUSE, start + EMPTY_ANSWER_PAUSE - clock.monotonic()), signal)
+        } else if (empty || !answer.truncated) await clock.sleep(PAUSE, signal)
+        emptyBefore = empty
       }
     },
     async destroy(signal) {
