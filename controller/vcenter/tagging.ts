@@ -34,30 +34,48 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   const backoff = createBackoff({ ...RETRY, random })
   /** Objects without tags for want of an answer. */
   const failed = new Set<string>()
-  let all = false
+  let all = true
+  /** Why no tags are read at the moment. */
+  let outage: VCenterError | undefined
+  let retry: Promise<void> = Promise.resolve()
 
   async function read(signal: AbortSignal): Promise<void> {
     const objects = taggedObjects(table, topology)
     const unread = objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
     if (unread.length === 0) return
+    if (outage !== undefined) return giveUp(unread, outage)
     try {
-      topology.putTags(await tagReader.read(unread, signal))
+      await tagReader.read(unread, put, signal)
       if (all) topology.keepTags(objects)
       all = false
-      failed.clear()
       backoff.reset()
-      table.refresh()
     } catch (error) {
       if (signal.aborted) return
       if (!(error instanceof VCenterError)) throw error
       logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
-      const unknown = unread.filter((object) => !topology.hasTags(object))
-      topology.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
-      for (const object of unknown) failed.add(keyOf(object))
-      table.refresh()
-      await clock.sleep(backoff.next(), signal)
-      trigger.trigger()
+      giveUp(unread, error)
+      outage = error
+      // Not waited for here: objects that come meanwhile must not be held up.
+      retry = clock.sleep(backoff.next(), signal).then(() => {
+        outage = undefined
+        trigger.trigger()
+      })
     }
+  }
+
+  function put(tags: Map<string, ObjectTags>): void {
+    topology.putTags(tags)
+    for (const key of tags.keys()) failed.delete(key)
+    table.refresh()
+  }
+
+  /** Names those whose tags are not known as unreadable for now. */
+  function giveUp(unread: readonly Reference[], error: VCenterError): void {
+    const unknown = unread.filter((object) => !topology.hasTags(object))
+    if (unknown.length === 0) return
+    topology.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
+    for (const object of unknown) failed.add(keyOf(object))
+    table.refresh()
   }
 
   const refresh = async () => {
@@ -65,10 +83,14 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     trigger.trigger()
   }
   trigger.trigger()
-  await runTogether(
-    [(signal) => trigger.run(read, signal), every(timings.resync, refresh, clock, random)],
-    signal,
-  )
+  try {
+    await runTogether(
+      [(signal) => trigger.run(read, signal), every(timings.resync, refresh, clock, random)],
+      signal,
+    )
+  } finally {
+    await retry
+  }
 }
 
 function taggedObjects(table: Table, topology: Topology): Reference[] {

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import type { Clock } from '../../clock.ts'
 import { TIMINGS } from '../timings.ts'
-import { keyOf, VCenterError } from '../wire/errors.ts'
+import { keyOf, type Reference, VCenterError } from '../wire/errors.ts'
 import { type RESTCall, type RESTClient, RESTError } from '../wire/rest.ts'
-import { createTagReader } from './tags.ts'
+import { createTagReader, type ObjectTags } from './tags.ts'
 
 const { signal } = new AbortController()
 const object = (value: string) => ({ type: 'Folder', value })
@@ -19,11 +20,19 @@ function setUp(
       calls.push(`${call.resource}${call.suffix.startsWith('/id:') ? call.suffix : ''}`)
       const status = refuse(call)
       if (status !== undefined) throw new RESTError('vc', call.resource, status)
-      if (call.resource === 'tagging/tag') {
-        const [category, name] = decodeURIComponent(call.suffix.slice(4)).split('/')
-        return { name, category_id: `id of ${category}` }
+      const id = /^\/id:([^?]*)/.exec(call.suffix)?.[1]
+      const all = [...new Set(Object.values(attached).flat())]
+      const categoryOf = (tag: string) => `id of ${tag.split('/')[0]}`
+      if (call.resource === 'tagging/category') {
+        if (id === undefined) return [...new Set(all.map(categoryOf))]
+        return { name: decodeURIComponent(id).slice(6) }
       }
-      if (call.resource === 'tagging/category') return { name: decodeURIComponent(call.suffix).slice(10) }
+      if (call.resource === 'tagging/tag' && id !== undefined) {
+        const key = decodeURIComponent(id)
+        if (call.method === 'GET') return { name: key.split('/')[1] }
+        if (!call.suffix.endsWith('?~action=list-tags-for-category')) throw new Error(call.suffix)
+        return all.filter((tag) => categoryOf(tag) === key)
+      }
       const { object_ids } = JSON.parse(JSON.stringify(call.body)) as {
         object_ids: { type: string; id: string }[]
       }
@@ -36,79 +45,132 @@ function setUp(
     logout: () => Promise.resolve(),
   }
   const clock = createHandClock()
-  const reader = createTagReader({ rest, categories: new Set(['zone', 'region']), timings: TIMINGS, clock })
-  return { reader, calls, clock }
+  return { read: readerOf(rest, clock), calls, clock }
+}
+
+/** Reads and resolves with all that was handed over. */
+function readerOf(rest: RESTClient, clock: Clock = createHandClock()) {
+  const categories = new Set(['zone', 'region'])
+  const reader = createTagReader({ rest, categories, timings: TIMINGS, clock })
+  return async (objects: readonly Reference[]) => {
+    const read = new Map<string, ObjectTags>()
+    await reader.read(
+      objects,
+      (tags) => {
+        for (const [key, value] of tags) read.set(key, value)
+      },
+      signal,
+    )
+    return read
+  }
 }
 
 t.test('tags of the categories of interest, each name read once', async (t) => {
-  const { reader, calls, clock } = setUp({ a: ['zone/z1', 'owner/me'], b: ['zone/z1', 'region/r1'] })
+  const { read: readTags, calls, clock } = setUp({ a: ['zone/z1', 'owner/me'], b: ['zone/z1', 'region/r1'] })
   const objects = ['a', 'b', 'c'].map(object)
-  const read = await reader.read(objects, signal)
+  const read = await readTags(objects)
   t.same(read.get(keyOf(object('a'))), { tags: [{ category: 'zone', name: 'z1' }], problems: [] })
   t.same(read.get(keyOf(object('b')))?.tags, [
     { category: 'region', name: 'r1' },
     { category: 'zone', name: 'z1' },
   ])
   t.same(read.get(keyOf(object('c'))), { tags: [], problems: [] })
-  t.equal(calls.length, 1 + 3 + 3)
-  await reader.read(objects, signal)
-  t.equal(calls.length, 8, 'names are remembered')
+  t.equal(calls.length, 1 + (1 + 3) + 2 + 2, 'attachments, categories, their tags, names')
+  await readTags(objects)
+  t.equal(calls.length, 10, 'names are remembered')
   await clock.turn(TIMINGS.tagNamesAge)
-  await reader.read(objects, signal)
-  t.equal(calls.length, 15, 'but not for ever')
+  await readTags(objects)
+  t.equal(calls.length, 19, 'but not for ever')
 })
 
 t.test('two thousand objects a call', async (t) => {
-  const { reader, calls } = setUp({})
-  await reader.read(
-    Array.from({ length: 4_001 }, (_, i) => object(`g-${i}`)),
-    signal,
-  )
+  const { read: readTags, calls } = setUp({})
+  await readTags(Array.from({ length: 4_001 }, (_, i) => object(`g-${i}`)))
   t.equal(calls.length, 3)
 })
 
 t.test('one object that is refused does not spoil the others', async (t) => {
-  const { reader } = setUp({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
+  const { read: readTags } = setUp({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
     JSON.stringify(call.body ?? '').includes('"bad"') ? 403 : undefined,
   )
-  const read = await reader.read(['a', 'bad', 'b', 'd'].map(object), signal)
+  const read = await readTags(['a', 'bad', 'b', 'd'].map(object))
   t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
   t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
   t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [/403/] })
 })
 
 t.test('without any privilege the calls stay few', async (t) => {
-  const { reader, calls } = setUp({}, () => 403)
-  const read = await reader.read(
-    Array.from({ length: 1_000 }, (_, i) => object(`g-${i}`)),
-    signal,
-  )
+  const { read: readTags, calls } = setUp({}, () => 403)
+  const read = await readTags(Array.from({ length: 1_000 }, (_, i) => object(`g-${i}`)))
   t.ok(calls.length < 70, `${calls.length} calls`)
   t.ok([...read.values()].every((each) => each.problems.length === 1))
 })
 
 t.test('a tag that is refused is asked for again the next time', async (t) => {
   let refused = true
-  const { reader } = setUp({ a: ['zone/z1', 'region/r1'] }, (call) =>
-    refused && call.suffix.includes('zone') && call.resource === 'tagging/tag' ? 404 : undefined,
+  const { read: readTags } = setUp({ a: ['zone/z1', 'region/r1'] }, (call) =>
+    refused && call.suffix.includes('zone') && call.method === 'GET' && call.resource === 'tagging/tag'
+      ? 404
+      : undefined,
   )
-  const first = await reader.read([object('a')], signal)
+  const first = await readTags([object('a')])
   t.match(first.get(keyOf(object('a'))), { tags: [{ name: 'r1' }], problems: [/tag zone\/z1: .*404/] })
   refused = false
-  t.equal((await reader.read([object('a')], signal)).get(keyOf(object('a')))?.tags.length, 2)
+  t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 2)
 })
 
 t.test('what is wrong with the service is thrown', async (t) => {
-  const { reader } = setUp({}, () => 503)
-  await t.rejects(reader.read([object('a')], signal), { reason: 'Unavailable', message: /503/ })
+  const { read: readTags } = setUp({}, () => 503)
+  await t.rejects(readTags([object('a')]), { reason: 'Unavailable', message: /503/ })
   const rest: RESTClient = { call: async () => [{ object_id: 'x' }], logout: () => Promise.resolve() }
-  const other = createTagReader({
-    rest,
-    categories: new Set(['zone']),
-    timings: TIMINGS,
-    clock: createHandClock(),
-  })
-  const error = await other.read([object('a')], signal).catch((error: unknown) => error)
+  const error = await readerOf(rest)([object('a')]).catch((error: unknown) => error)
   t.ok(error instanceof VCenterError)
   t.match(error, { reason: 'MalformedAnswer' })
+})
+
+t.test('tags of no interest cost no calls of their own', async (t) => {
+  const foreign = Array.from({ length: 100_000 }, (_, i) => `owner/${i}`)
+  const attached: Record<string, string[]> = { a: [...foreign, 'zone/z1', 'region/r1'] }
+  const { read: readTags, calls } = setUp(attached)
+  t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 2)
+  t.ok(calls.length <= 10, `${calls.length} calls`)
+  calls.length = 0
+  await readTags([object('a')])
+  t.equal(calls.length, 1)
+})
+
+t.test('a tag and a category that come later are found', async (t) => {
+  const attached: Record<string, string[]> = { a: ['zone/z1'] }
+  const { read: readTags, calls } = setUp(attached)
+  await readTags([object('a')])
+  attached.a = ['zone/z2', 'region/r1']
+  calls.length = 0
+  const tags = (await readTags([object('a')])).get(keyOf(object('a')))
+  t.same(tags?.tags, [
+    { category: 'region', name: 'r1' },
+    { category: 'zone', name: 'z2' },
+  ])
+  t.equal(calls.length, 1 + 2 + 2 + 2)
+})
+
+t.test('categories that are refused leave the unknown tags in doubt', async (t) => {
+  let refused = true
+  const { read: readTags } = setUp({ a: ['zone/z1'], b: [] }, (call) =>
+    refused && call.resource === 'tagging/category' ? 403 : undefined,
+  )
+  const read = await readTags([object('a'), object('b')])
+  t.match(read.get(keyOf(object('a'))), { tags: [], problems: [/categories: .*403/] })
+  t.same(read.get(keyOf(object('b'))), { tags: [], problems: [] })
+  refused = false
+  t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 1)
+})
+
+t.test('names by the thousand take several reads', async (t) => {
+  const { read: readTags, calls } = setUp({ a: Array.from({ length: 500 }, (_, i) => `zone/${i}`) })
+  for (let i = 0; i < 2; i++) {
+    calls.length = 0
+    await t.rejects(readTags([object('a')]), { reason: 'Unavailable', message: /200 calls/ })
+    t.equal(calls.length, 201)
+  }
+  t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 500)
 })

@@ -3,8 +3,10 @@ import * as v from 'valibot'
 import type { Clock } from '../../clock.ts'
 import type { Tag } from '../../facts/virtual-machine.ts'
 import type { Timings } from '../timings.ts'
-import { keyOf, type Reference, VCenterError } from '../wire/errors.ts'
-import { type RESTClient, RESTError } from '../wire/rest.ts'
+import { keyOf, type Reference } from '../wire/errors.ts'
+import type { RESTClient } from '../wire/rest.ts'
+import { isRefusal, parse } from './tag-answers.ts'
+import { createTagNames } from './tag-names.ts'
 
 /** Objects in one call. */
 const BATCH = 2_000
@@ -19,10 +21,15 @@ export interface ObjectTags {
 
 export interface TagReader {
   /**
-   * The tags of each object, by {@link keyOf}. An object or a tag that cannot be read is a problem of that object
-   * alone; throws a VCenterError when vCenter fails as a whole. Not for concurrent use.
+   * Hands over the tags of each object, by {@link keyOf}, batch by batch. An object or a tag that cannot be read is a
+   * problem of that object alone; throws a VCenterError when vCenter fails as a whole, or names of tags take too many
+   * calls: then the next read goes on from there. Not for concurrent use.
    */
-  read(objects: readonly Reference[], signal: AbortSignal): Promise<Map<string, ObjectTags>>
+  read(
+    objects: readonly Reference[],
+    take: (tags: Map<string, ObjectTags>) => void,
+    signal: AbortSignal,
+  ): Promise<void>
 }
 
 export interface TagReaderOptions {
@@ -40,16 +47,8 @@ const Attached = v.array(
     tag_ids: v.nullish(v.array(v.string()), []),
   }),
 )
-const TagModel = v.object({ name: v.string(), category_id: v.string() })
-const CategoryModel = v.object({ name: v.string() })
-
-/** A tag of interest, none, or why it cannot be told. */
-type TagDetail = Tag | 'other' | { readonly problem: string }
-
 export function createTagReader({ rest, categories, timings, clock }: TagReaderOptions): TagReader {
-  let details = new Map<string, TagDetail>()
-  let categoryNames = new Map<string, string>()
-  let namesRead = clock.monotonic()
+  const names = createTagNames({ rest, categories, timings, clock })
   let splits = 0
 
   /** Tag IDs by object; an object that cannot be read has the reason in their place. */
@@ -83,79 +82,31 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
     }
   }
 
-  async function readDetail(id: string, signal: AbortSignal): Promise<TagDetail> {
-    try {
-      const tag = parse(TagModel, await get(rest, 'tagging/tag', id, signal))
-      let category = categoryNames.get(tag.category_id)
-      if (category === undefined) {
-        category = parse(CategoryModel, await get(rest, 'tagging/category', tag.category_id, signal)).name
-        categoryNames.set(tag.category_id, category)
-      }
-      return categories.has(category) ? { category, name: tag.name } : 'other'
-    } catch (error) {
-      if (!isRefusal(error)) throw error
-      return { problem: `tag ${id}: ${error.message}` }
+  function tagsOf(found: readonly string[] | string): ObjectTags {
+    if (typeof found === 'string') return { tags: [], problems: [found] }
+    const tags: Tag[] = []
+    const problems = new Set<string>()
+    for (const id of [...found].sort()) {
+      const tag = names.tag(id)
+      if (tag === undefined) continue
+      if ('problem' in tag) problems.add(tag.problem)
+      else tags.push(tag)
     }
-  }
-
-  function forgetOldNames(): void {
-    if (clock.monotonic() - namesRead >= timings.tagNamesAge) {
-      details = new Map()
-      categoryNames = new Map()
-      namesRead = clock.monotonic()
-    }
-    for (const [id, detail] of details) if (detail !== 'other' && 'problem' in detail) details.delete(id)
+    return { tags, problems: [...problems] }
   }
 
   return {
-    async read(objects, signal) {
-      forgetOldNames()
+    async read(objects, take, signal) {
+      names.begin()
       splits = 0
-      const ids = new Map<string, readonly string[] | string>()
-      for (let i = 0; i < objects.length; i += BATCH) await attached(objects.slice(i, i + BATCH), ids, signal)
-      const result = new Map<string, ObjectTags>()
-      for (const object of objects) {
-        const found = ids.get(keyOf(object)) ?? []
-        if (typeof found === 'string') {
-          result.set(keyOf(object), { tags: [], problems: [found] })
-          continue
-        }
-        const tags: Tag[] = []
-        const problems: string[] = []
-        for (const id of [...found].sort()) {
-          const detail = details.get(id) ?? (await readDetail(id, signal))
-          details.set(id, detail)
-          if (detail === 'other') continue
-          if ('problem' in detail) problems.push(detail.problem)
-          else tags.push(detail)
-        }
-        result.set(keyOf(object), { tags, problems })
+      for (let i = 0; i < objects.length; i += BATCH) {
+        const batch = objects.slice(i, i + BATCH)
+        const found = new Map<string, readonly string[] | string>()
+        await attached(batch, found, signal)
+        const ids = new Set([...found.values()].flatMap((each) => (typeof each === 'string' ? [] : each)))
+        await names.learn([...ids], signal)
+        take(new Map(batch.map(keyOf).map((key) => [key, tagsOf(found.get(key) ?? [])])))
       }
-      return result
     },
   }
-}
-
-function get(rest: RESTClient, resource: string, id: string, signal: AbortSignal): Promise<unknown> {
-  return rest.call({ method: 'GET', resource, suffix: `/id:${encodeURIComponent(id)}`, signal })
-}
-
-/** Whether the answer is about the objects or tags asked for, rather than about the state of vCenter. */
-function isRefusal(error: unknown): error is RESTError {
-  return (
-    error instanceof RESTError &&
-    error.status >= 400 &&
-    error.status < 500 &&
-    ![401, 408, 429].includes(error.status)
-  )
-}
-
-function parse<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value)
-  if (result.success) return result.output
-  const [issue] = result.issues
-  throw new VCenterError(
-    'MalformedAnswer',
-    `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
-  )
 }

@@ -1,0 +1,25 @@
+/** How the answers of the tag service are read. */
+import * as v from 'valibot'
+import { VCenterError } from '../wire/errors.ts'
+import { RESTError } from '../wire/rest.ts'
+
+/** Whether the answer is about the objects or tags asked for, rather than about the state of vCenter. */
+export function isRefusal(error: unknown): error is RESTError {
+  return (
+    error instanceof RESTError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    ![401, 408, 429].includes(error.status)
+  )
+}
+
+/** Throws a VCenterError for a value of another form. */
+export function parse<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, value)
+  if (result.success) return result.output
+  const [issue] = result.issues
+  throw new VCenterError(
+    'MalformedAnswer',
+    `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
+  )
+}
