@@ -35,6 +35,8 @@ export async function locateWanted(options: FollowOptions, signal: AbortSignal):
 
   const answers = new Map<string, readonly Machine[] | VCenterError>()
   for (const uuid of uuids) {
+    // Its turn is still to come.
+    if (!located.has(uuid)) continue
     const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
     if (answer === 'stale') locator.forget()
     else answers.set(uuid, answer)
@@ -57,16 +59,18 @@ function judge(
   if (located === undefined) return 'stale'
   if ('error' in located) return located.error
   const having: Machine[] = []
-  for (const vm of new Set([...before, ...located.vms])) {
+  const known = new Set(before)
+  const found = new Set(located.vms)
+  for (const vm of new Set([...before, ...found])) {
     const key = keyOf({ type: 'VirtualMachine', value: vm })
     const refusal = denied.get(key)
     if (refusal !== undefined) return refusal
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
     // Without a UUID it is the VM that it was: it has become inaccessible.
-    if (machine !== undefined && (matches || (machine.biosUUID === undefined && before.includes(vm))))
+    if (machine !== undefined && (matches || (machine.biosUUID === undefined && known.has(vm))))
       having.push(machine)
-    if (!located.vms.includes(vm) || matches) continue
+    if (!found.has(vm) || matches) continue
     if (!located.fresh) return 'stale'
     if (machine === undefined && !gone.has(key)) {
       return new VCenterError(

@@ -5,7 +5,7 @@ import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { detach } from '../wire/detach.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
+import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './properties.ts'
@@ -13,13 +13,18 @@ import { createObject, destroyObject } from './session-objects.ts'
 
 /** Up to so many UUIDs are searched for singly; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
+/** So many VMs with one UUID are no mistake of people any more. */
+const MAX_DOUBLES = 64
 
 export type Located =
   /** References of the VMs; `fresh` when vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 
 export interface Locator {
-  /** An answer for each UUID (lower case). Throws when vCenter fails as a whole. */
+  /**
+   * An answer for each UUID (lower case), or for some of them: the others are to be asked for again. Throws when
+   * vCenter fails as a whole.
+   */
   locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
   /** Reads the UUIDs of all VMs; answers until they are old come from it. */
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
@@ -39,7 +44,7 @@ export interface LocatorOptions {
 
 export function createLocator({ soap, reader, content, timings, clock }: LocatorOptions): Locator {
   let index: Map<string, string[]> | undefined
-  let indexed = 0
+  let indexed = -Infinity
   let view: Reference | undefined
 
   async function openView(signal: AbortSignal): Promise<Reference> {
@@ -81,7 +86,7 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
         signal,
       })
       const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
-      return { vms, fresh: true }
+      return plausible(uuid, vms, true)
     } catch (error) {
       if (error instanceof SoapFault && error.fault === 'NoPermission') return { error }
       throw error
@@ -90,20 +95,23 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
 
   return {
     async locate(uuids, signal) {
-      const known = index !== undefined && clock.monotonic() - indexed < timings.indexAge ? index : undefined
+      const recent = clock.monotonic() - indexed < timings.indexAge
+      const known = recent ? index : undefined
       const located = new Map<string, Located>()
       const unknown: string[] = []
       for (const uuid of uuids) {
         const vms = known?.get(uuid)
         if (vms === undefined) unknown.push(uuid)
-        else located.set(uuid, { vms, fresh: false })
+        else located.set(uuid, plausible(uuid, vms, false))
       }
-      if (unknown.length > SEARCH_SINGLY) {
+      // Nodes that change their UUIDs without end must not make it one sweep after the other.
+      if (unknown.length > SEARCH_SINGLY && !recent) {
         const found = await sweep(signal)
-        for (const uuid of unknown) located.set(uuid, { vms: found.get(uuid) ?? [], fresh: true })
+        for (const uuid of unknown) located.set(uuid, plausible(uuid, found.get(uuid) ?? [], true))
       } else {
-        const answers = await Promise.all(unknown.map((uuid) => search(uuid, signal)))
-        for (const [i, uuid] of unknown.entries()) {
+        const some = unknown.slice(0, SEARCH_SINGLY)
+        const answers = await Promise.all(some.map((uuid) => search(uuid, signal)))
+        for (const [i, uuid] of some.entries()) {
           const answer = answers[i]
           if (answer !== undefined) located.set(uuid, answer)
         }
@@ -119,4 +127,10 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
       view = undefined
     },
   }
+}
+
+function plausible(uuid: string, vms: readonly string[], fresh: boolean): Located {
+  if (vms.length <= MAX_DOUBLES) return { vms, fresh }
+  const message = `vCenter says that ${vms.length} VMs have the UUID ${uuid}, check for a template that sets it`
+  return { error: new VCenterError('MalformedAnswer', message) }
 }

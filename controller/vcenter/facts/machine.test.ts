@@ -72,6 +72,8 @@ t.test('an inaccessible VM keeps what was known, but not its UUID', async (t) =>
   })
   t.same(now.nics, before.nics)
   t.equal(now.instanceUUID, before.instanceUUID)
+  const { 'config.uuid': _uuid, 'config.instanceUuid': _instance, ...rest } = HEALTHY
+  t.same(readMachine('vm-1', await values(rest), before), { ...before, biosUUID: undefined })
   t.match(readMachine('vm-2', await values({}), undefined), {
     name: 'vm-2',
     cpus: 0,

@@ -71,15 +71,15 @@ type Values = ReadonlyMap<string, XMLElement | undefined>
  * known of it before stays, except for the UUID, by which it could be mistaken for another.
  */
 export function readMachine(reference: string, values: Values, before: Machine | undefined): Machine {
-  const readable = values.get('config.hardware.numCPU') !== undefined
-  const known = readable ? undefined : before
+  const readable = values.get('config.hardware.numCPU') && values.get('config.uuid')
+  const known = readable === undefined ? before : undefined
   const devices = values.get('config.hardware.device')
   return detach({
     ...readPushed(values),
     reference,
     name: readName(values.get('name')) ?? before?.name ?? reference,
     instanceUUID: readUUID(values.get('config.instanceUuid')) ?? known?.instanceUUID,
-    template: values.get('config.template')?.text === 'true' || known?.template === true,
+    template: (values.get('config.template')?.text ?? String(known?.template)) === 'true',
     cpus: readNumber(values.get('config.hardware.numCPU')) ?? known?.cpus ?? 0,
     memoryMB: readNumber(values.get('config.hardware.memoryMB')) ?? known?.memoryMB ?? 0,
     guestID: values.get('config.guestId')?.text ?? known?.guestID ?? '',

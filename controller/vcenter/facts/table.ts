@@ -117,8 +117,9 @@ export class Table {
         continue
       }
       const vms = answer.map((machine) => machine.reference).sort()
+      const present = new Set(vms)
       for (const vm of entry.vms)
-        if (!vms.includes(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
+        if (!present.has(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
       for (const machine of answer) if (this.#put(uuid, machine)) changed.add(uuid)
       entry.vms = vms
       entry.state = 'answered'

@@ -9,6 +9,8 @@ import { VCenterError } from './errors.ts'
 /** All versions of vCenter have it; `/api` came with 7.0 U2. */
 const BASE = '/rest/com/vmware/cis'
 const SESSION_HEADER = 'vmware-api-session-id'
+/** What can be sent in a header. */
+const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
 
@@ -96,10 +98,10 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     const authorization = `Basic ${Buffer.from(`${config.user}:${config.password.reveal()}`).toString('base64')}`
     try {
       const value = await send('POST', 'session', { headers: { authorization }, signal: loginSignal })
-      if (typeof value !== 'string') {
+      if (typeof value !== 'string' || !SESSION_ID.test(value)) {
         throw new VCenterError(
           'MalformedAnswer',
-          `${connection.server} answers to the REST login without a session`,
+          `${connection.server} answers to the REST login without a usable session`,
         )
       }
       session = value

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { systemClock } from '../../clock.ts'
+import { Secret } from '../../config/secret.ts'
+import { fakeConnection } from '../testing/fake-connection.ts'
+import { TIMINGS } from '../timings.ts'
+import { createRESTClient } from './rest.ts'
+
+const { signal } = new AbortController()
+
+t.test('a session that no header can hold is none', async (t) => {
+  const cases: readonly [unknown, boolean][] = [
+    ['a1-b2:c3=', true],
+    ['x'.repeat(256), true],
+    ['x'.repeat(257), false],
+    ['', false],
+    ['a\r\nx-forged: 1', false],
+    ['a b', false],
+    ['\u00e9', false],
+    [7, false],
+  ]
+  for (const [value, usable] of cases) {
+    const connection = fakeConnection(({ path }) => ({
+      body: JSON.stringify({ value: path.endsWith('session') ? value : 'ok' }),
+    }))
+    const rest = createRESTClient({
+      connection,
+      config: {
+        name: 'vc',
+        server: 'vc.test',
+        port: 443,
+        user: 'u',
+        password: new Secret('p'),
+        trust: { kind: 'system' },
+        datacenters: [],
+      },
+      timings: TIMINGS,
+      clock: systemClock,
+      metrics: { call() {}, reconnect() {} },
+      loginSignal: signal,
+    })
+    const answer = await rest
+      .call({ method: 'GET', resource: 'tagging/category', suffix: '', signal })
+      .catch((error: unknown) => error)
+    if (usable) t.equal(answer, 'ok')
+    else t.match(answer, { reason: 'MalformedAnswer', message: /without a usable session/ })
+    t.equal(connection.requests.length, usable ? 2 : 1)
+  }
+})
