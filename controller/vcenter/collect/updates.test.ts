@@ -29,7 +29,9 @@ async function pollsInTenSeconds(answer: (poll: number) => string) {
   const paths = ['config.uuid']
   const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
   let taken = 0
-  const running = updates.run((list) => void (taken += list.length), end.signal)
+  const running = updates.run((list) => {
+    taken += list.length
+  }, end.signal)
   await clock.turn(10_000)
   end.abort()
   await running.catch((error: unknown) => t.equal(error, end.signal.reason))
