@@ -14,7 +14,9 @@ export interface Run {
   readonly sessions: { readonly soap: number; readonly rest: number }
   readonly usage: Usage
   readonly quiet: Quiet | undefined
-  /** What was not as it should be; a run with these counts for nothing. */
+  /** Nodes that lost the taint before they had an address. */
+  readonly early: readonly string[]
+  /** Nodes that were not as they should be in the end. */
   readonly wrong: readonly string[]
 }
 
@@ -92,6 +94,7 @@ async function measure(
     const { total: calls, operations } = await vcsim.calls()
     const sessions = await vcsim.sessions()
     const usage = await watch.now()
+    const wrong = await cast.wrong()
     return {
       provider,
       nodes: cast.members.length,
@@ -101,7 +104,8 @@ async function measure(
       sessions,
       usage,
       quiet: quietSeconds > 0 ? await lookOn(quietSeconds, vcsim, watch) : undefined,
-      wrong: cast.wrong(),
+      early: cast.early(),
+      wrong,
     }
   } finally {
     await watch.stop()

@@ -61,12 +61,16 @@ say(
     '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
 )
 if (quietSeconds > 0) say(`${quietTable(runs)}\n`)
-for (const run of runs.filter(({ provider }) => provider === 'Rollcall')) say(operationsLine(run))
+for (const run of runs.filter(({ provider }) => provider.startsWith('Rollcall'))) say(operationsLine(run))
 if (values.agent) {
   progress('the agent')
   say(`\n${agentTable(await benchAgent(60))}`)
 }
-if (runs.some(({ wrong }) => wrong.length > 0)) {
+if (
+  runs.some(
+    ({ provider, early, wrong }) => wrong.length > 0 || (early.length > 0 && provider.startsWith('Rollcall')),
+  )
+) {
   progress('some Nodes were not as they should be')
   process.exitCode = 1
 }

@@ -9,6 +9,7 @@ import { applyManifests } from '../servers/manifests.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const SETTLING = 10_000
 export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
 
 interface NodeObject extends AnyObject {
@@ -32,8 +33,10 @@ export interface Cast extends AsyncDisposable {
   report(): Promise<void>
   /** Resolves with `performance.now()` when the last Node was initialised. */
   initialised(within: number): Promise<number>
-  /** Those whose provider ID or address is not as it should be. */
-  wrong(): string[]
+  /** Those that lost the taint before they had an address: Pods could be scheduled to Nodes that nobody can reach. */
+  early(): string[]
+  /** Those whose provider ID or address is not as it should be in the end. */
+  wrong(): Promise<string[]>
 }
 
 export async function openScene(vms: number): Promise<Scene> {
@@ -72,6 +75,14 @@ export async function openScene(vms: number): Promise<Scene> {
   }
 }
 
+function isTainted(node: NodeObject): boolean {
+  return node.spec.taints?.some(({ key }) => key === UNINITIALIZED) ?? false
+}
+
+function internalIP(node: NodeObject | undefined): string | undefined {
+  return node?.status.addresses?.find(({ type }) => type === 'InternalIP')?.address
+}
+
 function castOf(
   cluster: Cluster,
   members: readonly CrowdMember[],
@@ -84,8 +95,7 @@ function castOf(
   function look(): boolean {
     for (; seen < nodes.versions.length; seen++) {
       const version = nodes.versions[seen]
-      if (version === undefined || version.object.spec.taints?.some(({ key }) => key === UNINITIALIZED))
-        continue
+      if (version === undefined || isTainted(version.object)) continue
       if (waiting.delete(version.object.metadata.name)) doneAt = version.at
     }
     return waiting.size === 0
@@ -97,14 +107,23 @@ function castOf(
       await nodes.until(`${members.length} Nodes are initialised`, look, within)
       return doneAt
     },
-    wrong: () =>
+    early: () =>
       members
-        .filter(({ name, vm, address }) => {
-          const node = nodes.last(name)
-          const internal = node?.status.addresses?.find(({ type }) => type === 'InternalIP')?.address
-          return node?.spec.providerID !== `vsphere://${vm.uuid}` || internal !== address
+        .filter(({ name, address }) => {
+          const first = nodes.of(name).find(({ object }) => !isTainted(object))
+          return internalIP(first?.object) !== address
         })
         .map(({ name }) => name),
+    async wrong() {
+      const isWrong = ({ name, vm, address }: CrowdMember) => {
+        const node = nodes.last(name)
+        return node?.spec.providerID !== `vsphere://${vm.uuid}` || internalIP(node) !== address
+      }
+      const settled = () => !members.some(isWrong)
+      // What comes late is not wrong; what does not come, is.
+      await nodes.until('all are as they should be', settled, SETTLING).catch(() => undefined)
+      return members.filter(isWrong).map(({ name }) => name)
+    },
     async [Symbol.asyncDispose]() {
       await nodes.close()
       await load.close()

@@ -21,8 +21,9 @@ export function initialiseTable(runs: readonly Run[]): string {
       'peak RSS, MB',
       'peak anonymous, MB',
       'CPU, s',
+      'untainted without address',
     ],
-    runs.map(({ provider, nodes, seconds, calls, sessions, usage, wrong }) => [
+    runs.map(({ provider, nodes, seconds, calls, sessions, usage, early, wrong }) => [
       wrong.length > 0 ? `${provider} (${wrong.length} WRONG)` : provider,
       String(nodes),
       seconds.toFixed(1),
@@ -31,6 +32,7 @@ export function initialiseTable(runs: readonly Run[]): string {
       usage.peakResident.toFixed(0),
       usage.peakAnonymous.toFixed(0),
       usage.cpuSeconds.toFixed(1),
+      String(early.length),
     ]),
   )
 }
