@@ -32,9 +32,13 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
   const { tagReader, trigger, table, topology, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
-  /** Objects without tags for want of an answer. */
-  const failed = new Set<string>()
-  let all = true
+  /** Objects without tags for want of an answer, also to this loop's predecessor. */
+  const failed = new Set(
+    taggedObjects(table, topology)
+      .filter((object) => topology.hasProblems(object))
+      .map(keyOf),
+  )
+  let all = false
   /** Why no tags are read at the moment. */
   let outage: VCenterError | undefined
   let retry: Promise<void> = Promise.resolve()

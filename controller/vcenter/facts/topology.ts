@@ -21,6 +21,8 @@ export interface Topology {
   /** Forgets what belonged to objects other than these. */
   keepTags(objects: readonly Reference[]): void
   hasTags(object: Reference): boolean
+  /** Whether some of its tags could not be read. */
+  hasProblems(object: Reference): boolean
   /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
   tagged(machine: Machine): Reference[]
   place(machine: Machine): Place
@@ -76,6 +78,7 @@ export function createTopology({ tagging }: { readonly tagging: boolean }): Topo
       paths = new Map()
     },
     hasTags: (object) => tagsOf(object) !== undefined,
+    hasProblems: (object) => (tagsOf(object)?.problems ?? []).length > 0,
     tagged(machine) {
       const objects = new Map([[machine.reference, self(machine).reference]])
       for (const start of [machine.host, machine.resourcePool, machine.parent, machine.vApp]) {
