@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { inParallel, prepareReports, type ReportLoad } from '../fixtures/load.ts'
@@ -41,9 +40,10 @@ export interface Cast extends AsyncDisposable {
 
 export async function openScene(vms: number): Promise<Scene> {
   const stack = new AsyncDisposableStack()
-  const dir = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
-  stack.defer(() => rm(dir, { recursive: true, force: true }))
   const cluster = stack.use(await startCluster())
+  // Goes with the cluster's folder, even where the benchmark is killed.
+  const dir = join(cluster.dir, 'scene')
+  await mkdir(dir)
   // Ten VMs a host, five hosts a cluster, as vSphere clusters are.
   const clusters = Math.max(2, Math.ceil(vms / 50))
   const vcsim = stack.use(await startVcsim({ vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 }))

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatClaim, GUESTINFO_CLAIM } from '../../agent/contract.ts'
 import { startAgent } from '../fixtures/agent.ts'
@@ -25,7 +24,7 @@ export interface Stage {
   readonly vcsim: Vcsim
   /** Those without a Node yet; each new member takes the first. */
   readonly vms: VcsimVM[]
-  /** For the test's files; removed at its end. */
+  /** For the test's files; removed with the cluster. */
   readonly dir: string
   readonly nodes: Recording<NodeObject>
   readonly reports: Recording<ReportObject>
@@ -67,11 +66,12 @@ interface Teardown {
 }
 
 export async function openStage(t: Teardown, options: VcsimOptions = {}): Promise<Stage> {
-  const dir = await mkdtemp(join(tmpdir(), 'rollcall-e2e-'))
-  t.teardown(() => rm(dir, { recursive: true, force: true }))
   const [cluster, vcsim] = await Promise.all([startCluster(), startVcsim({ clusters: 2, ...options })])
   t.teardown(() => vcsim.stop())
   t.teardown(() => cluster.stop())
+  // Goes with the cluster's folder, even where the test is killed.
+  const dir = join(cluster.dir, 'stage')
+  await mkdir(dir)
   await applyManifests(cluster)
   await vcsim.tag(
     { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
