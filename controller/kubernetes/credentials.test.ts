@@ -23,21 +23,12 @@ async function whoAmI(client: KubeClient): Promise<string> {
 
 t.test('a client certificate that is renewed', async (t) => {
   const dir = t.testdir()
-  const kubeconfig = `${dir}/kubeconfig`
   const use = async (user: string) => {
     const files = await cluster.clientCertificate({ user, groups: [] })
     await copyFile(files.certificateFile, `${dir}/client.crt`)
     await copyFile(files.keyFile, `${dir}/client.key`)
   }
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      clusters: [{ name: 'c', cluster: { server: cluster.url, 'certificate-authority': cluster.caFile } }],
-      users: [{ name: 'u', user: { 'client-certificate': 'client.crt', 'client-key': 'client.key' } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-      'current-context': 'x',
-    }),
-  )
+  const kubeconfig = kubeconfigWith(dir, { 'client-certificate': 'client.crt', 'client-key': 'client.key' })
   await use('before')
   const client = createKubeClient({
     credentials: { kind: 'kubeconfig', path: kubeconfig },

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import type { Inventory, Lookup } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
+import { aborted } from '../tasks.ts'
 import { createDebounce } from './collect/debounce.ts'
 import type { Locator } from './collect/locate.ts'
 import { createTagReader } from './collect/tags.ts'
@@ -193,11 +194,4 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     failure: () => health.failure(),
     connected: () => health.connected(),
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
