@@ -2,10 +2,12 @@ import { readCertificates } from './certificates.ts'
 import type { Checked } from './checked.ts'
 import type { Config, Trust, VCenterConfig } from './config.ts'
 import type { Findings, Place } from './findings.ts'
+import { checkIdentity } from './identity.ts'
 import type { ReadFile } from './read-text.ts'
 import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
 import { parseServer } from './server.ts'
+import { take } from './take.ts'
 import { parseThumbprint } from './thumbprint.ts'
 import { shapeOfText } from './tree.ts'
 
@@ -42,9 +44,14 @@ export async function checkSections(sections: Sections, options: CheckOptions): 
     const vCenter = await checkVCenter(one, sections.global, options)
     if (vCenter !== undefined) vCenters.push(vCenter)
   }
+  const identity = checkIdentity(sections.identity, findings)
   if (findings.problems.length > 0) return undefined
   const { labels } = sections
-  return { vCenters, labels: { zone: labels.get('zone')?.text, region: labels.get('region')?.text } }
+  return {
+    vCenters,
+    labels: { zone: labels.get('zone')?.text, region: labels.get('region')?.text },
+    identity,
+  }
 }
 
 interface WantedVCenter {
@@ -153,19 +160,6 @@ function checkIPFamily(setting: Setting | undefined, findings: Findings): void {
     const message = 'has no effect, an IPv6 address is written as well where a machine has one: remove it'
     findings.warn(setting.path, setting.at, message)
   }
-}
-
-function take<T>(
-  setting: Setting | undefined,
-  parse: (text: string) => Checked<T>,
-  findings: Findings,
-): T | undefined {
-  if (setting === undefined) return undefined
-  const checked = parse(setting.text)
-  if (checked.ok) return checked.value
-  // A setting of `global` may be asked for twice.
-  if (!findings.refused(setting.path)) findings.refuse(setting.path, setting.at, checked.message)
-  return undefined
 }
 
 function parsePort(text: string): Checked<number> {

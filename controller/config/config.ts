@@ -1,4 +1,6 @@
 /** The checked configuration: what the rest of the controller sees, whatever form it was written in. */
+import type { IdentityLevel } from '../../agent/contract.ts'
+import type { LabelSelector } from '../label-selector.ts'
 import type { Secret } from './secret.ts'
 
 /** How a vCenter's certificate is trusted. */
@@ -27,4 +29,12 @@ export interface Config {
   readonly vCenters: readonly VCenterConfig[]
   /** Tag categories; each label stands on its own. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
+  readonly identity: IdentityConfig
+}
+
+export interface IdentityConfig {
+  /** The level that a Node must reach before it is initialised. */
+  readonly require: IdentityLevel
+  /** Nodes that may stay at `asserted`, because no agent can run there. */
+  readonly exempt: LabelSelector | undefined
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
-import { FOREIGN_SECTIONS, GLOBAL, LABELS, NODES, type Standing, VCENTER } from './settings.ts'
+import { FOREIGN_SECTIONS, GLOBAL, IDENTITY, LABELS, NODES, type Standing, VCENTER } from './settings.ts'
 import { loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -11,7 +11,7 @@ const docs = read('docs/configuration.md')
 
 /** Settings by what becomes of them. */
 function settings(...kinds: Standing['is'][]): string[] {
-  const all = [GLOBAL, VCENTER, LABELS, NODES, FOREIGN_SECTIONS].flatMap((section) => [...section])
+  const all = [GLOBAL, VCENTER, LABELS, IDENTITY, NODES, FOREIGN_SECTIONS].flatMap((section) => [...section])
   return [...new Set(all.filter(([, { is }]) => kinds.includes(is)).map(([name]) => name))].sort()
 }
 
@@ -40,6 +40,10 @@ await t.test('every example is a configuration that draws no warning', async (t)
   t.match(last.vCenter, { port: 443, password: "it's # secret", trust: { kind: 'ca' } })
   t.same(last.vCenter?.datacenters, ['dc-1', '/customers/dc-2'])
   t.same(last.labels, { zone: 'k8s-zone', region: 'k8s-region' })
+  t.match(last.identity, {
+    require: 'proven',
+    exempt: { text: 'example.com.node-restriction.kubernetes.io/no-agent=true' },
+  })
 })
 
 await t.test('the example of the manifests is a configuration that draws no warning', async (t) => {

@@ -2,6 +2,8 @@ import t from 'tap'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { BASE, file, loaded, refusal } from './testing/load.ts'
 
+/** A label that no kubelet may set. */
+const FIRM = 'example.com.node-restriction.kubernetes.io/no-agent'
 const SHA1 = '42:0E:3F:74:EA:84:F9:A2:77:36:61:06:BB:5D:BF:6B:00:11:22:33'
 
 await t.test('what the fields of a vCenter become', async (t) => {
@@ -38,7 +40,12 @@ await t.test('what the fields of a vCenter become', async (t) => {
   for (const [settings, expected] of cases) {
     t.same(
       await loaded(file(settings)),
-      { labels: { zone: undefined, region: undefined }, vCenter: { ...BASE, ...expected }, warnings: [] },
+      {
+        labels: { zone: undefined, region: undefined },
+        identity: { require: 'reported', exempt: undefined },
+        vCenter: { ...BASE, ...expected },
+        warnings: [],
+      },
       settings,
     )
   }
@@ -114,6 +121,29 @@ await t.test('labels, each on its own', async (t) => {
   for (const [rest, labels] of cases) t.same((await loaded(file('', rest))).labels, labels, rest)
 })
 
+await t.test('how much a Node must prove', async (t) => {
+  const cases: readonly [string, string, string | undefined][] = [
+    ['identity:', 'reported', undefined],
+    ['identity: {require: proven}', 'proven', undefined],
+    ['identity: {require: Reported}', 'reported', undefined],
+    ['identity:\n  require:\n  exempt: ""', 'reported', undefined],
+    ['identity: {require: ~, exempt: []}', 'reported', undefined],
+    ['Identity: {REQUIRE: proven}', 'proven', undefined],
+    [`identity:\n  exempt: ${FIRM}=true  # no agent`, 'reported', `${FIRM}=true`],
+    [`identity:\n  require: proven\n  exempt: ${FIRM} in (a, b)`, 'proven', `${FIRM} in (a, b)`],
+    [`identity:\n  exempt: kubernetes.io/os=windows,${FIRM}`, 'reported', `kubernetes.io/os=windows,${FIRM}`],
+    ['identity:\n  exempt: node-role.kubernetes.io/edge', 'reported', 'node-role.kubernetes.io/edge'],
+  ]
+  for (const [rest, require, exempt] of cases) {
+    const { identity, warnings } = await loaded(file('', rest))
+    t.equal(identity.require, require, rest)
+    t.equal(identity.exempt?.text, exempt, rest)
+    t.same(warnings, [], rest)
+  }
+  const { identity } = await loaded(file('', `identity: {exempt: ${FIRM}=true}`))
+  t.same(identity.exempt?.requirements, [{ key: FIRM, operator: 'in', values: ['true'] }])
+})
+
 await t.test('accepted with a warning', async (t) => {
   const cases: readonly [string, string[]][] = [
     ['    soapRoundtripCount: 3', ['vsphere.conf:6:5: vcenter.vc1.soapRoundtripCount: has no effect, calls']],
@@ -122,6 +152,26 @@ await t.test('accepted with a warning', async (t) => {
     ['nsxt: {user: a, password: b}', ['vsphere.conf:6:1: nsxt: has no effect']],
     ['    ipFamily: ipv4', ['vcenter.vc1.ipFamily: has no effect, an IPv6 address']],
     ['global: {insecureFlag: true}', []],
+    [
+      'identity:\n  require: asserted',
+      ['vsphere.conf:7:12: identity.require: is for migration only, the kubelet'],
+    ],
+    [
+      `identity: {require: asserted, exempt: ${FIRM}}`,
+      ['identity.require: is for migration', 'identity.exempt: has no effect beside "require: asserted"'],
+    ],
+    ...[
+      'kubernetes.io/os=windows',
+      'example.com/no-agent',
+      'kubernetes.io/os=windows,node.kubernetes.io/instance-type in (a)',
+      // Every Node is picked at its registration.
+      `"!${FIRM}"`,
+      `${FIRM}!=true`,
+      `${FIRM} notin (true),kubernetes.io/os=windows`,
+    ].map((selector): [string, string[]] => [
+      `identity:\n  exempt: ${selector}`,
+      ['vsphere.conf:7:11: identity.exempt: rests on labels that a kubelet can give its own Node'],
+    ]),
     [
       '    insecureFlag: true\n    caFile: gone.pem',
       ['vsphere.conf:7:13: vcenter.vc1.caFile: has no effect beside insecureFlag'],

@@ -43,7 +43,10 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vcenter.vc1.secretsDirectory: unknown key: it belongs under "global"'],
     ],
     [file('', 'zone: z'), ['vsphere.conf:7:1: zone: unknown key: it belongs under "labels"']],
-    [file('', 'storage: z'), ['storage: unknown key: known here are global, vcenter, labels, nodes']],
+    [
+      file('', 'storage: z'),
+      ['storage: unknown key: known here are global, vcenter, labels, identity, nodes'],
+    ],
     [file('    port: 1\n    port: 2'), ['vsphere.conf:7:5: vcenter.vc1.port: stands twice, first in line 6']],
     [file('    caFile: ca.pem\n    ca-file: ca.pem'), ['vsphere.conf:7:5: vcenter.vc1.caFile: stands twice']],
     [file('  vc1: {server: a}'), ['vsphere.conf:6:3: vcenter.vc1: stands twice: keep one']],
@@ -98,6 +101,34 @@ await t.test('refused, in words that name the place and the next step', async (t
         'password',
       ].toSorted(),
     ],
+    // identity
+    [file('', 'identify: {}'), ['vsphere.conf:7:1: identify: unknown key: did you mean "identity"?']],
+    [file('', 'require: proven'), ['vsphere.conf:7:1: require: unknown key: it belongs under "identity"']],
+    [file('', 'identity: {requires: proven}'), ['identity.requires: unknown key: did you mean "require"?']],
+    [file('', 'identity: proven'), ['identity: expected settings below it, got text of 6 characters']],
+    [
+      file('', 'identity: {require: proved}'),
+      [
+        'vsphere.conf:7:21: identity.require: expected asserted, reported, proven, got text of 6 characters: did you mean "proven"?',
+      ],
+    ],
+    [file('', 'identity: {require: [proven]}'), ['identity.require: expected text, got a list of 1 item']],
+    [file('', 'identity: {require: strict}'), ['identity.require: expected asserted, reported, proven, got']],
+    [
+      file('', 'identity:\n  exempt: kubernetes.io/os windows'),
+      [
+        'vsphere.conf:8:11: identity.exempt: expected a label selector as "kubectl -l" takes it: at character 18 of it, one of',
+      ],
+    ],
+    [
+      file('', 'identity: {exempt: " "}'),
+      ['at character 2 of it, a label (an empty selector would pick every'],
+    ],
+    [
+      file('', 'identity: {exempt: {kubernetes.io/os: windows}}'),
+      ['vsphere.conf:7:20: identity.exempt: expected text, got a map of 1 key'],
+    ],
+    [file('', 'identity:\n  exempt: !windows'), ['vsphere.conf:8:11: a tag (!...)']],
     // values
     [
       file('    port: 99999'),

@@ -1,6 +1,15 @@
 import { didYouMean } from '../did-you-mean.ts'
 import type { Findings, Place } from './findings.ts'
-import { FOREIGN_SECTIONS, GLOBAL, LABELS, NODES, type Settings, spelling, VCENTER } from './settings.ts'
+import {
+  FOREIGN_SECTIONS,
+  GLOBAL,
+  IDENTITY,
+  LABELS,
+  NODES,
+  type Settings,
+  spelling,
+  VCENTER,
+} from './settings.ts'
 import { type Branch, type Entry, shape, type Tree } from './tree.ts'
 
 /** A served setting that has a value. */
@@ -18,9 +27,10 @@ export interface Sections {
   readonly global: Section
   readonly vCenters: readonly { readonly name: string; readonly at: Place; readonly section: Section }[]
   readonly labels: Section
+  readonly identity: Section
 }
 
-const SECTIONS = ['global', 'vcenter', 'labels', 'nodes'] as const
+const SECTIONS = ['global', 'vcenter', 'labels', 'identity', 'nodes'] as const
 const TOP = [...SECTIONS, ...FOREIGN_SECTIONS.keys()]
 /** The INI form's `[VirtualCenter "name"]`. */
 const TOP_ALIASES: ReadonlyMap<string, string> = new Map([['virtualcenter', 'vcenter']])
@@ -56,6 +66,7 @@ export function readSections(tree: Tree, findings: Findings): Sections | undefin
     global: section('global', GLOBAL),
     vCenters: readVCenters(top.get('vcenter'), findings),
     labels: section('labels', LABELS),
+    identity: section('identity', IDENTITY),
   }
 }
 
@@ -142,6 +153,7 @@ function unknownKey(
     ['vcenter.<name>', VCENTER],
     ['global', GLOBAL],
     ['labels', LABELS],
+    ['identity', IDENTITY],
     ['nodes', NODES],
   ]
   const home = homes.find(

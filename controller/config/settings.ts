@@ -1,6 +1,6 @@
 /**
- * Every setting of the CPI's file that Rollcall knows, and what becomes of it. The names are those of the CPI's YAML
- * form; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
+ * Every setting that Rollcall knows, and what becomes of it. All but those of {@link IDENTITY} are the CPI's, by their
+ * names in its YAML form; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
  */
 export type Standing =
   | { readonly is: 'served' }
@@ -62,6 +62,12 @@ export const VCENTER: Settings = new Map(COMMON)
 export const LABELS: Settings = new Map([
   ['zone', SERVED],
   ['region', SERVED],
+])
+
+/** Rollcall's own. */
+export const IDENTITY: Settings = new Map([
+  ['require', SERVED],
+  ['exempt', SERVED],
 ])
 
 export const NODES: Settings = new Map([

@@ -28,6 +28,7 @@ export async function loaded(text: string, files?: Record<string, string>) {
   if (others.length > 0) throw new Error(`expected one vCenter, got ${config.vCenters.length}`)
   return {
     labels: config.labels,
+    identity: config.identity,
     vCenter: vCenter && { ...vCenter, password: vCenter.password.reveal() },
     warnings: warnings.map((warning) => warning.replace(`${FOLDER}/`, '')),
   }

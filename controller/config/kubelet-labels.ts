@@ -1,0 +1,31 @@
+/** Labels that a kubelet may set on its own Node although they are Kubernetes' own (pkg/apis `kubeletLabels`, 0.36). */
+const ALLOWED: ReadonlySet<string> = new Set([
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'beta.kubernetes.io/os',
+  'beta.kubernetes.io/arch',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+])
+const ALLOWED_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io']
+
+/**
+ * Whether the API server lets a kubelet set, change and remove this label of its own Node, by the rules of the admission
+ * plugin NodeRestriction: every label but Kubernetes' own, and of those the ones that describe the machine.
+ */
+export function kubeletMaySet(key: string): boolean {
+  const [domain] = key.includes('/') ? key.split('/') : []
+  if (domain === undefined) return true
+  if (within(domain, 'node-restriction.kubernetes.io')) return false
+  if (!within(domain, 'kubernetes.io') && !within(domain, 'k8s.io')) return true
+  return ALLOWED.has(key) || ALLOWED_DOMAINS.some((allowed) => within(domain, allowed))
+}
+
+function within(domain: string, parent: string): boolean {
+  return domain === parent || domain.endsWith(`.${parent}`)
+}
