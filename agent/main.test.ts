@@ -58,7 +58,8 @@ t.test('--once fails where nothing can be sent', async (t) => {
 t.test('DMI of every kind goes into a report', async (t) => {
   for (const [name, serial, reason] of [
     ['empty', '', 'Empty'],
-    ['not VMware', 'Not Specified', 'NotVMware'],
+    ['not set', 'Not Specified', 'NotSet'],
+    ['not VMware', 'PF2ABCDE', 'NotVMware'],
     ['64 kB of garbage', Buffer.alloc(65_536, 0xa7), 'TooLong'],
   ] as const) {
     const root = makeRoot(t, VM_TREE)

@@ -14,44 +14,74 @@ export interface Machine {
 
 /** Longest text that a report takes of a DMI field. */
 const MAX_TEXT = 128
+const DIGITS = 32
 
-/** Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. */
+/**
+ * Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. Of the vendor only the words
+ * of an error depend: with `SMBIOS.reflectHost` a VM shows its host's, and a serial of VMware's form is proof enough.
+ */
 export function readMachine(root: string): Machine {
   const folder = join(root, 'sys/class/dmi/id')
+  const vendor = readLine(join(folder, 'sys_vendor'), MAX_TEXT)
+  const path = join(folder, 'product_serial')
+  const serial = readLine(path, MAX_TEXT)
+  const product = readLine(join(folder, 'product_uuid'), MAX_TEXT)
   return {
-    vendor: readLine(join(folder, 'sys_vendor'), MAX_TEXT),
+    vendor,
     product: readLine(join(folder, 'product_name'), MAX_TEXT),
-    serialUUID: parse(join(folder, 'product_serial'), parseSerial),
-    productUUID: parse(join(folder, 'product_uuid'), parseUUID),
+    serialUUID: serial.ok ? parseSerial(serial.value, path, vendor) : serial,
+    productUUID: product.ok ? parseUUID(product.value, join(folder, 'product_uuid')) : product,
   }
-}
-
-function parse(path: string, parser: (text: string, path: string) => Fact<string>): Fact<string> {
-  const line = readLine(path, MAX_TEXT)
-  return line.ok ? parser(line.value, path) : line
 }
 
 /** `VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b`: sixteen bytes in vCenter's order. */
-function parseSerial(text: string, path: string): Fact<string> {
-  if (!/^vmware-/i.test(text)) {
+function parseSerial(text: string, path: string, vendor: Fact<string>): Fact<string> {
+  const bytes = /^vmware-(.*)$/i.exec(text)?.[1]
+  if (bytes !== undefined) return parseBytes(bytes, path)
+  if (vendor.ok && !/^vmware\b/i.test(vendor.value)) {
     return unreadable(
       'NotVMware',
-      `${path} is no VMware serial number: this machine is no vSphere VM, or hides it`,
+      `vendor and ${path} are not VMware's: this machine is no vSphere VM, or shows its host's (SMBIOS.reflectHost, serialNumber.reflectHost)`,
     )
   }
-  const digits = text.slice('vmware-'.length).replace(/[ -]/g, '')
-  return canonical(digits, path, 'sixteen bytes in hexadecimal after "VMware-"')
+  if (isPlaceholder(text)) return notSet(path, 'a placeholder')
+  return unreadable(
+    'NotVMware',
+    vendor.ok
+      ? `the vendor is VMware, but ${path} is no VMware serial number: take serialNumber and serialNumber.reflectHost out of the VM's settings`
+      : `${path} is no VMware serial number: is this machine a vSphere VM?`,
+  )
 }
 
 function parseUUID(text: string, path: string): Fact<string> {
-  const shaped = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-  return canonical(shaped ? text.replaceAll('-', '') : '', path, 'a UUID')
+  return isPlaceholder(text) ? notSet(path, 'a placeholder') : parseBytes(text, path)
 }
 
-function canonical(digits: string, path: string, expected: string): Fact<string> {
-  if (!/^[0-9a-f]{32}$/i.test(digits)) return unreadable('Malformed', `${path} does not have ${expected}`)
-  if (/^(0+|f+)$/i.test(digits)) {
-    return unreadable('NotSet', `${path} is all zeros or all ones: the firmware was given no UUID`)
+/** Hexadecimal digits in any grouping: spaces, hyphens and braces around them say nothing. */
+function parseBytes(text: string, path: string): Fact<string> {
+  const digits = text.replace(/[ {}-]/g, '').toLowerCase()
+  if (!/^[0-9a-f]*$/.test(digits)) {
+    return malformed(`${path} has other characters than hexadecimal digits`)
   }
-  return known(digits.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
+  if (digits.length !== DIGITS) {
+    return malformed(`${path} has ${digits.length} hexadecimal digits instead of ${DIGITS}`)
+  }
+  if (/^0+$/.test(digits)) return notSet(path, 'all zeros')
+  if (/^f+$/.test(digits)) return notSet(path, 'all ones')
+  return known(digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
+}
+
+function malformed(shape: string): Fact<never> {
+  return unreadable('Malformed', `${shape}: see uuid.bios in the VM's settings`)
+}
+
+function notSet(path: string, shape: string): Fact<never> {
+  return unreadable('NotSet', `${path} is ${shape}: the firmware was given none, set uuid.bios of the VM`)
+}
+
+/** What makers of firmware, and the kernel, put where nobody has set anything. */
+function isPlaceholder(text: string): boolean {
+  return /^(none|n\/a|null|0|unknown|empty|(system )?serial number|to be filled by o\.?e\.?m\.?|default string|not (specified|set|settable|present|available|applicable))$/i.test(
+    text,
+  )
 }
