@@ -5,7 +5,12 @@ import { ApiError, apiError } from './api-error.ts'
 import { type CredentialSource, Credentials } from './credentials.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 
-export type ContentType = 'application/json' | 'application/merge-patch+json' | 'application/json-patch+json'
+export type ContentType =
+  | 'application/json'
+  | 'application/merge-patch+json'
+  | 'application/json-patch+json'
+  /** Server-side apply, of which JSON is a form as well. */
+  | 'application/apply-patch+yaml'
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -15,6 +20,8 @@ export interface KubeRequest {
   readonly body?: object
   /** Of the body; JSON where it is not named. */
   readonly contentType?: ContentType
+  /** The user as whom the API server is to treat the request, with none but that user's own groups. */
+  readonly impersonate?: string
   /** Milliseconds until the whole answer must be there; {@link DEFAULT_TIMEOUT} where it is not named. */
   readonly timeout?: number
   readonly signal: AbortSignal
@@ -71,6 +78,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
         ...context.getHeaders(),
         accept: 'application/json',
         'user-agent': userAgent,
+        ...(request.impersonate === undefined ? {} : { 'impersonate-user': request.impersonate }),
         ...(request.body ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       body: request.body ? JSON.stringify(request.body) : null,

@@ -1,0 +1,7 @@
+/** Whether the API server was seen to refuse reports that are not their writer's own. */
+export type PolicyProof =
+  /** Not answered yet. */
+  | { readonly state: 'pending' }
+  | { readonly state: 'in-force' }
+  /** Reports may be forged, or nobody can tell; the message says which, and what to do. */
+  | { readonly state: 'not-in-force'; readonly message: string }

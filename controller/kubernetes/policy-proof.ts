@@ -1,0 +1,187 @@
+import {
+  AGENT_FIELD_MANAGER,
+  API_GROUP,
+  API_VERSION,
+  KIND,
+  type NodeReportSpec,
+  PLURAL,
+} from '../../agent/contract.ts'
+import { createBackoff } from '../backoff.ts'
+import type { Clock } from '../clock.ts'
+import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { Logger } from '../log.ts'
+import { ApiError } from './api-error.ts'
+import type { KubeClient, KubeRequest } from './client.ts'
+
+/** The account of the agents; without a token there is no node that it could speak for. */
+const AGENT = 'system:serviceaccount:kube-system:rollcall-agent'
+const POLICY = 'own-report.rollcall.dev'
+/** The API server's words for a refusal by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
+const REFUSED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
+/** A policy's and a webhook's part of an API server that has just started (`policy/generic/plugin.go`). */
+const NOT_READY = 'not yet ready to handle request'
+
+const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
+/** Of no Node, as nobody names a machine so; if one did, a dry run would do it no harm. */
+const NOBODY = 'policy-proof.rollcall.dev'
+const UID = '00000000-0000-0000-0000-000000000000'
+
+/** Between proofs of a policy that is in force. */
+const INTERVAL = { base: 60_000, max: 60_000 }
+/** Otherwise: a policy acts some seconds after it was applied. */
+const RETRY = { base: 1_000, max: 30_000 }
+
+export interface PolicyProofOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  /** The name of any report that exists, undefined where there is none. */
+  readonly sample: () => string | undefined
+  /** Called after {@link RunningPolicyProof.state} has changed. */
+  readonly onChange: () => void
+}
+
+export interface RunningPolicyProof {
+  state(): PolicyProof
+  /** Proves again and again until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** What an answer comes to. */
+type Finding =
+  | { readonly proof: 'in-force' }
+  | { readonly proof: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
+  /** It says nothing of the policy. */
+  | { readonly proof: 'none'; readonly cause: string }
+
+/**
+ * Proves by trying that the policy for reports is in force: it writes, in dry runs that change nothing, as the agents'
+ * account without a node, first a new report, then over one that exists. Both must be refused by that policy and nothing
+ * else. The reports are without fault otherwise, so that no other rule of the policy refuses them.
+ *
+ * What was proven stays until the API server says otherwise. An answer that only leaves it open must come twice: an
+ * API server that has just started refuses for want of rights and kinds that it has not read yet.
+ */
+export function createPolicyProof(options: PolicyProofOptions): RunningPolicyProof {
+  const { client, clock, random, logger, sample, onChange } = options
+  const interval = createBackoff({ ...INTERVAL, random })
+  const retry = createBackoff({ ...RETRY, random })
+  let state: PolicyProof = { state: 'pending' }
+  let doubted = false
+  let silent = false
+
+  async function ask(signal: AbortSignal): Promise<Finding> {
+    const created = await tryWrite('create a report', {
+      method: 'POST',
+      path: REPORTS,
+      query: { dryRun: 'All' },
+      body: reportOf(NOBODY),
+      signal,
+    })
+    const name = sample()
+    if (created.proof !== 'in-force' || name === undefined) return created
+    return tryWrite("change a Node's report", {
+      method: 'PATCH',
+      path: `${REPORTS}/${encodeURIComponent(name)}`,
+      // The agent's own, or the Node's owner reference would stand there beside this one.
+      query: { dryRun: 'All', fieldManager: AGENT_FIELD_MANAGER, force: 'true' },
+      contentType: 'application/apply-patch+yaml',
+      body: reportOf(name),
+      signal,
+    })
+  }
+
+  async function tryWrite(what: string, request: KubeRequest): Promise<Finding> {
+    try {
+      await client.request({ ...request, impersonate: AGENT })
+    } catch (error) {
+      return findingOf(error)
+    }
+    const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding`
+    return { proof: 'open', message }
+  }
+
+  function take(finding: Finding): void {
+    if (finding.proof === 'none') {
+      if (!silent) logger.warn({ policy: POLICY, cause: finding.cause }, 'policy proof without an answer')
+      silent = true
+      return
+    }
+    silent = false
+    const first = finding.proof === 'unproven' && !doubted
+    doubted = finding.proof === 'unproven'
+    if (first && state.state === 'in-force') return
+    if (finding.proof === 'in-force') {
+      if (state.state === 'in-force') return
+      state = { state: 'in-force' }
+      logger.info({ policy: POLICY }, 'policy is in force')
+    } else {
+      const { message, cause } = finding
+      if (state.state === 'not-in-force' && state.message === message) return
+      state = { state: 'not-in-force', message }
+      logger.error({ policy: POLICY, error: message, cause }, 'policy is not in force')
+    }
+    onChange()
+  }
+
+  return {
+    state: () => state,
+    async run(signal) {
+      while (!signal.aborted) {
+        const finding = await ask(signal)
+        if (signal.aborted) return
+        take(finding)
+        const proven = finding.proof === 'in-force'
+        if (proven) retry.reset()
+        await clock.sleep(proven ? interval.next() : retry.next(), signal)
+      }
+    },
+  }
+}
+
+/** A report that fits the schema and lacks only a writer who may write it. */
+function reportOf(name: string): object {
+  const spec: NodeReportSpec = {
+    nodeUID: UID,
+    agentVersion: '0',
+    machine: {},
+    interfaces: [],
+    tools: { guestinfoReadable: false, guestinfoWritable: false },
+    claim: { written: false, reason: 'PolicyProof', message: '' },
+  }
+  return {
+    apiVersion: `${API_GROUP}/${API_VERSION}`,
+    kind: KIND,
+    metadata: { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: UID }] },
+    spec,
+  }
+}
+
+function findingOf(error: unknown): Finding {
+  const cause = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof ApiError)) return { proof: 'none', cause }
+  const { status } = error
+  // Credentials may be on their way, time may be short: those pass.
+  if (status >= 500 || status === 401 || status === 408 || status === 429) return { proof: 'none', cause }
+  if (status === 403 && cause.includes(NOT_READY)) return { proof: 'none', cause }
+  if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { proof: 'in-force' }
+  const message = `whether reports can be forged cannot be proven: ${obstacle(error)}`
+  return { proof: 'unproven', message, cause }
+}
+
+/** What stands between the trial and the policy, and how to take it away. */
+function obstacle({ status, reason, message }: ApiError): string {
+  if (status === 403 && message.includes('cannot impersonate')) {
+    return 'kube-system/rollcall-controller may not impersonate kube-system/rollcall-agent; apply rbac.yaml'
+  }
+  if (status === 403 && message.includes(`User "${AGENT}" cannot`)) {
+    return 'kube-system/rollcall-agent may not create and patch NodeReports; apply rbac.yaml'
+  }
+  if (status === 404) return 'the API server has no NodeReports; apply crd.yaml'
+  if (status === 422) return 'the CRD does not take the reports of this version; apply its crd.yaml'
+  return (
+    `a trial write was answered with ${status}${reason && ` ${reason}`}, and not by the policy ${POLICY}; ` +
+    "look for its cause in the controller's log"
+  )
+}
