@@ -151,8 +151,12 @@ export interface NodeAddress {
 
 export interface NodeReportStatus {
   readonly observedGeneration?: number
+  /** The Node that all of this is about: a report outlives its Node for a while, and may pass to the next of its name. */
+  readonly nodeUID?: string
   readonly vm?: BoundVM
   readonly identityLevel?: IdentityLevel
+  /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
+  readonly provenUntil?: string
   readonly topology?: { readonly zone?: string; readonly region?: string }
   readonly instanceType?: string
   readonly addresses?: readonly NodeAddress[]

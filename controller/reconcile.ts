@@ -33,8 +33,8 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
       return 'done'
     }
     const decision = decide(facts)
-    if (decision.recheck !== undefined) {
-      for (const inventory of sources.inventories) inventory.recheck(decision.recheck)
+    for (const uuid of decision.recheck ?? []) {
+      for (const inventory of sources.inventories) inventory.recheck(uuid)
     }
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
     const { refusal } = applied
@@ -46,7 +46,8 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     )
     remember(nodes, facts.node, applied.nodes)
     if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
-    return decision.retry || applied.incomplete ? 'retry' : 'done'
+    if (decision.retry || applied.incomplete) return 'retry'
+    return decision.again === undefined ? 'done' : { after: decision.again }
   }
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import { facts, node, report } from '../../test/fixtures/facts.ts'
+import { facts, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import type { Announcement } from '../decide/announce.ts'
 import { decide } from '../decide/decide.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -9,7 +9,12 @@ import { apply, type Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */
 function recorder(
-  answers: { status?: WriteResult<Node>; node?: WriteResult<Node>; report?: WriteResult<NodeReport> } = {},
+  answers: {
+    status?: WriteResult<Node>
+    node?: WriteResult<Node>
+    report?: WriteResult<NodeReport>
+    created?: WriteResult<NodeReport>
+  } = {},
 ) {
   const calls: string[] = []
   const guards: ObjectVersion[] = []
@@ -25,6 +30,10 @@ function recorder(
       calls.push('node')
       guards.push(guard)
       return answers.node ?? { outcome: 'written', object: node({ resourceVersion: '102', taints: [] }) }
+    },
+    async createReport() {
+      calls.push('report')
+      return answers.created ?? { outcome: 'written', object: report() }
     },
     async patchReportStatus(_, guard, status) {
       calls.push('report/status')
@@ -108,3 +117,26 @@ t.test(
     t.match(said, [{ type: 'Warning', reason: 'StatusRefused', message: /CRD/ }])
   },
 )
+
+t.test('a report that has to be made comes alone', async (t) => {
+  const decision = decide(
+    facts({
+      report: undefined,
+      lookups: [],
+      settings: { ...SETTINGS, identity: { require: 'asserted', exempt: undefined } },
+    }),
+  )
+  const without = { ...context, report: undefined }
+  const { writer, calls, said } = recorder()
+  t.match(await apply(without, decision, writer), { nodes: [], reports: [], incomplete: false })
+  t.same(calls, ['report'])
+  t.same(said, [])
+
+  const late = recorder({ created: { outcome: 'conflict' } })
+  t.match(await apply(without, decision, late.writer), { incomplete: false }, 'an agent was faster')
+
+  const refused = recorder({ created: { outcome: 'refused', message: 'no' } })
+  const applied = await apply(without, decision, refused.writer)
+  t.match(applied, { incomplete: true, refusal: { reason: 'ReportRefused', message: /no; apply/ } })
+  t.match(refused.said, [{ type: 'Warning', reason: 'ReportRefused' }])
+})

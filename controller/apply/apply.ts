@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import { type Announcement, announce, warning, words } from '../decide/announce.ts'
 import type { Decision, Refusal } from '../decide/decide.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
@@ -25,13 +25,14 @@ export interface Applied {
 
 /**
  * Brings the world to a decision: the Node's addresses first, then its metadata and taints in one patch, then the
- * report's status, then Events. Writes only differences; a second call with the outcome of the first writes nothing.
+ * report's status, then Events. A NodeReport that has to be made comes alone. Writes only differences; a second call with the outcome of the first writes nothing.
  */
 export async function apply(
   { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },
   decision: Decision,
   writer: Writer,
 ): Promise<Applied> {
+  if (decision.create !== undefined) return makeReport(node, decision.create, writer)
   const nodes: Node[] = []
   const failure = await applyToNode(node, decision.patch, writer, nodes)
   if (failure?.outcome === 'conflict') return { nodes, reports: [], incomplete: true }
@@ -59,6 +60,23 @@ export async function apply(
     reports: written?.outcome === 'written' ? [written.object] : [],
     ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', ...words(refused) } }),
     incomplete: refused !== undefined || written?.outcome === 'conflict',
+  }
+}
+
+/** One that is there already is on its way by the watch, as is the one that was made. */
+async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<Applied> {
+  const written = await writer.createReport(node, spec)
+  if (written.outcome !== 'refused') return { nodes: [], reports: [], incomplete: false }
+  const verdict = no(
+    'ReportRefused',
+    `the API server refuses a NodeReport for this Node, which has no agent: ${written.message}; apply the CRD, the policies and the RBAC that belong to this controller`,
+  )
+  writer.announce(node, warning(verdict))
+  return {
+    nodes: [],
+    reports: [],
+    refusal: { condition: 'Initialized', ...words(verdict) },
+    incomplete: true,
   }
 }
 

@@ -2,6 +2,7 @@ import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
+import type { PolicyProof } from '../facts/policy-proof.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
@@ -9,13 +10,14 @@ import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
+import { createPolicyProof } from '../kubernetes/policy-proof.ts'
 import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
-import { createQueue } from '../watch/queue.ts'
+import { createQueue, type Outcome } from '../watch/queue.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -28,7 +30,7 @@ export interface LeadOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  readonly metrics: Pick<Metrics, 'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp'>
+  readonly metrics: Pick<Metrics, 'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp' | 'policyInForce'>
 }
 
 /** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
@@ -49,7 +51,8 @@ export interface Leadership {
  */
 export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
   const { config, client, clock, random, logger, metrics } = options
-  const index = createNodeIndex()
+  const settings = settingsOf(config)
+  const index = createNodeIndex(settings.identity)
   const inventories = config.vCenters.map((vCenter) =>
     options.openInventory(vCenter, (uuids) => watch.onInventory(uuids)),
   )
@@ -86,8 +89,28 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     random,
     logger,
   })
+  const policy = createPolicyProof({
+    client,
+    clock,
+    random,
+    logger,
+    sample() {
+      for (const { name } of reports.values()) return name
+      return undefined
+    },
+    onChange() {
+      for (const { name } of nodes.values()) queue.add(name)
+    },
+  })
   const reconcile = createReconciler({
-    sources: { node: nodes.get, report: reports.get, index, inventories, settings: settingsOf(config) },
+    sources: {
+      node: nodes.get,
+      report: reports.get,
+      index,
+      inventories,
+      policy: policy.state,
+      settings,
+    },
     writer: {
       ...createNodeWriter(client, signal),
       announce: ({ name, uid }, announcement) =>
@@ -98,16 +121,18 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
   })
   metrics.queueDepth(queue.depth)
+  metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.vCentersUp(() =>
     inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.connected() })),
   )
 
-  async function process(name: string): Promise<'done' | 'retry'> {
+  async function process(name: string): Promise<Outcome> {
     const start = clock.monotonic()
     let outcome: 'done' | 'retry' | 'error' = 'error'
     try {
-      outcome = await reconcile(name)
-      return outcome
+      const came = await reconcile(name)
+      outcome = came === 'retry' ? 'retry' : 'done'
+      return came
     } finally {
       if (!signal.aborted) metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
     }
@@ -122,11 +147,20 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     problems: () => [
       ...(nodes.synced ? [] : ['the list of Nodes is not read yet']),
       ...(reports.synced ? [] : ['the list of NodeReports is not read yet']),
+      ...policyProblem(policy.state()),
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
     run: () =>
-      runTogether([nodes.run, reports.run, work, ...inventories.map((inventory) => inventory.run)], signal),
+      runTogether(
+        [nodes.run, reports.run, policy.run, work, ...inventories.map((inventory) => inventory.run)],
+        signal,
+      ),
   }
+}
+
+function policyProblem(policy: PolicyProof): readonly string[] {
+  if (policy.state === 'in-force') return []
+  return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
 }
 
 /** The reason alone: the port answers anyone, and the message, which names users and addresses, stands in the log. */
@@ -139,6 +173,7 @@ function vCenterProblem(inventory: RunningInventory): string {
 function settingsOf(config: Config): Settings {
   return {
     labels: config.labels,
+    identity: config.identity,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
   }
 }

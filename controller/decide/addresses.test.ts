@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { NodeReportSpec } from '../../agent/contract.ts'
-import { MAC, node, spec, vm } from '../../test/fixtures/facts.ts'
+import { BIOS_UUID, MAC, node, spec, vm } from '../../test/fixtures/facts.ts'
+import type { Node } from '../facts/node.ts'
 import type { GuestNIC } from '../facts/virtual-machine.ts'
-import { chooseAddresses } from './addresses.ts'
+import { type AddressContext, chooseAddresses } from './addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']
 type Entry = Interfaces[number]['addresses'][number]
@@ -166,16 +167,24 @@ const ROWS: {
   },
 ]
 
+function context(changes: Partial<Node>): AddressContext {
+  return { node: node(changes), before: [], holder: () => undefined }
+}
+
 for (const row of ROWS) {
   t.test(row.name, async (t) => {
     const { addresses } = chooseAddresses(
       spec({ interfaces: row.interfaces, ...row.changes }),
       vm({ nics: row.nics ?? [{ mac: MAC }], guestNICs: row.guestNICs ?? [] }),
-      node({
+      context({
         providedNodeIP: row.nodeIP,
         ...(row.running === undefined
           ? {}
-          : { taints: [], addresses: row.running.map((address) => ({ type: 'InternalIP', address })) }),
+          : {
+              taints: [],
+              providerID: `vsphere://${BIOS_UUID}`,
+              addresses: row.running.map((address) => ({ type: 'InternalIP', address })),
+            }),
       }),
     )
     const of = (type: string) => addresses?.filter((a) => a.type === type).map(({ address }) => address) ?? []
@@ -191,7 +200,7 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
     const { addresses } = chooseAddresses(
       guest === undefined ? rest : { ...rest, hostname: guest },
       vm(),
-      node({ addresses: own }),
+      context({ addresses: own }),
     )
     return addresses?.at(-1)?.address
   }
@@ -204,8 +213,62 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
   for (const providedNodeIP of ['10.0.0.5,10.0.0.6', 'eth0', '10.0.0.5,', '127.0.0.1']) {
-    const { addresses, verdict } = chooseAddresses(spec(), vm(), node({ providedNodeIP }))
+    const { addresses, verdict } = chooseAddresses(spec(), vm(), context({ providedNodeIP }))
     t.equal(addresses, undefined, providedNodeIP)
     t.match(verdict, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
   }
+})
+
+t.test('an address that another Node was verified with is not taken over', async (t) => {
+  const nic = (...addresses: string[]) =>
+    spec({
+      interfaces: [
+        {
+          name: 'ens192',
+          mac: MAC,
+          defaultRoute: true,
+          addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
+        },
+      ],
+    })
+  const holder = (address: string) => (address === '10.0.0.7' ? 'victim' : undefined)
+  const one = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
+  t.equal(one.addresses?.[0]?.address, '10.0.0.5', 'another one does')
+  t.match(one, {
+    contested: true,
+    verdict: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
+  })
+
+  const none = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), holder })
+  t.match(none, { addresses: undefined, contested: true, verdict: { reason: 'AddressOfAnotherNode' } })
+
+  const wanted = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), {
+    ...context({ providedNodeIP: '10.0.0.7' }),
+    holder,
+  })
+  t.match(
+    wanted,
+    { addresses: undefined, verdict: { reason: 'AddressOfAnotherNode' } },
+    'the kubelet does not decide',
+  )
+
+  const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
+  const kept = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
+  t.match(kept, { contested: false, verdict: { status: 'True' } }, 'who had it before keeps it')
+
+  const byGuest = chooseAddresses(
+    nic(),
+    vm({
+      guestNICs: [
+        {
+          mac: MAC,
+          network: 'n',
+          deviceConfigID: 4000,
+          addresses: [{ address: '10.0.0.7', prefixLength: 24 }],
+        },
+      ],
+    }),
+    { ...context({}), holder },
+  )
+  t.match(byGuest, { addresses: undefined, contested: true }, 'nor on the word of VMware Tools')
 })

@@ -9,12 +9,22 @@ import {
   parseAddress,
 } from './candidate-addresses.ts'
 import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
+import { isUninitialized } from './uninitialized.ts'
 import { no, type Verdict, yes } from './verdict.ts'
-import { TAINT_UNINITIALIZED } from './well-known.ts'
+
+export interface AddressContext {
+  readonly node: Node
+  /** This Node's, as they were verified before. */
+  readonly before: readonly NodeAddress[]
+  /** Another Node that was verified with this address. */
+  readonly holder: (address: string) => string | undefined
+}
 
 export interface Addresses {
   /** Undefined where none can be written; an initialised Node then keeps what it has. */
   readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether some are left out because another Node has them. */
+  readonly contested: boolean
   readonly verdict: Verdict
 }
 
@@ -23,21 +33,27 @@ export interface Addresses {
  * configured, then the Hostname. The kubelet's own choice (`--node-ip`) wins where it is one of the machine's verified
  * addresses; a family that is there is written, the other follows when it comes.
  */
-export function chooseAddresses(spec: NodeReportSpec, vm: VirtualMachine, node: Node): Addresses {
-  const candidates = candidateAddresses(spec, vm)
+export function chooseAddresses(
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  context: AddressContext,
+): Addresses {
+  const { node } = context
+  const { free, taken } = sortOut(candidateAddresses(spec, vm), context)
+  const contested = taken.length > 0
+  const none = (verdict: Verdict): Addresses => ({ addresses: undefined, contested, verdict })
   const provided = parseProvidedNodeIP(node.providedNodeIP)
-  if (!provided.ok) return { addresses: undefined, verdict: no('ProvidedIPMalformed', provided.message) }
+  if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
 
-  const missing = provided.ips.addresses.find(
-    ({ address }) => !candidates.some((candidate) => candidate.address === address),
-  )
+  const missing = provided.ips.addresses.find(({ address }) => !free.some((one) => one.address === address))
   if (missing !== undefined) {
-    return { addresses: undefined, verdict: no('ProvidedIPNotOnVM', notOnVM(missing.address, candidates)) }
+    const other = taken.find(({ address }) => address === missing.address)
+    return none(other ? ofAnotherNode([other]) : no('ProvidedIPNotOnVM', notOnVM(missing.address, free)))
   }
   const chosen = families(provided.ips)
-    .map((family) => choose(family, candidates, provided.ips) ?? kept(family, node, vm))
+    .map((family) => choose(family, free, provided.ips) ?? kept(family, vm, context))
     .filter((candidate) => candidate !== undefined)
-  if (chosen.length === 0) return { addresses: undefined, verdict: noAddress(spec, vm) }
+  if (chosen.length === 0) return none(contested ? ofAnotherNode(taken) : noAddress(spec, vm))
 
   const addresses: NodeAddress[] = chosen.flatMap(({ address }) => [
     { type: 'InternalIP', address },
@@ -45,7 +61,36 @@ export function chooseAddresses(spec: NodeReportSpec, vm: VirtualMachine, node: 
   ])
   addresses.push({ type: 'Hostname', address: hostname(node, spec) })
   const words = chosen.map(({ address, source }) => `${address} (${source})`).join(', ')
-  return { addresses, verdict: yes('Resolved', words) }
+  return { addresses, contested, verdict: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
+}
+
+type Taken = Candidate & { readonly holder: string }
+
+/**
+ * An address that another Node was verified with is not taken over on a report's word: traffic that is meant for one
+ * node, the API server's to its kubelet above all, would reach another. Who had it before keeps it.
+ */
+function sortOut(
+  candidates: readonly Candidate[],
+  { before, holder }: AddressContext,
+): { free: Candidate[]; taken: Taken[] } {
+  const free: Candidate[] = []
+  const taken: Taken[] = []
+  for (const candidate of candidates) {
+    const { address } = candidate
+    const other = before.some((own) => own.address === address) ? undefined : holder(address)
+    if (other === undefined) free.push(candidate)
+    else taken.push({ ...candidate, holder: other })
+  }
+  return { free, taken }
+}
+
+function ofAnotherNode(taken: readonly Taken[]): Verdict {
+  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
+  return no(
+    'AddressOfAnotherNode',
+    `${words.join(', ')}, and is left out; delete that Node if its machine is gone, else find out why two machines have one address`,
+  )
 }
 
 function families(ips: NodeIPs): readonly Family[] {
@@ -65,13 +110,14 @@ function choose(family: Family, candidates: readonly Candidate[], ips: NodeIPs):
  * A family that a running Node had and that the agent no longer sees: one look takes nothing away. It goes when
  * VMware Tools, which must have something to say, do not see it either (kubernetes/cloud-provider-vsphere#576).
  */
-function kept(family: Family, node: Node, vm: VirtualMachine): Candidate | undefined {
-  if (node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)) return undefined
-  const before = node.addresses
+function kept(family: Family, vm: VirtualMachine, context: AddressContext): Candidate | undefined {
+  if (isUninitialized(context.node)) return undefined
+  const before = context.node.addresses
     .filter(({ type }) => type === 'InternalIP')
     .map(({ address }) => parseAddress(address))
     .find((parsed) => parsed?.family === family)
-  if (before === undefined) return undefined
+  if (before === undefined || sortOut([{ ...before, source: 'kept' }], context).free.length === 0)
+    return undefined
   const witnessed = fromGuestNet(vm)
   if (witnessed.length > 0 && !witnessed.some(({ address }) => address === before.address)) return undefined
   return { ...before, source: 'kept' }

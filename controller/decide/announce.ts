@@ -1,5 +1,10 @@
-import type { Condition, ConditionType } from '../../agent/contract.ts'
-import type { Verdict, Verdicts } from './verdict.ts'
+import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
+import type { Node } from '../facts/node.ts'
+import { reaches } from './level.ts'
+import { printable } from './printable.ts'
+import { hasUninitializedTaint } from './uninitialized.ts'
+import { MAX_MESSAGE, type Verdict, type Verdicts } from './verdict.ts'
+import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** An Event on the Node. */
 export interface Announcement {
@@ -21,6 +26,31 @@ export function announce(previous: readonly Condition[], verdicts: Verdicts): An
       announcements.push({ type: 'Normal', ...words(verdict) })
   }
   return announcements
+}
+
+/** A level that rises or falls; the first one is told with the initialisation, the loss of all by its refusal. */
+export function announceLevel(
+  before: IdentityLevel | undefined,
+  level: IdentityLevel,
+  verdict: Verdict,
+): Announcement[] {
+  if (before === undefined || before === level) return []
+  const rises = reaches(level, before)
+  const message = `identity ${rises ? 'rises' : 'falls'} from ${before} to ${level}: ${verdict.message}`
+  return [
+    { type: rises ? 'Normal' : 'Warning', reason: verdict.reason, message: printable(message, MAX_MESSAGE) },
+  ]
+}
+
+/** Said once: pods can have been scheduled to this Node before anybody knew which machine it is. */
+export function announceUntainted(
+  node: Pick<Node, 'taints' | 'providerID'>,
+  { conditions = [] }: NodeReportStatus,
+): Announcement[] {
+  const began = conditions.some(({ type }) => type === 'Initialized')
+  if (began || hasUninitializedTaint(node) || node.providerID !== undefined) return []
+  const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
+  return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }
 
 export function warning(verdict: Verdict): Announcement {

@@ -1,4 +1,6 @@
 import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../agent/contract.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { isBoundTo } from './binding.ts'
 import type { NodeFacts } from './facts.ts'
 
 /** What a VM's own guestinfo says of the Node that it is. */
@@ -10,15 +12,19 @@ export type ClaimVerdict =
   /** Nothing to rest on, for this reason; a later claim raises the level by itself. */
   | { readonly kind: 'absent'; readonly reason: string; readonly message: string }
 
-/** Judges the text of `guestinfo.rollcall.claim` as vCenter shows it. */
+/** Judges `guestinfo.rollcall.claim` as vCenter shows it on a VM, for the Node whose report this is. */
 export function judgeClaim(
-  text: string | undefined,
+  vm: VirtualMachine,
   spec: NodeReportSpec,
-  facts: Pick<NodeFacts, 'nodeNameByUID'>,
+  { nodeByUID }: Pick<NodeFacts, 'nodeByUID'>,
 ): ClaimVerdict {
+  const text = vm.claim
   if (text === undefined || text === '') {
     return spec.claim.written
-      ? absent('ClaimNotSeenYet', `the agent wrote ${GUESTINFO_CLAIM}, vCenter does not show it yet`)
+      ? absent(
+          'ClaimNotSeenYet',
+          `the agent says that it wrote ${GUESTINFO_CLAIM}, vCenter does not show it; that takes seconds to minutes, and where it lasts the report may come from another machine`,
+        )
       : absent(
           `Claim${spec.claim.reason}`,
           `the agent could not write ${GUESTINFO_CLAIM}: ${spec.claim.message}`,
@@ -26,18 +32,37 @@ export function judgeClaim(
   }
   const claim = parseClaim(text)
   if (claim === undefined) {
-    return absent('ClaimMalformed', `${GUESTINFO_CLAIM} holds ${text.length} characters that are no claim`)
+    return absent(
+      'ClaimMalformed',
+      `${GUESTINFO_CLAIM} holds ${text.length} characters that are no claim; see what in the guest writes it`,
+    )
   }
-  if (claim.nodeUID !== spec.nodeUID) {
-    const nodeName = facts.nodeNameByUID(claim.nodeUID)
-    return nodeName === undefined
-      ? absent('ClaimOfFormerNode', `${GUESTINFO_CLAIM} names a Node that is no more`)
-      : { kind: 'contradicts', nodeName }
-  }
+  if (claim.nodeUID !== spec.nodeUID) return ofAnother(claim.nodeUID, vm, nodeByUID)
   if (claim.bootID !== spec.bootID) {
-    return absent('ClaimOfEarlierBoot', `${GUESTINFO_CLAIM} is from another boot of this Node`)
+    return absent(
+      'ClaimOfEarlierBoot',
+      `${GUESTINFO_CLAIM} is from another boot of this Node; the agent writes a new one when it starts`,
+    )
   }
   return { kind: 'proves' }
+}
+
+/** A clone carries the claim of the VM that it was made of, and that VM's Node is known to run elsewhere. */
+function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeByUID']): ClaimVerdict {
+  const named = nodeByUID(uid)
+  if (named === undefined) {
+    return absent(
+      'ClaimOfFormerNode',
+      `${GUESTINFO_CLAIM} names a Node that is no more, as after a new registration or in what was made of a template`,
+    )
+  }
+  if (named.boundTo === undefined || isBoundTo(named.boundTo, vm)) {
+    return { kind: 'contradicts', nodeName: named.name }
+  }
+  return absent(
+    'ClaimCopied',
+    `${GUESTINFO_CLAIM} names Node ${named.name}, which is another VM (${named.boundTo.moref}): it came with a clone, and the agent's own replaces it`,
+  )
 }
 
 export function proves(verdict: ClaimVerdict): boolean {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type ConditionType, FACT_SERIAL_UUID } from '../../agent/contract.ts'
 import {
+  after,
   BIOS_UUID,
   facts,
   MAC,
@@ -8,11 +9,13 @@ import {
   node,
   report,
   SWAPPED_UUID,
+  settled,
   spec,
   vm,
 } from '../../test/fixtures/facts.ts'
 import { type Decision, decide } from './decide.ts'
 import type { NodeFacts } from './facts.ts'
+import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
 
 function condition(decision: Decision, type: ConditionType) {
   return decision.status?.conditions?.find((candidate) => candidate.type === type)
@@ -39,6 +42,7 @@ t.test('initialises a Node as users of the CPI expect', async (t) => {
       'failure-domain.beta.kubernetes.io/region': 'region-1',
       'node.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
       'beta.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
+      [LABEL_IDENTITY_LEVEL]: 'proven',
     },
     providerID: `vsphere://${BIOS_UUID}`,
     taints: [],
@@ -55,16 +59,7 @@ t.test('initialises a Node as users of the CPI expect', async (t) => {
 
 t.test('a Node that is as it should be is left alone', async (t) => {
   const first = decide(facts())
-  const settled = node({
-    resourceVersion: '102',
-    labels: { ...first.patch?.labels },
-    taints: first.patch?.taints ?? [],
-    providerID: first.patch?.providerID,
-    addresses: first.patch?.addresses ?? [],
-  })
-  const second = decide(
-    facts({ node: settled, report: report({ status: first.status ?? {} }), now: facts().now + 60_000 }),
-  )
+  const second = decide({ ...after(facts(), first), now: facts().now + 60_000 })
   t.equal(second.state, 'initialized')
   t.equal(second.patch, undefined)
   t.same(second.status, first.status, 'not even a time in the status moves')
@@ -165,7 +160,7 @@ const REFUSALS: {
     name: 'the VM says that it is another Node',
     facts: facts({
       vms: [vm({ claim: `v1 ${BIOS_UUID} -` })],
-      nodeNameByUID: (uid) => (uid === BIOS_UUID ? 'victim' : undefined),
+      nodeByUID: (uid) => (uid === BIOS_UUID ? { name: 'victim', boundTo: undefined } : undefined),
     }),
     condition: 'IdentityVerified',
     reason: 'ClaimedByAnotherNode',
@@ -173,7 +168,10 @@ const REFUSALS: {
   },
   {
     name: 'another Node points to the VM and no claim decides',
-    facts: facts({ vms: [vm({ claim: undefined })], rivals: [{ name: 'worker-2', holdsVM: false }] }),
+    facts: facts({
+      vms: [vm({ claim: undefined })],
+      rivals: [{ name: 'worker-2', boundTo: undefined, spec: undefined }],
+    }),
     condition: 'IdentityVerified',
     reason: 'VMHasAnotherNode',
     words: /worker-2/,
@@ -276,8 +274,11 @@ t.test('a vCenter that does not answer proves nothing', async (t) => {
   t.match(condition(waiting, 'VMFound'), { status: 'Unknown', reason: 'InvalidLogin' })
   t.equal(waiting.patch, undefined)
 
-  const running = decide(facts({ lookups, node: node({ taints: [], providerID: `vsphere://${BIOS_UUID}` }) }))
-  t.same(running, { state: 'initialized', announcements: [], retry: false }, 'a running Node costs no write')
+  t.same(
+    decide(settled({ lookups })),
+    { state: 'initialized', level: 'proven', announcements: [], retry: false },
+    'a running Node costs no write',
+  )
 })
 
 t.test('a VM that vCenter cannot read is neither believed nor forgotten', async (t) => {
@@ -285,17 +286,25 @@ t.test('a VM that vCenter cannot read is neither believed nor forgotten', async 
   const waiting = decide(facts({ vms }))
   t.match(waiting, { state: 'waiting', patch: undefined, refusal: { reason: 'VMUnreadable' } })
   t.match(condition(waiting, 'VMFound'), { status: 'Unknown', message: /inaccessible/ })
-  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
-  t.same(decide(facts({ vms, node: running })), { state: 'initialized', announcements: [], retry: false })
+  t.same(decide(settled({ vms })), {
+    state: 'initialized',
+    level: 'proven',
+    announcements: [],
+    retry: false,
+  })
 })
 
-t.test('a VM that is gone takes the verdict on its identity along', async (t) => {
-  const before = decide(facts()).status ?? {}
-  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
-  const decision = decide(facts({ vms: [], node: running, report: report({ status: before }) }))
-  t.match(condition(decision, 'VMFound'), { status: 'False' })
-  t.match(condition(decision, 'IdentityVerified'), { status: 'Unknown', reason: 'NoVMWithUUID' })
-  t.match(condition(decision, 'Initialized'), { status: 'True' })
+t.test('a VM that is not seen any more ends nothing that was verified', async (t) => {
+  const before = settled()
+  const decision = decide(settled({ vms: [] }))
+  t.match(condition(decision, 'VMFound'), { status: 'False', reason: 'NoVMWithUUID' })
+  for (const type of ['IdentityVerified', 'Initialized'] as const) {
+    t.match(condition(decision, type), { status: 'True' }, type)
+  }
+  t.equal(decision.level, 'proven')
+  t.equal(decision.status?.identityLevel, 'proven')
+  t.same(decision.status?.vm, before.report?.status.vm)
+  t.equal(decision.patch, undefined)
 })
 
 t.test('strangers’ names cannot paint a terminal, and fit the schema', async (t) => {
@@ -331,68 +340,6 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   t.match(decision.refusal, { reason: 'AmbiguousUUID' })
 })
 
-t.test('copies are told apart by claim, then by MAC', async (t) => {
-  const copy = { reference: 'vm-43', name: 'copy' }
-  const byClaim = decide(facts({ vms: [vm({ ...copy, claim: undefined }), vm()] }))
-  t.match(byClaim.status?.vm, { moref: 'vm-42' })
-  const byMAC = decide(
-    facts({
-      vms: [
-        vm({ ...copy, claim: undefined, nics: [{ mac: '00:50:56:8e:00:02' }] }),
-        vm({ claim: undefined }),
-      ],
-    }),
-  )
-  t.match(byMAC.status?.vm, { moref: 'vm-42' })
-})
-
-t.test('identity levels', async (t) => {
-  const rows: {
-    name: string
-    claim: string | undefined
-    spec?: Parameters<typeof spec>[0]
-    level: string
-    words: RegExp
-  }[] = [
-    { name: 'claim of this Node and boot', claim: vm().claim, level: 'proven', words: /itself names/ },
-    { name: 'no claim seen yet', claim: undefined, level: 'reported', words: /ClaimNotSeenYet/ },
-    {
-      name: 'claim not written',
-      claim: undefined,
-      spec: { claim: { written: false, reason: 'ToolMissing', message: 'install open-vm-tools' } },
-      level: 'reported',
-      words: /open-vm-tools.*ClaimToolMissing/,
-    },
-    {
-      name: 'claim of an earlier boot',
-      claim: `v1 ${NODE_UID} ${NODE_UID}`,
-      level: 'reported',
-      words: /ClaimOfEarlierBoot/,
-    },
-    {
-      name: 'claim of a Node that is gone',
-      claim: `v1 ${BIOS_UUID} -`,
-      level: 'reported',
-      words: /ClaimOfFormerNode/,
-    },
-    { name: 'garbage', claim: 'hello', level: 'reported', words: /ClaimMalformed/ },
-  ]
-  for (const row of rows) {
-    const decision = decide(facts({ vms: [vm({ claim: row.claim })], report: reported(row.spec ?? {}) }))
-    t.equal(decision.level, row.level, row.name)
-    t.match(condition(decision, 'IdentityVerified')?.message, row.words, row.name)
-  }
-})
-
-t.test('a running Node is not harmed by a newcomer that reports its VM', async (t) => {
-  const running = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
-  const bound = report({ status: decide(facts()).status ?? {} })
-  const rivals = [{ name: 'forger', holdsVM: false }]
-  const decision = decide(facts({ node: running, report: bound, vms: [vm({ claim: undefined })], rivals }))
-  t.equal(decision.state, 'initialized')
-  t.equal(decision.level, 'reported')
-})
-
 t.test('provider IDs of the in-tree provider are recognised and left as they are', async (t) => {
   for (const existing of [BIOS_UUID.toUpperCase(), SWAPPED_UUID]) {
     const decision = decide(facts({ node: node({ providerID: `vsphere://${existing}` }) }))
@@ -401,21 +348,85 @@ t.test('provider IDs of the in-tree provider are recognised and left as they are
   }
 })
 
-t.test('a refused report keeps the last binding and loses the level', async (t) => {
-  const before = decide(facts()).status ?? {}
-  const decision = decide(
-    facts({ report: report({ status: before }), vms: [vm({ nics: [] })], node: node({ taints: [] }) }),
-  )
-  t.same(decision.status?.vm, before.vm)
+t.test('what contradicts a running Node ends the level, and leaves the rest as it is', async (t) => {
+  const before = settled()
+  t.equal(before.node.labels[LABEL_IDENTITY_LEVEL], 'proven')
+  const decision = decide(settled({ vms: [vm({ nics: [] })] }))
+  t.same(decision.status?.vm, before.report?.status.vm)
   t.equal(decision.status?.identityLevel, undefined)
+  t.equal(decision.level, undefined)
+  t.same(decision.patch, { labels: { [LABEL_IDENTITY_LEVEL]: null } })
   t.match(condition(decision, 'Initialized'), { status: 'True' }, 'what was done stays done')
+  const again = decide({ ...after(before, decision), lookups: facts({ vms: [vm({ nics: [] })] }).lookups })
+  t.match(again, { patch: undefined, announcements: [] })
+})
+
+t.test('a garbled report of a running Node ends nothing, and is said', async (t) => {
+  const before = settled()
+  const broken = { ok: false, problems: ['spec.nodeUID: expected a UUID, got null'] } as const
+  const bad = { ...before, report: report({ ...before.report, spec: broken }) }
+  const decision = decide(bad)
+  t.match(decision, {
+    state: 'refused',
+    level: 'proven',
+    patch: undefined,
+    refusal: { reason: 'ReportInvalid' },
+  })
+  t.match(condition(decision, 'IdentityVerified'), {
+    status: 'Unknown',
+    reason: 'ReportInvalid',
+    message: /spec\.nodeUID.*proven.*stands/,
+  })
+  t.equal(decision.status?.identityLevel, 'proven')
+  t.match(decision.announcements, [{ type: 'Warning', reason: 'ReportInvalid' }])
+  const good = decide({
+    ...after(bad, decision),
+    report: report({ ...before.report, status: decision.status ?? {} }),
+  })
+  t.match(condition(good, 'IdentityVerified'), { status: 'True', reason: 'Proven' })
+})
+
+t.test('nothing that was found out about a former Node counts for the next of its name', async (t) => {
+  const before = settled()
+  const again = node({ uid: BIOS_UUID })
+  const next = reported({ nodeUID: BIOS_UUID, claim: { written: false, reason: 'Disabled', message: 'off' } })
+  const decision = decide({
+    ...before,
+    node: again,
+    report: report({ ...next, status: before.report?.status ?? {} }),
+    nodeByUID: () => undefined,
+  })
+  t.equal(decision.level, 'reported', 'the former one was proven')
+  t.equal(decision.status?.nodeUID, BIOS_UUID)
+  t.equal(decision.status?.provenUntil, undefined)
+})
+
+t.test('a Node that was registered without the taint is taken on, and that is said once', async (t) => {
+  const bare = facts({ node: node({ taints: [] }) })
+  const decision = decide(bare)
+  t.match(decision, { state: 'initializing', patch: { providerID: `vsphere://${BIOS_UUID}` } })
+  t.match(decision.announcements.at(-1), {
+    type: 'Warning',
+    reason: 'RegisteredUntainted',
+    message: /--cloud-provider/,
+  })
+  t.same(decide(after(bare, decision)).announcements, [])
+
+  const refused = decide(facts({ node: node({ taints: [] }), vms: [] }))
+  t.match(condition(refused, 'Initialized'), { status: 'False', reason: 'NoVMWithUUID' })
+  t.match(refused.announcements.at(-1), { reason: 'RegisteredUntainted' })
+  t.notMatch(decide(after(facts({ node: node({ taints: [] }), vms: [] }), refused)).announcements.at(-1), {
+    reason: 'RegisteredUntainted',
+  })
+  const foreign = facts({ node: node({ taints: [] }), report: undefined, lookups: [] })
+  t.equal(decide(foreign).state, 'invisible', 'without a report it may be anybody’s')
 })
 
 t.test('labels of a running Node are filled in, never changed', async (t) => {
   const running = node({
     taints: [],
     providerID: `vsphere://${BIOS_UUID}`,
-    labels: { 'topology.kubernetes.io/zone': 'old' },
+    labels: { 'topology.kubernetes.io/zone': 'old', [LABEL_IDENTITY_LEVEL]: 'proven' },
   })
   const { patch } = decide(facts({ node: running }))
   t.equal(patch?.labels?.['topology.kubernetes.io/zone'], undefined)

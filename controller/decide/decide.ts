@@ -1,17 +1,22 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import { chooseAddresses } from './addresses.ts'
-import { type Announcement, announce, warning } from './announce.ts'
+import { agentlessReport } from './agentless.ts'
+import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
+import { standingStatus } from './binding.ts'
 import type { NodeFacts } from './facts.ts'
-import { verifyIdentity } from './identity.ts'
+import { type Identity, verifyIdentity } from './identity.ts'
+import { reaches, requiredLevel } from './level.ts'
+import { machineUUID } from './machine-uuid.ts'
 import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
 import { judgeOwnership } from './ownership.ts'
+import { levelTooLow, policyNotInForce, type Refused, refuse } from './refusal.ts'
 import { outOfScope } from './scope.ts'
-import { statusFacets, statusWith } from './status.ts'
+import { type Standing, statusFacets, statusWith } from './status.ts'
 import { resolveTopology } from './topology.ts'
-import { no, unknown, type Verdict, type Verdicts, yes } from './verdict.ts'
+import { isUninitialized } from './uninitialized.ts'
+import { type Verdicts, yes } from './verdict.ts'
 import { describeVM, findVM } from './vm.ts'
-import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** What stands in the way, for the metric. */
 export interface Refusal {
@@ -24,6 +29,8 @@ export interface Decision {
   readonly state: 'invisible' | 'waiting' | 'refused' | 'initializing' | 'initialized'
   readonly level?: IdentityLevel
   readonly refusal?: Refusal
+  /** The NodeReport to be made for a Node that does without an agent. */
+  readonly create?: NodeReportSpec
   /** Written before the status, which speaks as if it had been. */
   readonly patch?: NodePatch
   /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
@@ -31,18 +38,25 @@ export interface Decision {
   readonly announcements: readonly Announcement[]
   /** Whether to look again by itself, with backoff: nothing will call. */
   readonly retry: boolean
-  /** BIOS UUID to ask the vCenters for again. */
-  readonly recheck?: string
+  /** Milliseconds after which time alone changes the decision. */
+  readonly again?: number
+  /** BIOS UUIDs to ask the vCenters for again. */
+  readonly recheck?: readonly string[]
 }
+
+const NOTHING: Decision = { state: 'invisible', announcements: [], retry: false }
 
 /**
  * Everything that follows from what is known of one Node. Pure: the same facts give the same decision, and a Node that
  * is as it should be gives one that changes nothing.
  */
 export function decide(facts: NodeFacts): Decision {
-  const { node, report } = facts
+  const { node, report, now } = facts
   const ownership = judgeOwnership(facts)
-  if (ownership.kind === 'invisible') return { state: 'invisible', announcements: [], retry: false }
+  if (ownership.kind === 'invisible') return NOTHING
+  if (ownership.kind === 'agentless') {
+    return { state: settledState(node), create: agentlessReport(node), announcements: [], retry: false }
+  }
   if (ownership.kind === 'waiting') {
     const { verdict, loud } = ownership
     return {
@@ -52,112 +66,123 @@ export function decide(facts: NodeFacts): Decision {
       retry: true,
     }
   }
-  if (report === undefined || !report.spec.ok || ownership.kind === 'refused') {
-    return ownership.kind === 'refused' && report !== undefined
-      ? refuse(node, report, facts.now, {}, 'IdentityVerified', ownership.verdict)
-      : { state: 'invisible', announcements: [], retry: false }
+  if (report === undefined) return NOTHING
+  const standing = standingOf(report, node)
+  if (ownership.kind === 'refused') {
+    const { verdict, ends } = ownership
+    return refuse({ node, standing, now }, { condition: 'IdentityVerified', verdict, ends })
   }
-  return decideOnReport(report.spec.spec, report, facts)
+  return report.spec.ok ? decideOnReport(report.spec.spec, standing, facts) : NOTHING
 }
 
-function decideOnReport(spec: NodeReportSpec, report: NodeReport, facts: NodeFacts): Decision {
-  const { node, now } = facts
-  const search = findVM(spec, facts)
-  if (search.outcome === 'pending') return waitForVCenter(node, report)
-  if (search.outcome === 'unknown') return vCenterSilent(node, report, now, search.verdict)
-  if (search.outcome === 'refused') {
-    const decision = refuse(node, report, now, {}, 'VMFound', search.verdict)
-    const uuid = spec.machine.serialUUID
-    return uuid === undefined ? decision : { ...decision, recheck: uuid }
+function standingOf(report: NodeReport, node: Node): Standing {
+  return { status: standingStatus(report, node), nodeUID: node.uid, generation: report.generation }
+}
+
+function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFacts): Decision {
+  const { node, now, settings } = facts
+  const context = { node, standing, now }
+  const said = (refused: Refused): Decision => refuse(context, refused)
+  if (facts.policy.state === 'pending') return wait(node, standing)
+  if (facts.policy.state === 'not-in-force') {
+    if (!isUninitialized(node)) return wait(node, standing)
+    return said({ condition: 'IdentityVerified', verdict: policyNotInForce(facts.policy), ends: false })
+  }
+  const machine = machineUUID(node, facts.report, settings.identity)
+  const search = findVM({ machine, spec, boundTo: standing.status.vm }, facts)
+  if (search.outcome === 'pending') return wait(node, standing)
+  if (search.outcome === 'unknown') {
+    // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write.
+    if (!isUninitialized(node)) return wait(node, standing)
+    return { ...said({ condition: 'VMFound', verdict: search.verdict, ends: false }), state: 'waiting' }
+  }
+  if (search.outcome !== 'found') {
+    const ends = search.outcome === 'refused'
+    return { ...said({ condition: 'VMFound', verdict: search.verdict, ends }), recheck: machine.uuids }
   }
   const { vm } = search
-  if (vm.ancestry === undefined) return waitForVCenter(node, report)
-  const stranger = outOfScope(vm, vm.ancestry, facts.settings.datacenters[vm.vCenter.name] ?? [])
-  if (stranger !== undefined) return refuse(node, report, now, {}, 'VMFound', stranger)
-  const identity = verifyIdentity(spec, vm, facts)
-  if (identity.level === undefined) {
-    return refuse(node, report, now, { VMFound: search.verdict }, 'IdentityVerified', identity.verdict)
+  if (vm.ancestry === undefined) return wait(node, standing)
+  const stranger = outOfScope(vm, vm.ancestry, settings.datacenters[vm.vCenter.name] ?? [])
+  if (stranger !== undefined) return said({ condition: 'VMFound', verdict: stranger, ends: false })
+
+  const passed: Verdicts = { VMFound: search.verdict }
+  const { witness } = machine
+  const identity = verifyIdentity({ witness, spec, vm, standing: standing.status }, facts)
+  const { level, provenUntil } = identity
+  if (level === undefined) {
+    return said({ condition: 'IdentityVerified', verdict: identity.verdict, ends: true, passed })
+  }
+  const required = requiredLevel(node, settings.identity)
+  if (!reaches(level, required)) {
+    const verdict = levelTooLow(level, required, identity.verdict)
+    return said({ condition: 'IdentityVerified', verdict, ends: true, passed, level })
   }
 
-  const topology = resolveTopology(vm.ancestry, facts.settings.labels)
-  const { addresses, verdict: addressVerdict } = chooseAddresses(spec, vm, node)
+  const topology = resolveTopology(vm.ancestry, settings.labels)
+  const {
+    addresses,
+    contested,
+    verdict: addressVerdict,
+  } = chooseAddresses(spec, vm, {
+    node,
+    before: standing.status.addresses ?? [],
+    holder: facts.addressHolder,
+  })
   const verdicts: Verdicts = {
-    VMFound: search.verdict,
+    ...passed,
     IdentityVerified: identity.verdict,
     TopologyResolved: topology.verdict,
     AddressesResolved: addressVerdict,
   }
-  const facets = statusFacets({ vm, level: identity.level, topology, addresses })
-  const initializing = isUninitialized(node)
-  if (initializing && addresses === undefined) {
-    const refused = refuse(node, report, now, verdicts, 'AddressesResolved', addressVerdict)
-    return { ...refused, level: identity.level, status: { ...refused.status, ...facets } }
+  const facets = statusFacets({ vm, level, provenUntil, topology, addresses })
+  if (isUninitialized(node) && addresses === undefined) {
+    const kept = { passed: verdicts, level, facets }
+    return said({ condition: 'AddressesResolved', verdict: addressVerdict, ends: false, ...kept })
   }
-  const patch = patchFor(node, { vm, topology, addresses })
-  verdicts.Initialized = yes('Initialized', `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}`)
+  const patch = patchFor(node, { vm, level, topology, addresses })
+  verdicts.Initialized = yes(
+    'Initialized',
+    `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
+  )
+  const before = standing.status
   return {
-    state: initializing ? 'initializing' : 'initialized',
-    level: identity.level,
+    state: isUninitialized(node) ? 'initializing' : 'initialized',
+    level,
     ...(patch === undefined ? {} : { patch }),
-    status: statusWith(report, verdicts, now, facets),
-    announcements: [...announce(report.status.conditions ?? [], verdicts), ...overridden(node, patch)],
-    retry: false,
+    status: statusWith(standing, verdicts, now, facets),
+    announcements: [
+      ...announce(before.conditions ?? [], verdicts),
+      ...announceLevel(before.identityLevel, level, identity.verdict),
+      ...overridden(node, patch),
+      ...announceUntainted(node, before),
+    ],
+    // Nobody calls when the other Node gives the address up.
+    retry: contested,
+    ...lookAgain(identity, now),
   }
+}
+
+function lookAgain({ provenUntil }: Identity, now: number): { again?: number } {
+  return provenUntil === undefined ? {} : { again: Math.max(0, Date.parse(provenUntil) - now) }
 }
 
 function overridden(node: Node, patch: NodePatch | undefined): Announcement[] {
   const labels = overriddenLabels(node, patch)
   if (labels.length === 0) return []
-  const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels, or it is refused when it sets them again`
+  const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels`
   return [{ type: 'Warning', reason: 'LabelOverridden', message }]
 }
 
-/** The vCenter calls back; until then what stands, stands. */
-function waitForVCenter(node: Node, report: NodeReport): Decision {
-  return { state: settledState(node), ...level(report), announcements: [], retry: false }
-}
-
-/**
- * A vCenter that does not answer proves nothing. A verified Node keeps every verdict (and a thousand of them cost no
- * write); only one that still waits is told why.
- */
-function vCenterSilent(node: Node, report: NodeReport, now: number, verdict: Verdict): Decision {
-  if (!isUninitialized(node)) return waitForVCenter(node, report)
-  return { ...refuse(node, report, now, {}, 'VMFound', verdict), state: 'waiting' }
-}
-
-function refuse(
-  node: Node,
-  report: NodeReport,
-  now: number,
-  passed: Verdicts,
-  condition: ConditionType,
-  verdict: Verdict,
-): Decision {
-  const verdicts: Verdicts = { ...passed, [condition]: verdict }
-  if (condition === 'VMFound' && verdict.status === 'False') {
-    verdicts.IdentityVerified = unknown(verdict.reason, `no VM to verify: ${verdict.message}`)
-  }
-  if (isUninitialized(node)) verdicts.Initialized = no(verdict.reason, verdict.message)
-  const { identityLevel: _, ...kept } = report.status
+/** Somebody calls back; until then what stands, stands. */
+function wait(node: Node, { status: { identityLevel: level } }: Standing): Decision {
   return {
-    state: 'refused',
-    refusal: { condition, reason: verdict.reason },
-    status: statusWith({ ...report, status: kept }, verdicts, now, {}),
-    announcements: announce(report.status.conditions ?? [], { [condition]: verdict }),
-    // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
-    retry: true,
+    state: settledState(node),
+    ...(level === undefined ? {} : { level }),
+    announcements: [],
+    retry: false,
   }
-}
-
-function isUninitialized(node: Node): boolean {
-  return node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)
 }
 
 function settledState(node: Node): 'waiting' | 'initialized' {
   return isUninitialized(node) ? 'waiting' : 'initialized'
-}
-
-function level({ status }: NodeReport): { level?: IdentityLevel } {
-  return status.identityLevel === undefined ? {} : { level: status.identityLevel }
 }

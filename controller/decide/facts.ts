@@ -1,29 +1,50 @@
 /** All that a decision about one Node rests on. */
+import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
+import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Lookup } from '../facts/vcenter-view.ts'
+import type { LabelSelector } from '../label-selector.ts'
 
 export interface Settings {
   /** Tag categories. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
+  readonly identity: {
+    /** The level that every Node must reach. */
+    readonly require: IdentityLevel
+    /** Nodes that may stay at `asserted`. */
+    readonly exempt: LabelSelector | undefined
+  }
 }
 
-/** Another Node that points to the same VM. */
+/** Another Node that points to the same BIOS UUID. */
 export interface Rival {
   readonly name: string
-  /** Whether this controller has bound it to the VM before: a verified Node is not harmed by a newcomer. */
-  readonly holdsVM: boolean
+  /** The VM that this controller has found it to be. */
+  readonly boundTo: BoundVM | undefined
+  /** Its own report; undefined where there is none, or none that is valid. */
+  readonly spec: NodeReportSpec | undefined
+}
+
+/** A Node that a claim names. */
+export interface ClaimedNode {
+  readonly name: string
+  readonly boundTo: BoundVM | undefined
 }
 
 export interface NodeFacts {
   readonly node: Node
   readonly report: NodeReport | undefined
-  /** One answer per configured vCenter for the reported BIOS UUID; empty where no UUID is reported. */
+  /** One answer per configured vCenter and BIOS UUID to look for; empty where there is none. */
   readonly lookups: readonly { readonly vCenter: string; readonly lookup: Lookup }[]
   readonly rivals: readonly Rival[]
-  /** Name of the existing Node with this UID, for reading a claim. */
-  readonly nodeNameByUID: (uid: string) => string | undefined
+  /** The existing Node with this UID, for reading a claim. */
+  readonly nodeByUID: (uid: string) => ClaimedNode | undefined
+  /** Another Node that was verified with this IP address (canonical text). */
+  readonly addressHolder: (address: string) => string | undefined
+  /** Whether only a node's own agent can have written the report. */
+  readonly policy: PolicyProof
   readonly settings: Settings
   /** Milliseconds since the epoch. */
   readonly now: number

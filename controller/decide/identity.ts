@@ -1,92 +1,90 @@
-import type { IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
+import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { isBoundTo } from './binding.ts'
 import { judgeClaim } from './claim.ts'
+import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import type { NodeFacts } from './facts.ts'
-import { commonMACs } from './mac.ts'
-import { printable } from './printable.ts'
-import { judgeProviderID } from './provider-id.ts'
-import { sameMachineUUID } from './uuid.ts'
+import { proofHolds } from './proof.ts'
+import { strongerRival } from './rival.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 import { describeVM } from './vm.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */
-  readonly level: Exclude<IdentityLevel, 'asserted'> | undefined
+  readonly level: IdentityLevel | undefined
+  /** RFC 3339: the level falls then, unless a claim comes. */
+  readonly provenUntil?: string
   readonly verdict: Verdict
+}
+
+export interface IdentityQuestion {
+  /** The most that can come of it: `reported` stands for an agent's word, which a claim may prove. */
+  readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
+  readonly spec: NodeReportSpec
+  readonly vm: VirtualMachine
+  /** What was found out about this Node before. */
+  readonly standing: NodeReportStatus
 }
 
 /**
  * Whether this Node is this VM, and how strongly that is known.
  *
- * `reported`: the node's own credential named the UUID, one VM fits it, and a MAC seen in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
+ * `asserted`: the kubelet says so. `reported`: the node's own credential named the UUID, one VM fits it, and a MAC seen
+ * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
-export function verifyIdentity(spec: NodeReportSpec, vm: VirtualMachine, facts: NodeFacts): Identity {
+export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Identity {
+  const { witness, spec, vm } = question
   const contradiction =
-    productUUIDContradicts(spec) ?? providerIDContradicts(vm, facts) ?? macsContradict(spec, vm)
+    productUUIDContradicts(spec) ??
+    providerIDContradicts(vm, facts.node) ??
+    (witness === 'asserted' ? undefined : macsContradict(spec, vm))
   if (contradiction !== undefined) return { level: undefined, verdict: contradiction }
 
-  const claim = judgeClaim(vm.claim, spec, facts)
+  const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
     return {
       level: undefined,
       verdict: no(
         'ClaimedByAnotherNode',
-        `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} reports its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
+        `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
       ),
     }
   }
-  if (claim.kind === 'proves') {
+  if (claim.kind === 'proves' && witness !== 'asserted') {
     return {
       level: 'proven',
       verdict: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
     }
   }
-  const rival = strongerRival(vm, facts)
+  return withoutClaim(question, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
+}
+
+/** @param why the claim is none, for the message */
+function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, facts: NodeFacts): Identity {
+  const rival = strongerRival(vm, isBoundTo(standing.vm, vm), facts.rivals)
   if (rival !== undefined) return { level: undefined, verdict: rival }
+  if (witness === 'asserted') {
+    return {
+      level: 'asserted',
+      verdict: yes(
+        'Asserted',
+        `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node may do without an agent`,
+      ),
+    }
+  }
+  const until = proofHolds(standing, vm, facts.now)
+  if (until !== undefined) {
+    return {
+      level: 'proven',
+      provenUntil: until,
+      verdict: yes(
+        'ProvenBefore',
+        `${describeVM(vm)} named this Node before; not now: ${why}; the level falls to reported at ${until} unless it does again`,
+      ),
+    }
+  }
   return {
     level: 'reported',
-    verdict: yes(
-      'Reported',
-      `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${claim.message} (${claim.reason})`,
-    ),
+    verdict: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
   }
-}
-
-function productUUIDContradicts(spec: NodeReportSpec): Verdict | undefined {
-  const { serialUUID, productUUID } = spec.machine
-  if (serialUUID === undefined || productUUID === undefined) return undefined
-  if (sameMachineUUID(serialUUID, productUUID)) return undefined
-  return no(
-    'UUIDsContradict',
-    `product_serial says ${serialUUID}, product_uuid says ${productUUID}, which is not the same UUID in either byte order; check the VM's uuid.bios and SMBIOS settings`,
-  )
-}
-
-function providerIDContradicts(vm: VirtualMachine, { node }: NodeFacts): Verdict | undefined {
-  if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
-  return no(
-    'ProviderIDOfAnotherVM',
-    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change: delete the Node and let the kubelet register it anew`,
-  )
-}
-
-function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): Verdict | undefined {
-  if (commonMACs(spec, vm).length > 0) return undefined
-  const seen = spec.interfaces.map(({ mac }) => mac).join(', ') || 'none'
-  const known = vm.nics.map(({ mac }) => mac).join(', ') || 'none'
-  return no(
-    'MACsContradict',
-    `the guest has the MAC addresses ${seen}, ${describeVM(vm)} has ${known}; a report must come from the VM that it names`,
-  )
-}
-
-/** Without a claim, a second Node on the same VM makes both doubtful; only the one that already runs is left alone. */
-function strongerRival(vm: VirtualMachine, { report, rivals }: NodeFacts): Verdict | undefined {
-  const holdsVM = report?.status.vm?.biosUUID === vm.biosUUID
-  const rival = rivals.find((other) => !holdsVM || other.holdsVM)
-  if (rival === undefined) return undefined
-  return no(
-    'VMHasAnotherNode',
-    `Node ${rival.name} also points to ${describeVM(vm)}, and no claim in guestinfo tells which is right; delete the Node that is wrong`,
-  )
 }

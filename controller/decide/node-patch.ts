@@ -1,11 +1,13 @@
-import type { NodeAddress } from '../../agent/contract.ts'
+import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import type { Node, Taint } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { instanceType } from './instance-type.ts'
 import { providerID } from './provider-id.ts'
 import type { Topology } from './topology.ts'
+import { hasUninitializedTaint } from './uninitialized.ts'
 import {
   BETA_LABELS,
+  LABEL_IDENTITY_LEVEL,
   LABEL_INSTANCE_TYPE,
   LABEL_REGION,
   LABEL_ZONE,
@@ -16,7 +18,8 @@ import {
 export interface NodePatch {
   /** For the status subresource; written first, so that no Node is untainted without an address. */
   readonly addresses?: readonly NodeAddress[]
-  readonly labels?: Readonly<Record<string, string>>
+  /** Null takes a label away. */
+  readonly labels?: Readonly<Record<string, string | null>>
   readonly providerID?: string
   /** The whole list that is to stand. */
   readonly taints?: readonly Taint[]
@@ -24,14 +27,18 @@ export interface NodePatch {
 
 export interface Wanted {
   readonly vm: VirtualMachine
+  readonly level: IdentityLevel
   readonly topology: Topology
   readonly addresses: readonly NodeAddress[] | undefined
 }
 
 /** The differences between a Node and what it should be; undefined where there are none. */
 export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
-  const initializing = node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)
-  const labels = missingLabels(node, wantedLabels(wanted), initializing)
+  const initializing = hasUninitializedTaint(node)
+  const labels = {
+    ...missingLabels(node, wantedLabels(wanted), initializing),
+    ...levelLabel(node, wanted.level),
+  }
   const patch: NodePatch = {
     ...(wanted.addresses !== undefined && !sameAddresses(node.addresses, wanted.addresses)
       ? { addresses: wanted.addresses }
@@ -45,6 +52,15 @@ export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
   return Object.keys(patch).length > 0 ? patch : undefined
 }
 
+/** The label that shows the level, where it has to change; without a level it has to go. */
+export function levelLabel(
+  node: Pick<Node, 'labels'>,
+  level: IdentityLevel | undefined,
+): Record<string, string | null> {
+  const wanted = level ?? null
+  return (node.labels[LABEL_IDENTITY_LEVEL] ?? null) === wanted ? {} : { [LABEL_IDENTITY_LEVEL]: wanted }
+}
+
 function wantedLabels({ vm, topology }: Wanted): [string, string | undefined][] {
   return [
     [LABEL_ZONE, topology.zone],
@@ -55,7 +71,9 @@ function wantedLabels({ vm, topology }: Wanted): [string, string | undefined][] 
 
 /** Labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
 export function overriddenLabels(node: Node, patch: NodePatch | undefined): readonly string[] {
-  return Object.keys(patch?.labels ?? {}).filter((label) => node.labels[label] !== undefined)
+  return Object.keys(patch?.labels ?? {}).filter(
+    (label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined,
+  )
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { BoundVM, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
-import type { NodeReport } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { instanceType } from './instance-type.ts'
 import { printable } from './printable.ts'
@@ -10,16 +9,19 @@ import { mergeConditions, type Verdicts } from './verdict.ts'
 export interface Verified {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
+  readonly provenUntil: string | undefined
   readonly topology: Pick<Topology, 'zone' | 'region'>
   readonly addresses: readonly NodeAddress[] | undefined
 }
 
 /** The parts of the status that are no conditions. */
-export function statusFacets({ vm, level, topology, addresses }: Verified): Partial<NodeReportStatus> {
+export function statusFacets(verified: Verified): Partial<NodeReportStatus> {
+  const { vm, level, provenUntil, topology, addresses } = verified
   const bound = binding(vm)
   return {
     ...(bound === undefined ? {} : { vm: bound }),
     identityLevel: level,
+    ...(provenUntil === undefined ? {} : { provenUntil }),
     topology: {
       ...(topology.zone === undefined ? {} : { zone: topology.zone }),
       ...(topology.region === undefined ? {} : { region: topology.region }),
@@ -29,21 +31,28 @@ export function statusFacets({ vm, level, topology, addresses }: Verified): Part
   }
 }
 
+/** What stood before a decision, and the object that it is about. */
+export interface Standing {
+  readonly status: NodeReportStatus
+  readonly nodeUID: string
+  readonly generation: number
+}
+
 /** The status that stands, with these parts and verdicts in the place of its own. */
 export function statusWith(
-  report: NodeReport,
+  { status, nodeUID, generation }: Standing,
   verdicts: Verdicts,
   now: number,
   facets: Partial<NodeReportStatus>,
 ): NodeReportStatus {
+  // Of the verdict before; it is among the parts where it still counts.
+  const { provenUntil: _, ...kept } = status
   return {
-    ...report.status,
+    ...kept,
     ...facets,
-    observedGeneration: report.generation,
-    conditions: mergeConditions(report.status.conditions ?? [], verdicts, {
-      now,
-      generation: report.generation,
-    }),
+    observedGeneration: generation,
+    nodeUID,
+    conditions: mergeConditions(status.conditions ?? [], verdicts, { now, generation }),
   }
 }
 

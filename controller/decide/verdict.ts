@@ -12,7 +12,7 @@ export interface Verdict {
 export type Verdicts = Partial<Record<ConditionType, Verdict>>
 
 /** As long as an Event's message may be; the schema takes more. */
-const MAX_MESSAGE = 1024
+export const MAX_MESSAGE = 1024
 
 export function yes(reason: string, message: string): Verdict {
   return { status: 'True', reason, message: printable(message, MAX_MESSAGE) }
@@ -26,6 +26,11 @@ export function unknown(reason: string, message: string): Verdict {
   return { status: 'Unknown', reason, message: printable(message, MAX_MESSAGE) }
 }
 
+/** RFC 3339 with seconds, as `metav1.Time` is written. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
 /**
  * The conditions after these verdicts. What was not judged this time stays as it was: the last good verdict holds
  * until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions).
@@ -35,7 +40,7 @@ export function mergeConditions(
   verdicts: Verdicts,
   context: { now: number; generation: number },
 ): Condition[] {
-  const lastTransitionTime = new Date(context.now).toISOString().replace(/\.\d+Z$/, 'Z')
+  const lastTransitionTime = timestamp(context.now)
   const merged: Condition[] = []
   for (const type of CONDITION_TYPES) {
     const before = previous.find((condition) => condition.type === type)

@@ -1,8 +1,10 @@
-import { FACT_SERIAL_UUID, type NodeReportSpec } from '../../agent/contract.ts'
+import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { isBoundTo } from './binding.ts'
 import { judgeClaim, proves } from './claim.ts'
 import type { NodeFacts } from './facts.ts'
 import { commonMACs } from './mac.ts'
+import type { MachineUUID } from './machine-uuid.ts'
 import { no, unknown, type Verdict, yes } from './verdict.ts'
 
 export type VMSearch =
@@ -11,16 +13,28 @@ export type VMSearch =
   | { readonly outcome: 'pending' }
   /** A vCenter could not be asked: nothing is concluded. */
   | { readonly outcome: 'unknown'; readonly verdict: Verdict }
+  /** No VM can be told; that alone contradicts nothing that was found out before. */
+  | { readonly outcome: 'not-found'; readonly verdict: Verdict }
+  /** What there is cannot be this Node's VM, or not for certain. */
   | { readonly outcome: 'refused'; readonly verdict: Verdict }
+
+export interface VMQuestion {
+  readonly machine: MachineUUID
+  readonly spec: NodeReportSpec
+  /** The VM that this Node was found to be before. */
+  readonly boundTo: BoundVM | undefined
+}
 
 /**
  * The one VM that the report names. A UUID counts over all vCenters, templates and foreign datacenters included: a copy
- * (a copied VMX file, a restore, an array clone) makes it two, and then the claim, or else the vNICs, must tell which.
+ * (a copied VMX file, a restore, an array clone) makes it two, and then a witness must tell which.
  */
-export function findVM(spec: NodeReportSpec, facts: NodeFacts): VMSearch {
-  const uuid = spec.machine.serialUUID
-  if (uuid === undefined) return { outcome: 'refused', verdict: noSerial(spec) }
-
+export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
+  const { machine, spec } = question
+  const uuid = machine.uuids.join(' or ')
+  if (uuid === '') {
+    return { outcome: 'not-found', verdict: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec) }
+  }
   const vms: VirtualMachine[] = []
   for (const { lookup } of facts.lookups) {
     if (lookup.state === 'pending') return { outcome: 'pending' }
@@ -29,9 +43,9 @@ export function findVM(spec: NodeReportSpec, facts: NodeFacts): VMSearch {
     }
     vms.push(...lookup.vms)
   }
-  if (vms.length === 0) return { outcome: 'refused', verdict: noVM(uuid, facts) }
+  if (vms.length === 0) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
 
-  const vm = vms.length === 1 ? vms[0] : tellApart(vms, spec, facts)
+  const vm = vms.length === 1 ? vms[0] : tellApart(vms, question, facts)
   if (vm === undefined) return { outcome: 'refused', verdict: ambiguous(uuid, vms) }
   if (vm.template) {
     return {
@@ -43,7 +57,11 @@ export function findVM(spec: NodeReportSpec, facts: NodeFacts): VMSearch {
     }
   }
   if (vm.biosUUID === undefined) return { outcome: 'unknown', verdict: unreadable(vm) }
-  return { outcome: 'found', vm, verdict: yes('VMFound', `BIOS UUID ${uuid} is that of ${describeVM(vm)}`) }
+  return {
+    outcome: 'found',
+    vm,
+    verdict: yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`),
+  }
 }
 
 /** A VM in words: name, reference and vCenter. */
@@ -51,17 +69,35 @@ export function describeVM(vm: VirtualMachine): string {
   return `VM "${vm.name}" (${vm.reference}) in vCenter ${vm.vCenter.name}`
 }
 
-/** The claim is the stronger witness; the vNICs decide only where no claim does. */
+/**
+ * Each witness in turn, the strongest first, until one VM is left: the claim, the vNICs, and which VM it was before.
+ * A witness that fits none or all says nothing. At `asserted` there is no witness: two are two.
+ */
 function tellApart(
   vms: readonly VirtualMachine[],
-  spec: NodeReportSpec,
+  { machine, spec, boundTo }: VMQuestion,
   facts: NodeFacts,
 ): VirtualMachine | undefined {
-  const running = vms.filter((vm) => !vm.template)
-  const proven = running.filter((vm) => proves(judgeClaim(vm.claim, spec, facts)))
-  if (proven.length > 0) return proven.length === 1 ? proven[0] : undefined
-  const byMAC = running.filter((vm) => commonMACs(spec, vm).length > 0)
-  return byMAC.length === 1 ? byMAC[0] : undefined
+  if (machine.witness === 'asserted') return undefined
+  const witnesses: readonly ((vm: VirtualMachine) => boolean)[] = [
+    (vm) => proves(judgeClaim(vm, spec, facts)),
+    (vm) => commonMACs(spec, vm).length > 0,
+    (vm) => isBoundTo(boundTo, vm),
+  ]
+  let left = vms.filter((vm) => !vm.template)
+  for (const witness of witnesses) {
+    const fitting = left.filter(witness)
+    if (fitting.length === 1) return fitting[0]
+    if (fitting.length > 0) left = fitting
+  }
+  return undefined
+}
+
+function noSystemUUID(): Verdict {
+  return no(
+    'NoSystemUUID',
+    'no agent has reported a BIOS UUID, and status.nodeInfo.systemUUID of the Node is none; let an agent report, or look at what the kubelet reads from the firmware',
+  )
 }
 
 /** The agent's own reason stays in the message: a stranger's word must not become a metric's label. */

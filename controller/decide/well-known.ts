@@ -14,6 +14,9 @@ export const BETA_LABELS: Readonly<Record<string, string>> = {
   [LABEL_INSTANCE_TYPE]: 'beta.kubernetes.io/instance-type',
 }
 
+/** How strongly the VM behind a Node is known. A kubelet cannot write it: the plugin NodeRestriction guards the prefix. */
+export const LABEL_IDENTITY_LEVEL = 'rollcall.node-restriction.kubernetes.io/identity-level'
+
 /** The scheme that the CPI and the in-tree provider before it use. */
 export const PROVIDER_SCHEME = 'vsphere://'
 

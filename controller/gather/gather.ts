@@ -1,7 +1,10 @@
-import type { NodeFacts, Settings } from '../decide/facts.ts'
+import { standingStatus } from '../decide/binding.ts'
+import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
+import { machineUUID } from '../decide/machine-uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
+import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import { type NodeIndex, reportedUUID } from './node-index.ts'
+import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
 export interface Sources {
@@ -9,37 +12,42 @@ export interface Sources {
   readonly report: (name: string) => NodeReport | undefined
   readonly index: NodeIndex
   readonly inventories: readonly Inventory[]
+  readonly policy: () => PolicyProof
   readonly settings: Settings
 }
 
 /** All that is known about one Node at this moment; undefined where there is no such Node. */
 export function gather(name: string, sources: Sources, now: number): NodeFacts | undefined {
+  const { index, inventories, settings } = sources
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
-  const uuid = reportedUUID(report)
+  const { uuids } = machineUUID(node, report, settings.identity)
   return {
     node,
     report,
-    lookups:
-      uuid === undefined
-        ? []
-        : sources.inventories.map((inventory) => ({
-            vCenter: inventory.vCenter,
-            lookup: inventory.lookup(uuid),
-          })),
-    rivals: uuid === undefined ? [] : rivals(name, uuid, sources),
-    nodeNameByUID: sources.index.nameByUID,
-    settings: sources.settings,
+    lookups: inventories.flatMap((inventory) =>
+      uuids.map((uuid) => ({ vCenter: inventory.vCenter, lookup: inventory.lookup(uuid) })),
+    ),
+    rivals: rivals(name, uuids, sources),
+    nodeByUID: index.nodeByUID,
+    addressHolder: (address) => index.addressHolder(address, name),
+    policy: sources.policy(),
+    settings,
     now,
   }
 }
 
-function rivals(name: string, uuid: string, { index, node, report }: Sources): NodeFacts['rivals'] {
-  return index
-    .namesByUUID(uuid)
-    .filter((other) => other !== name)
-    .map((other) => node(other))
-    .filter((other) => other !== undefined)
-    .map((other) => ({ name: other.name, holdsVM: report(other.name)?.status.vm?.biosUUID === uuid }))
+function rivals(name: string, uuids: readonly string[], { index, node, report }: Sources): readonly Rival[] {
+  const names = new Set(uuids.flatMap((uuid) => index.namesByUUID(uuid)))
+  names.delete(name)
+  const found: Rival[] = []
+  for (const other of names) {
+    const rival = node(other)
+    if (rival === undefined) continue
+    const own = report(other)
+    const spec = own?.spec.ok === true && own.spec.spec.nodeUID === rival.uid ? own.spec.spec : undefined
+    found.push({ name: other, boundTo: standingStatus(own, rival).vm, spec })
+  }
+  return found
 }

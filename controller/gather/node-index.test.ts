@@ -1,40 +1,92 @@
 import t from 'tap'
-import { BIOS_UUID, NODE_UID, node, report, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
+import {
+  BIOS_UUID,
+  boundVM,
+  NODE_UID,
+  node,
+  report,
+  SETTINGS,
+  SWAPPED_UUID,
+  spec,
+} from '../../test/fixtures/facts.ts'
 import { createNodeIndex } from './node-index.ts'
 
 t.test('Nodes are found by what they report and by what they are', async (t) => {
-  const index = createNodeIndex()
-  index.node(node(), undefined)
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('worker-1', node())
   t.same(index.namesByUUID(BIOS_UUID), [])
-  t.equal(index.nameByUID(NODE_UID), 'worker-1')
+  t.equal(index.nodeByUID(NODE_UID)?.name, 'worker-1')
 
-  index.report(report(), undefined)
+  index.report('worker-1', report())
   const settled = node({ providerID: `vsphere://${BIOS_UUID.toUpperCase()}` })
-  index.node(settled, node())
+  index.node('worker-1', settled)
   t.same(index.namesByUUID(BIOS_UUID), ['worker-1'], 'once, although by both')
 
   const moved = report({ spec: { ok: true, spec: spec({ machine: { serialUUID: NODE_UID } }) } })
-  index.report(moved, report())
+  index.report('worker-1', moved)
   t.same(index.namesByUUID(NODE_UID), ['worker-1'])
   t.same(index.namesByUUID(BIOS_UUID), ['worker-1'], 'its provider ID still says so')
 
-  index.node(undefined, settled)
-  index.report(undefined, moved)
+  index.node('worker-1', undefined)
+  index.report('worker-1', undefined)
   t.same(index.namesByUUID(BIOS_UUID), [])
   t.same(index.namesByUUID(NODE_UID), [])
-  t.equal(index.nameByUID(NODE_UID), undefined)
+  t.equal(index.nodeByUID(NODE_UID), undefined)
 })
 
 t.test('a Node registered anew under its name is another one', async (t) => {
-  const index = createNodeIndex()
-  index.node(node(), undefined)
-  index.node(node({ uid: 'new' }), node())
-  t.equal(index.nameByUID(NODE_UID), undefined)
-  t.equal(index.nameByUID('new'), 'worker-1')
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('worker-1', node())
+  index.node('worker-1', node({ uid: 'new' }))
+  t.equal(index.nodeByUID(NODE_UID), undefined)
+  t.equal(index.nodeByUID('new')?.name, 'worker-1')
 })
 
 t.test('a provider ID in the in-tree provider’s byte order points to the same VM', async (t) => {
-  const index = createNodeIndex()
-  index.node(node({ name: 'old', providerID: `vsphere://${SWAPPED_UUID}` }), undefined)
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('old', node({ name: 'old', providerID: `vsphere://${SWAPPED_UUID}` }))
   t.same(index.namesByUUID(BIOS_UUID), ['old'])
+})
+
+t.test(
+  'a Node that may do without an agent is looked for by its system UUID in both byte orders',
+  async (t) => {
+    const index = createNodeIndex({ require: 'asserted', exempt: undefined })
+    index.node('worker-1', node())
+    t.same([...index.uuidsOf('worker-1')].sort(), [BIOS_UUID, SWAPPED_UUID])
+    t.same(index.namesByUUID(BIOS_UUID), ['worker-1'])
+    index.report('worker-1', report())
+    t.same(index.uuidsOf('worker-1'), [BIOS_UUID], 'an agent knows better')
+    t.equal(index.isLookedFor(SWAPPED_UUID), false)
+  },
+)
+
+t.test('what was verified of a Node is known while it is there', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const status = {
+    nodeUID: NODE_UID,
+    vm: boundVM(),
+    identityLevel: 'proven' as const,
+    addresses: [
+      { type: 'InternalIP' as const, address: '10.0.0.5' },
+      { type: 'ExternalIP' as const, address: '10.0.0.5' },
+      { type: 'Hostname' as const, address: 'worker-1' },
+    ],
+  }
+  index.node('worker-1', node())
+  index.report('worker-1', report({ status }))
+  t.match(index.nodeByUID(NODE_UID), { name: 'worker-1', boundTo: { moref: 'vm-42' } })
+  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), 'worker-1')
+  t.equal(index.addressHolder('10.0.0.5', 'worker-1'), undefined, 'not against itself')
+  t.equal(index.addressHolder('worker-1', 'worker-2'), undefined, 'a name is no address')
+
+  const { identityLevel: _, ...refused } = status
+  index.report('worker-1', report({ status: refused }))
+  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined, 'nor when it is refused')
+  index.report('worker-1', report({ status }))
+  index.node('worker-1', node({ uid: 'new' }))
+  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined, 'nor a former Node’s')
+  t.match(index.nodeByUID('new'), { name: 'worker-1', boundTo: undefined })
+  index.node('worker-1', undefined)
+  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined)
 })

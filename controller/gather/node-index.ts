@@ -1,92 +1,120 @@
+import type { BoundVM, IdentityLevel } from '../../agent/contract.ts'
+import { standingStatus } from '../decide/binding.ts'
+import type { ClaimedNode, Settings } from '../decide/facts.ts'
+import { machineUUID } from '../decide/machine-uuid.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import { PROVIDER_SCHEME } from '../decide/well-known.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
+import { createMultimap, type Multimap } from './multimap.ts'
 
-/** Which Nodes point to which BIOS UUID, and which Node has which UID: kept current from the two watches. */
+/** Which Nodes point to which BIOS UUID, UID and address: kept current from the two watches. */
 export interface NodeIndex {
-  node(current: Node | undefined, previous: Node | undefined): void
-  report(current: NodeReport | undefined, previous: NodeReport | undefined): void
-  /** Names of the Nodes and reports that point to this BIOS UUID, by report or by provider ID. */
+  node(name: string, current: Node | undefined): void
+  report(name: string, current: NodeReport | undefined): void
+  /** Names of the Nodes and reports that point to this BIOS UUID: by what their VM is looked for, or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
-  nameByUID(uid: string): string | undefined
-  /** Whether any report names this BIOS UUID. */
-  isReported(uuid: string): boolean
-  /** The BIOS UUID that the report of this name gives. */
-  uuidOf(name: string): string | undefined
+  nodeByUID(uid: string): ClaimedNode | undefined
+  /** The BIOS UUIDs by which the VM of this Node is looked for. */
+  uuidsOf(name: string): readonly string[]
+  /** Whether any Node's VM is looked for by this BIOS UUID. */
+  isLookedFor(uuid: string): boolean
+  /** Another Node that was verified with this address. */
+  addressHolder(address: string, except: string): string | undefined
 }
 
-export function createNodeIndex(): NodeIndex {
-  const byProviderID = createMultimap()
-  const bySerial = createMultimap()
-  const byUID = new Map<string, string>()
-  const reported = new Map<string, string>()
+interface Entry {
+  readonly node?: Node | undefined
+  readonly report?: NodeReport | undefined
+}
+
+/** What an entry is found by. */
+interface Keys {
+  readonly looked: readonly string[]
+  readonly provider: readonly string[]
+  readonly uid: readonly string[]
+  readonly addresses: readonly string[]
+}
+
+const NONE: Keys = { looked: [], provider: [], uid: [], addresses: [] }
+
+export function createNodeIndex(identity: Settings['identity']): NodeIndex {
+  const entries = new Map<string, Entry>()
+  const keys = new Map<string, Keys>()
+  const maps: { readonly [Kind in keyof Keys]: Multimap } = {
+    looked: createMultimap(),
+    provider: createMultimap(),
+    uid: createMultimap(),
+    addresses: createMultimap(),
+  }
+
+  function keysOf({ node, report }: Entry): Keys {
+    const provider = providerUUID(node)
+    const { level, addresses } = verified({ node, report })
+    return {
+      looked: machineUUID(node, report, identity).uuids,
+      provider: provider === undefined ? [] : [provider],
+      uid: node === undefined ? [] : [node.uid],
+      addresses: level === undefined ? [] : addresses,
+    }
+  }
+
+  function enter(name: string, entry: Entry): void {
+    const before = keys.get(name) ?? NONE
+    const gone = entry.node === undefined && entry.report === undefined
+    const now = gone ? NONE : keysOf(entry)
+    for (const kind of ['looked', 'provider', 'uid', 'addresses'] as const) {
+      for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
+      for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
+    }
+    if (gone) {
+      entries.delete(name)
+      keys.delete(name)
+    } else {
+      entries.set(name, entry)
+      keys.set(name, now)
+    }
+  }
+
   return {
-    node(current, previous) {
-      move(byProviderID, providerUUID(previous), providerUUID(current), current?.name ?? previous?.name)
-      if (previous !== undefined && previous.uid !== current?.uid) byUID.delete(previous.uid)
-      if (current !== undefined) byUID.set(current.uid, current.name)
-    },
-    report(current, previous) {
-      const name = current?.name ?? previous?.name
-      const uuid = reportedUUID(current)
-      move(bySerial, reportedUUID(previous), uuid, name)
-      if (name === undefined) return
-      if (uuid === undefined) reported.delete(name)
-      else reported.set(name, uuid)
-    },
+    node: (name, node) => enter(name, { ...entries.get(name), node }),
+    report: (name, report) => enter(name, { ...entries.get(name), report }),
     namesByUUID: (uuid) => [
       // The in-tree provider wrote the swapped order.
-      ...new Set([...byProviderID.get(uuid), ...byProviderID.get(swapUUID(uuid)), ...bySerial.get(uuid)]),
+      ...new Set([
+        ...maps.provider.get(uuid),
+        ...maps.provider.get(swapUUID(uuid)),
+        ...maps.looked.get(uuid),
+      ]),
     ],
-    nameByUID: (uid) => byUID.get(uid),
-    isReported: (uuid) => bySerial.has(uuid),
-    uuidOf: (name) => reported.get(name),
+    nodeByUID(uid) {
+      const [name] = maps.uid.get(uid)
+      if (name === undefined) return undefined
+      return { name, boundTo: verified(entries.get(name) ?? {}).boundTo }
+    },
+    uuidsOf: (name) => keys.get(name)?.looked ?? [],
+    isLookedFor: (uuid) => maps.looked.has(uuid),
+    addressHolder(address, except) {
+      for (const name of maps.addresses.get(address)) if (name !== except) return name
+      return undefined
+    },
   }
 }
 
-/** The BIOS UUID that a report names, canonical. */
-export function reportedUUID(report: NodeReport | undefined): string | undefined {
-  return report?.spec.ok === true ? report.spec.spec.machine.serialUUID : undefined
+interface VerifiedParts {
+  readonly boundTo: BoundVM | undefined
+  readonly level: IdentityLevel | undefined
+  readonly addresses: readonly string[]
+}
+
+/** What was found out about a Node that is there. */
+function verified({ node, report }: Entry): VerifiedParts {
+  const { vm, identityLevel, addresses = [] } = node === undefined ? {} : standingStatus(report, node)
+  const ips = addresses.filter(({ type }) => type !== 'Hostname').map(({ address }) => address)
+  return { boundTo: vm, level: identityLevel, addresses: [...new Set(ips)] }
 }
 
 /** The UUID in a Node's provider ID, canonical; undefined for another provider's. */
 export function providerUUID(node: Node | undefined): string | undefined {
   if (node?.providerID?.startsWith(PROVIDER_SCHEME) !== true) return undefined
   return canonicalUUID(node.providerID.slice(PROVIDER_SCHEME.length))
-}
-
-interface Multimap {
-  add(key: string, value: string): void
-  delete(key: string, value: string): void
-  get(key: string): Iterable<string>
-  has(key: string): boolean
-}
-
-function createMultimap(): Multimap {
-  const sets = new Map<string, Set<string>>()
-  return {
-    add(key, value) {
-      const set = sets.get(key)
-      if (set === undefined) sets.set(key, new Set([value]))
-      else set.add(value)
-    },
-    delete(key, value) {
-      const set = sets.get(key)
-      set?.delete(value)
-      if (set?.size === 0) sets.delete(key)
-    },
-    get: (key) => sets.get(key) ?? [],
-    has: (key) => sets.has(key),
-  }
-}
-
-function move(
-  map: Multimap,
-  from: string | undefined,
-  to: string | undefined,
-  name: string | undefined,
-): void {
-  if (name === undefined || from === to) return
-  if (from !== undefined) map.delete(from, name)
-  if (to !== undefined) map.add(to, name)
 }

@@ -1,8 +1,8 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
+import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import { API_GROUP, API_VERSION, KIND, PLURAL } from '../../agent/contract.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../facts/node.ts'
 import { ApiError } from './api-error.ts'
-import type { ContentType, KubeClient } from './client.ts'
+import type { ContentType, KubeClient, KubeRequest } from './client.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
@@ -22,8 +22,8 @@ export type WriteResult<T> =
   | { readonly outcome: 'refused'; readonly message: string }
 
 export interface NodeChanges {
-  /** Added to those that are there. */
-  readonly labels?: Readonly<Record<string, string>>
+  /** Added to those that are there; null takes one away. */
+  readonly labels?: Readonly<Record<string, string | null>>
   readonly providerID?: string
   /** All of them: the list is replaced whole. */
   readonly taints?: readonly Taint[]
@@ -38,6 +38,8 @@ export interface NodeWriter {
     changes: { readonly addresses: readonly NodeAddress[] },
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
+  /** Makes the NodeReport of a Node that does without an agent, owned by it; a conflict where there is one already. */
+  createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>
   /** Replaces the status whole: a field that the new one lacks is gone. */
   patchReportStatus(
     name: string,
@@ -61,22 +63,30 @@ const JSON_PATCH = 'application/json-patch+json'
  * API server does not look at a UID there.
  */
 export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeWriter {
-  async function patch<T>(
-    path: string,
-    contentType: ContentType,
-    body: object,
+  async function write<T>(
+    request: Pick<KubeRequest, 'method' | 'path' | 'contentType' | 'body'>,
     parse: (object: unknown) => T | undefined,
   ): Promise<WriteResult<T>> {
     let answer: unknown
     try {
-      answer = await client.request({ method: 'PATCH', path, contentType, body, signal })
+      answer = await client.request({ ...request, signal })
     } catch (error) {
       if (error instanceof ApiError) return outcomeOf(error)
       throw error
     }
     const object = parse(answer)
-    if (!object) throw new Error(`PATCH ${path} was answered with an object of another kind`)
+    if (!object)
+      throw new Error(`${request.method} ${request.path} was answered with an object of another kind`)
     return { outcome: 'written', object }
+  }
+
+  function patch<T>(
+    path: string,
+    contentType: ContentType,
+    body: object,
+    parse: (object: unknown) => T | undefined,
+  ): Promise<WriteResult<T>> {
+    return write({ method: 'PATCH', path, contentType, body }, parse)
   }
 
   return {
@@ -90,6 +100,12 @@ export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeW
         spec: { ...(providerID !== undefined && { providerID }), ...(taints && { taints }) },
       }
       return patch(`${NODES}/${encodeURIComponent(name)}`, MERGE, body, parseNode)
+    },
+    createReport({ name, uid }, spec) {
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
+      const apiVersion = `${API_GROUP}/${API_VERSION}`
+      const body = { apiVersion, kind: KIND, metadata: { name, ownerReferences }, spec }
+      return write({ method: 'POST', path: REPORTS, body }, parseNodeReport)
     },
     patchReportStatus(name, seen, status) {
       const body = [

@@ -41,8 +41,10 @@ const Address = v.object({ type: v.picklist(['Hostname', 'InternalIP', 'External
 /** Each field stands on its own: another version's word in one must not cost the binding in another. */
 const fields = {
   observedGeneration: v.number(),
+  nodeUID: v.string(),
   vm: BoundVM,
   identityLevel: v.picklist(['asserted', 'reported', 'proven']),
+  provenUntil: v.pipe(v.string(), v.isoTimestamp()),
   topology: v.object({ zone: text, region: text }),
   instanceType: v.string(),
   addresses: v.array(Address),

@@ -44,6 +44,7 @@ export function createMetrics({ version, clock }: MetricsOptions): Metrics {
       nodes.forgetNodes()
       vCenters.vCentersUp(() => [])
       work.queueDepth(() => 0)
+      work.policyInForce(() => false)
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -5,6 +5,8 @@ export interface WorkMetrics {
   reconciled(seconds: number, outcome: 'done' | 'retry' | 'error'): void
   /** Nodes that wait for their turn, asked at each scrape. A later reader takes the place of the one before. */
   queueDepth(read: () => number): void
+  /** Whether the policy for reports was seen to refuse, asked at each scrape of the leader. */
+  policyInForce(read: () => boolean): void
   /** Events since the start, asked at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
@@ -38,6 +40,15 @@ export function addWorkMetrics(registry: Registry): WorkMetrics {
       this.set(readDepth())
     },
   })
+  let readPolicy = () => false
+  new Gauge({
+    name: 'rollcall_policy_in_force',
+    help: '1 on the leader while forged reports are seen to be refused, else 0',
+    registers,
+    collect() {
+      this.set(readPolicy() ? 1 : 0)
+    },
+  })
   let readEvents = () => ({ written: 0, dropped: 0 })
   new Counter({
     name: 'rollcall_events_written_total',
@@ -65,6 +76,9 @@ export function addWorkMetrics(registry: Registry): WorkMetrics {
     },
     queueDepth(read) {
       readDepth = read
+    },
+    policyInForce(read) {
+      readPolicy = read
     },
     events(read) {
       readEvents = read

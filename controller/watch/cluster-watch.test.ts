@@ -1,13 +1,14 @@
 import t from 'tap'
-import { BIOS_UUID, NODE_UID, node, report, spec } from '../../test/fixtures/facts.ts'
+import { BIOS_UUID, NODE_UID, node, report, SETTINGS, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
+import type { Settings } from '../decide/facts.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createClusterWatch } from './cluster-watch.ts'
 
-function setUp() {
+function setUp(identity: Settings['identity'] = SETTINGS.identity) {
   const added: string[] = []
   const followed: string[] = []
   const watch = createClusterWatch({
-    index: createNodeIndex(),
+    index: createNodeIndex(identity),
     queue: { add: (name) => added.push(name) },
     inventories: [
       { follow: (uuid) => followed.push(`+${uuid}`), unfollow: (uuid) => followed.push(`-${uuid}`) },
@@ -20,24 +21,24 @@ function setUp() {
 t.test('a VM is followed while a report names it', async (t) => {
   const { watch, followed } = setUp()
   const twin = report({ name: 'worker-2' })
-  watch.onReport('worker-1', report(), undefined)
-  watch.onReport('worker-2', twin, undefined)
-  watch.onReport('worker-1', undefined, report())
+  watch.onReport('worker-1', report())
+  watch.onReport('worker-2', twin)
+  watch.onReport('worker-1', undefined)
   t.same(followed, [`+${BIOS_UUID}`, `+${BIOS_UUID}`], 'the other one still does')
   const moved = report({
     name: 'worker-2',
     spec: { ok: true, spec: spec({ machine: { serialUUID: NODE_UID } }) },
   })
-  watch.onReport('worker-2', moved, twin)
+  watch.onReport('worker-2', moved)
   t.same(followed.slice(2), [`+${NODE_UID}`, `-${BIOS_UUID}`])
 })
 
 t.test('Nodes that point to one VM concern each other', async (t) => {
   const { watch, take } = setUp()
   watch.onNode('worker-1', node(), undefined)
-  watch.onReport('worker-1', report(), undefined)
+  watch.onReport('worker-1', report())
   t.same(take(), ['worker-1'])
-  watch.onReport('worker-2', report({ name: 'worker-2' }), undefined)
+  watch.onReport('worker-2', report({ name: 'worker-2' }))
   t.same(take(), ['worker-1', 'worker-2'])
   watch.onNode('worker-1', undefined, node())
   t.same(take(), ['worker-1', 'worker-2'])
@@ -47,10 +48,33 @@ t.test('Nodes that point to one VM concern each other', async (t) => {
 
 t.test('a heartbeat concerns the Node alone', async (t) => {
   const { watch, take } = setUp()
-  watch.onReport('worker-1', report(), undefined)
-  watch.onReport('worker-2', report({ name: 'worker-2' }), undefined)
+  watch.onReport('worker-1', report())
+  watch.onReport('worker-2', report({ name: 'worker-2' }))
   watch.onNode('worker-1', node(), undefined)
   take()
   watch.onNode('worker-1', node({ resourceVersion: '101' }), node())
   t.same(take(), ['worker-1'])
+})
+
+t.test('a Node that comes or goes by its provider ID concerns those that report the same VM', async (t) => {
+  const { watch, take } = setUp()
+  watch.onNode('worker-1', node(), undefined)
+  watch.onReport('worker-1', report())
+  take()
+  const rival = node({ name: 'forger', uid: 'f', providerID: `vsphere://${SWAPPED_UUID}` })
+  watch.onNode('forger', rival, undefined)
+  t.same(take(), ['forger', 'worker-1'])
+  watch.onNode('forger', undefined, rival)
+  t.same(take(), ['forger', 'worker-1'])
+})
+
+t.test('an exempt Node is followed from its registration, in both byte orders', async (t) => {
+  const { watch, followed } = setUp({ require: 'asserted', exempt: undefined })
+  watch.onNode('worker-1', node(), undefined)
+  t.same(followed.splice(0).sort(), [`+${BIOS_UUID}`, `+${SWAPPED_UUID}`])
+  watch.onReport('worker-1', report())
+  t.same(followed.splice(0), [`-${SWAPPED_UUID}`])
+  watch.onNode('worker-1', undefined, node())
+  watch.onReport('worker-1', undefined)
+  t.same(followed, [`-${BIOS_UUID}`])
 })

@@ -1,6 +1,7 @@
+import { swapUUID } from '../decide/uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import { type NodeIndex, reportedUUID } from '../gather/node-index.ts'
+import { type NodeIndex, providerUUID } from '../gather/node-index.ts'
 import type { Queue } from './queue.ts'
 
 export interface ClusterWatchOptions {
@@ -12,7 +13,7 @@ export interface ClusterWatchOptions {
 /** Turns what changed, in the cluster or in a vCenter, into names of Nodes to look at. */
 export interface ClusterWatch {
   onNode(name: string, current: Node | undefined, previous: Node | undefined): void
-  onReport(name: string, current: NodeReport | undefined, previous: NodeReport | undefined): void
+  onReport(name: string, current: NodeReport | undefined): void
   /** BIOS UUIDs whose VMs changed. */
   onInventory(uuids: Iterable<string>): void
 }
@@ -22,32 +23,41 @@ export interface ClusterWatch {
  * concern each other.
  */
 export function createClusterWatch({ index, queue, inventories }: ClusterWatchOptions): ClusterWatch {
-  function addAllOf(uuid: string | undefined): void {
-    if (uuid === undefined) return
-    for (const name of index.namesByUUID(uuid)) queue.add(name)
+  function addAllOf(uuids: Iterable<string>): void {
+    for (const uuid of uuids) for (const name of index.namesByUUID(uuid)) queue.add(name)
   }
+
+  /** Brings the index up to date, follows what is looked for now, and returns the UUIDs that came or went. */
+  function enter(name: string, update: () => void): readonly string[] {
+    const before = index.uuidsOf(name)
+    update()
+    const now = index.uuidsOf(name)
+    const came = now.filter((uuid) => !before.includes(uuid))
+    const went = before.filter((uuid) => !now.includes(uuid))
+    for (const inventory of inventories) {
+      for (const uuid of came) inventory.follow(uuid)
+      for (const uuid of went) if (!index.isLookedFor(uuid)) inventory.unfollow(uuid)
+    }
+    return [...came, ...went]
+  }
+
   return {
     onNode(name, current, previous) {
-      index.node(current, previous)
+      const changed = enter(name, () => index.node(name, current))
       queue.add(name)
+      addAllOf(changed)
       if (current?.uid === previous?.uid && current?.providerID === previous?.providerID) return
-      addAllOf(index.uuidOf(name))
-    },
-    onReport(name, current, previous) {
-      const before = reportedUUID(previous)
-      const now = reportedUUID(current)
-      index.report(current, previous)
-      queue.add(name)
-      if (before === now) return
-      for (const inventory of inventories) {
-        if (now !== undefined) inventory.follow(now)
-        if (before !== undefined && !index.isReported(before)) inventory.unfollow(before)
+      addAllOf(index.uuidsOf(name))
+      for (const node of [previous, current]) {
+        const uuid = providerUUID(node)
+        if (uuid !== undefined) addAllOf([uuid, swapUUID(uuid)])
       }
-      addAllOf(before)
-      addAllOf(now)
     },
-    onInventory(uuids) {
-      for (const uuid of uuids) addAllOf(uuid)
+    onReport(name, current) {
+      const changed = enter(name, () => index.report(name, current))
+      queue.add(name)
+      addAllOf(changed)
     },
+    onInventory: addAllOf,
   }
 }

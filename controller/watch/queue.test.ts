@@ -209,3 +209,31 @@ t.test('a key that adds itself through what it writes is held, too', async (t) =
   await done
   t.equal(runs, 20)
 })
+
+t.test('a key comes back after the time that it asked for, or when it is added before', async (t) => {
+  const clock = createHandClock()
+  const seen: number[] = []
+  const stop = new AbortController()
+  const queue = createQueue({
+    ...base,
+    clock,
+    process: async () => {
+      seen.push(clock.now())
+      return seen.length < 3 ? { after: 900_000 } : 'done'
+    },
+  })
+  const start = clock.now()
+  queue.add('a')
+  const done = queue.run(stop.signal)
+  await clock.turn(899_999)
+  t.same(seen, [start])
+  await clock.turn(1)
+  t.same(seen, [start, start + 900_000])
+  queue.add('a')
+  await clock.turn(0)
+  t.equal(seen.length, 3)
+  await clock.turn(2_000_000)
+  t.equal(seen.length, 3, 'the time that was asked for before is forgotten')
+  stop.abort()
+  await done
+})

@@ -9,6 +9,8 @@ export type Outcome =
   | 'done'
   /** To be looked at again after a while that grows. */
   | 'retry'
+  /** Done, and to be looked at again after so many milliseconds if nobody adds it before. */
+  | { readonly after: number }
 
 export interface QueueOptions {
   /** Handles one key; never runs twice at once for the same key. A throw counts as `retry`. */
@@ -38,7 +40,7 @@ export interface Queue {
 
 /** A key that is to become ready by itself. */
 interface Delay {
-  readonly why: 'retry' | 'rate'
+  readonly why: 'retry' | 'time' | 'rate'
   readonly cancel: () => void
 }
 
@@ -97,8 +99,9 @@ export function createQueue(options: QueueOptions): Queue {
       outcome = 'retry'
     }
     active.delete(key)
-    if (outcome === 'done') backoffs.delete(key)
+    if (outcome !== 'retry') backoffs.delete(key)
     if (again.delete(key)) admit(key)
+    else if (typeof outcome === 'object') later(key, outcome.after, 'time')
     else if (outcome === 'retry') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
       backoffs.set(key, backoff)

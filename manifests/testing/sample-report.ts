@@ -69,6 +69,7 @@ function condition(type: ConditionType): Complete<Condition> {
 /** Every field of a report's status, and every type of condition. */
 export const completeStatus: Complete<NodeReportStatus> = {
   observedGeneration: 1,
+  nodeUID: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11',
   vm: {
     vCenter: 'main',
     vCenterInstanceUUID: 'dbed6e0c-bd88-4ef6-b594-21283e1c677f',
@@ -81,6 +82,7 @@ export const completeStatus: Complete<NodeReportStatus> = {
     datacenter: 'dc-1',
   },
   identityLevel: 'proven',
+  provenUntil: '2026-11-21T09:45:00Z',
   topology: { zone: 'zone-a', region: 'region-1' },
   instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
   addresses: [

@@ -1,0 +1,19 @@
+import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { Node } from '../facts/node.ts'
+import { canonicalUUID } from './uuid.ts'
+
+/**
+ * The report of a Node that needs no agent: it says nothing that would verify anything, and is there to have a place for
+ * the verdicts. An agent that comes later takes it over.
+ */
+export function agentlessReport(node: Node): NodeReportSpec {
+  const productUUID = canonicalUUID(node.systemUUID)
+  return {
+    nodeUID: node.uid,
+    agentVersion: 'none',
+    machine: productUUID === undefined ? {} : { productUUID },
+    interfaces: [],
+    tools: { guestinfoReadable: false, guestinfoWritable: false },
+    claim: { written: false, reason: 'NoAgent', message: 'no agent has reported from this node' },
+  }
+}

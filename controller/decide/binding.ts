@@ -1,0 +1,17 @@
+import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+
+/** What was found out about this very Node. A report that was a former Node's has nothing to say of the next. */
+export function standingStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
+  return report?.status.nodeUID === node.uid ? report.status : {}
+}
+
+/**
+ * Whether a binding is to this VM. The managed object reference changes when a VM is unregistered and registered again,
+ * the instance UUID stays (kubernetes/cloud-provider-vsphere#455); each is unique within one vCenter.
+ */
+export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
+  if (bound === undefined || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return false
+  return bound.moref === vm.reference || (bound.instanceUUID !== '' && bound.instanceUUID === vm.instanceUUID)
+}

@@ -1,0 +1,40 @@
+import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { Node } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { commonMACs } from './mac.ts'
+import { printable } from './printable.ts'
+import { judgeProviderID } from './provider-id.ts'
+import { sameMachineUUID } from './uuid.ts'
+import { no, type Verdict } from './verdict.ts'
+import { describeVM } from './vm.ts'
+
+/** The two UUIDs of the firmware are one, up to the byte order of the first three groups. */
+export function productUUIDContradicts(spec: NodeReportSpec): Verdict | undefined {
+  const { serialUUID, productUUID } = spec.machine
+  if (serialUUID === undefined || productUUID === undefined) return undefined
+  if (sameMachineUUID(serialUUID, productUUID)) return undefined
+  return no(
+    'UUIDsContradict',
+    `product_serial says ${serialUUID}, product_uuid says ${productUUID}, which is not the same UUID in either byte order; check the VM's uuid.bios and SMBIOS settings`,
+  )
+}
+
+/** A provider ID that stands names this VM. */
+export function providerIDContradicts(vm: VirtualMachine, node: Node): Verdict | undefined {
+  if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
+  return no(
+    'ProviderIDOfAnotherVM',
+    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change: delete the Node and let the kubelet register it anew`,
+  )
+}
+
+/** A MAC that the guest sees is one of the VM's vNICs. */
+export function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): Verdict | undefined {
+  if (commonMACs(spec, vm).length > 0) return undefined
+  const seen = spec.interfaces.map(({ mac }) => mac).join(', ') || 'none'
+  const known = vm.nics.map(({ mac }) => mac).join(', ') || 'none'
+  return no(
+    'MACsContradict',
+    `the guest has the MAC addresses ${seen}, ${describeVM(vm)} has ${known}; a report must come from the VM that it names`,
+  )
+}

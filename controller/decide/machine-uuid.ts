@@ -1,0 +1,37 @@
+import type { IdentityLevel } from '../../agent/contract.ts'
+import type { Node, NodeReport } from '../facts/node.ts'
+import type { Settings } from './facts.ts'
+import { requiredLevel } from './level.ts'
+import { canonicalUUID, swapUUID } from './uuid.ts'
+
+/** By which BIOS UUIDs a Node's VM is to be looked for. */
+export interface MachineUUID {
+  /** The level that is the most that can come of it. */
+  readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
+  /** As vCenter may have it, canonical. Empty where nothing usable is known. */
+  readonly uuids: readonly string[]
+}
+
+/**
+ * The agent's `product_serial`, which is in vCenter's byte order. Without one, where the Node may stay at `asserted`,
+ * the kubelet's `systemUUID` in both byte orders: nothing tells which one the firmware used
+ * (kubernetes/kubernetes#58927).
+ */
+export function machineUUID(
+  node: Pick<Node, 'labels' | 'systemUUID'> | undefined,
+  report: NodeReport | undefined,
+  identity: Settings['identity'],
+): MachineUUID {
+  const serial = report?.spec.ok === true ? report.spec.spec.machine.serialUUID : undefined
+  if (serial !== undefined) return { witness: 'reported', uuids: [serial] }
+  if (node === undefined || requiredLevel(node, identity) !== 'asserted')
+    return { witness: 'reported', uuids: [] }
+  const asserted = canonicalUUID(node.systemUUID)
+  if (asserted === undefined || isBlank(asserted)) return { witness: 'asserted', uuids: [] }
+  return { witness: 'asserted', uuids: [...new Set([asserted, swapUUID(asserted)])] }
+}
+
+/** What firmware says that was given no UUID. */
+function isBlank(uuid: string): boolean {
+  return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
+}

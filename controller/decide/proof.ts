@@ -1,0 +1,20 @@
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { isBoundTo } from './binding.ts'
+import { timestamp } from './verdict.ts'
+
+/**
+ * How long a proof outlives its claim. A reboot clears guestinfo or leaves the old boot's claim in it, the agent writes a
+ * new one when it starts and looks after it every ten to twelve minutes, and vCenter shows it seconds to minutes later.
+ */
+const PROOF_GRACE_MS = 15 * 60_000
+
+/**
+ * Until when, RFC 3339, a Node that was proven to be this VM stays so without a claim that says it; undefined where it
+ * was not, or the time is over.
+ */
+export function proofHolds(standing: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
+  if (standing.identityLevel !== 'proven' || !isBoundTo(standing.vm, vm)) return undefined
+  const until = standing.provenUntil ?? timestamp(now + PROOF_GRACE_MS)
+  return Date.parse(until) > now ? until : undefined
+}

@@ -1,0 +1,31 @@
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { isBoundTo } from './binding.ts'
+import type { Rival } from './facts.ts'
+import { commonMACs } from './mac.ts'
+import { no, type Verdict } from './verdict.ts'
+import { describeVM } from './vm.ts'
+
+/**
+ * Another Node that stands in the way where no claim decides: a second Node on the same VM makes both doubtful, only the
+ * one that was found to be this VM before is left alone.
+ *
+ * @param holdsVM whether this Node is that one
+ */
+export function strongerRival(
+  vm: VirtualMachine,
+  holdsVM: boolean,
+  rivals: readonly Rival[],
+): Verdict | undefined {
+  const rival = rivals.find((other) => pointsTo(other, vm) && (!holdsVM || isBoundTo(other.boundTo, vm)))
+  if (rival === undefined) return undefined
+  return no(
+    'VMHasAnotherNode',
+    `Node ${rival.name} also points to ${describeVM(vm)}, and no claim in guestinfo tells which is right; delete the Node that is wrong`,
+  )
+}
+
+/** One that has a copy of the VM, with the same UUID and other vNICs, has nothing to do with this one. */
+function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
+  if (boundTo !== undefined) return isBoundTo(boundTo, vm)
+  return spec === undefined || spec.machine.serialUUID === undefined || commonMACs(spec, vm).length > 0
+}

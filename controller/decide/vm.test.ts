@@ -1,0 +1,120 @@
+import t from 'tap'
+import { BOOT_ID, boundVM, facts, MAC, NODE_UID, spec, vm } from '../../test/fixtures/facts.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { findVM } from './vm.ts'
+
+const OTHER_MAC = '00:50:56:8e:00:02'
+const mine = vm({ claim: undefined })
+const copy = vm({
+  reference: 'vm-43',
+  name: 'copy',
+  instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+  claim: undefined,
+})
+const claim = `v1 ${NODE_UID} ${BOOT_ID}`
+const otherNIC = { nics: [{ mac: OTHER_MAC }] }
+
+const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: string | undefined }[] = [
+  { name: 'nothing tells them apart', vms: [mine, copy], found: undefined },
+  { name: 'the claim', vms: [{ ...mine, claim }, copy], found: 'vm-42' },
+  {
+    name: 'the claim, against the MAC addresses',
+    vms: [{ ...mine, claim, ...otherNIC }, copy],
+    found: 'vm-42',
+  },
+  { name: 'the MAC addresses', vms: [mine, { ...copy, ...otherNIC }], found: 'vm-42' },
+  {
+    name: 'MAC addresses of neither',
+    vms: [
+      { ...mine, ...otherNIC },
+      { ...copy, ...otherNIC },
+    ],
+    found: undefined,
+  },
+  {
+    name: 'a copied claim and the MAC addresses',
+    vms: [
+      { ...mine, claim },
+      { ...copy, claim, ...otherNIC },
+    ],
+    found: 'vm-42',
+  },
+  {
+    name: 'a copied claim and copied MAC addresses',
+    vms: [
+      { ...mine, claim },
+      { ...copy, claim },
+    ],
+    found: undefined,
+  },
+  { name: 'which one it was before', vms: [mine, copy], bound: true, found: 'vm-42' },
+  {
+    name: 'which one it was before, under a new reference',
+    vms: [{ ...mine, reference: 'vm-50' }, copy],
+    bound: true,
+    found: 'vm-50',
+  },
+  {
+    name: 'the claim, against which one it was before',
+    vms: [mine, { ...copy, claim }],
+    bound: true,
+    found: 'vm-43',
+  },
+  { name: 'one is a template', vms: [mine, { ...copy, template: true }], found: 'vm-42' },
+  {
+    name: 'one is a template and the other has other MAC addresses',
+    vms: [
+      { ...mine, ...otherNIC },
+      { ...copy, template: true },
+    ],
+    found: undefined,
+  },
+  {
+    name: 'three, two of them with its MAC addresses',
+    vms: [mine, copy, vm({ reference: 'vm-44', claim: undefined, ...otherNIC })],
+    found: undefined,
+  },
+]
+
+for (const row of COPIES) {
+  t.test(`one UUID, several VMs: ${row.name}`, async (t) => {
+    const search = findVM(
+      {
+        machine: { witness: 'reported', uuids: ['420e3f74-ea84-f9a2-7736-6106bb5dbf6b'] },
+        spec: spec(),
+        boundTo: row.bound === true ? boundVM() : undefined,
+      },
+      facts({ vms: row.vms }),
+    )
+    if (row.found !== undefined) t.match(search, { outcome: 'found', vm: { reference: row.found } })
+    else {
+      t.match(search, { outcome: 'refused', verdict: { reason: 'AmbiguousUUID' } })
+      for (const { reference } of row.vms.slice(0, 4))
+        t.match(search, { verdict: { message: new RegExp(reference) } }, 'each is named')
+    }
+  })
+}
+
+t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
+  const there = { ...copy, vCenter: { name: 'vc2', instanceUUID: 'x' } }
+  const question = {
+    machine: { witness: 'reported', uuids: ['u'] },
+    spec: spec(),
+    boundTo: undefined,
+  } as const
+  const lookups = [
+    { vCenter: 'vc1', lookup: { state: 'answered', vms: [mine] } },
+    { vCenter: 'vc2', lookup: { state: 'answered', vms: [there] } },
+  ] as const
+  t.match(findVM(question, facts({ lookups })), {
+    outcome: 'refused',
+    verdict: { message: /vc1.*vc2/ },
+  })
+  const pending = [...lookups, { vCenter: 'vc3', lookup: { state: 'pending' } }] as const
+  t.same(
+    findVM(question, facts({ lookups: pending })),
+    { outcome: 'pending' },
+    'all of them must have answered',
+  )
+  t.equal(MAC, mine.nics[0]?.mac)
+})
