@@ -1,0 +1,140 @@
+import t, { type Test } from 'tap'
+import { reportObject } from '../fixtures/load.ts'
+import { checkRefused, runTheme } from './refused.ts'
+import { otherReports } from './rows/other-reports.ts'
+import type { Row } from './rows/row.ts'
+import { openScene, REPORTS, truth } from './scene.ts'
+import type { Attempt, Sender } from './sender.ts'
+
+// The one's name begins the other's, so that nothing may go by the beginning.
+const scene = await openScene(t, { vms: 2 })
+const victim = await scene.victim('worker-10')
+const forger = await scene.forger('worker-1')
+await forger.proven()
+
+const credentials: Record<string, Sender> = { kubelet: forger.kubelet, agent: forger.agentPod }
+const own = reportObject({ name: forger.name, uid: forger.uid, spec: truth(forger) })
+const theirs = reportObject({ name: victim.name, uid: victim.uid, spec: truth(victim) })
+/** The attacker's facts under the victim's name. */
+const forged = reportObject({
+  name: victim.name,
+  uid: victim.uid,
+  spec: truth(forger, { nodeUID: victim.uid }),
+})
+const path = `${REPORTS}/${victim.name}`
+const ownPath = `${REPORTS}/${forger.name}`
+
+const [owner] = own.metadata.ownerReferences
+const [theirOwner] = theirs.metadata.ownerReferences
+const ownWith = (metadata: object) => ({ ...own, metadata: { ...own.metadata, ...metadata } })
+
+const post = (body: object): Attempt => ({ method: 'POST', path: REPORTS, body })
+const merge = (body: object, to = path): Attempt => {
+  return { method: 'PATCH', path: to, body, contentType: 'application/merge-patch+json' }
+}
+const jsonPatch = (...body: object[]): Attempt => {
+  return { method: 'PATCH', path, body, contentType: 'application/json-patch+json' }
+}
+const applied = (body: object, to = path, manager = 'rollcall-agent'): Attempt => ({
+  method: 'PATCH',
+  path: `${to}?fieldManager=${manager}&force=true`,
+  body,
+  contentType: 'application/apply-patch+yaml',
+})
+
+/** Each with both credentials, and as a dry run besides, which is no way around. */
+const refused =
+  (...attempts: Attempt[]) =>
+  async (t: Test, row: Row) => {
+    for (const [who, { send }] of Object.entries(credentials)) {
+      for (const attempt of attempts) {
+        checkRefused(t, row, await send(attempt), who)
+        if (attempt.method === 'GET') continue
+        const dryRun = `${attempt.path}${attempt.path.includes('?') ? '&' : '?'}dryRun=All`
+        checkRefused(t, row, await send({ ...attempt, path: dryRun }), `${who} in a dry run`)
+      }
+    }
+  }
+
+const promoted = { observedGeneration: 1, identityLevel: 'proven', topology: { zone: 'zone-b' } }
+
+await runTheme(
+  t,
+  otherReports,
+  {
+    create: refused(post(theirs), post(forged)),
+    replace: refused({ method: 'PUT', path, body: forged }),
+    merge: refused(merge({ spec: { hostname: 'other' } })),
+    empty: refused(merge({}), jsonPatch()),
+    'json patch of the owner': refused(
+      jsonPatch({ op: 'replace', path: '/metadata/ownerReferences', value: [owner] }),
+    ),
+    apply: refused(applied(forged), applied({ ...forged, spec: truth(forger) })),
+    'apply as the controller': refused(applied(forged, path, 'rollcall-controller')),
+    'resource version': async (t, row) => {
+      const { body } = await scene.cluster.request<{ metadata: { resourceVersion: string } }>('GET', path)
+      const metadata = { ...forged.metadata, resourceVersion: body.metadata.resourceVersion }
+      await refused(applied({ ...forged, metadata }))(t, row)
+    },
+    'managed fields': refused(merge({ metadata: { managedFields: [{}] } })),
+    finalizer: refused(
+      merge({ metadata: { finalizers: ['rollcall.dev/kept'] } }),
+      applied({ ...theirs, metadata: { ...theirs.metadata, finalizers: ['rollcall.dev/kept'] } }),
+    ),
+    delete: refused({ method: 'DELETE', path }, { method: 'DELETE', path, body: { gracePeriodSeconds: 0 } }),
+    'delete all': refused({ method: 'DELETE', path: REPORTS }),
+    status: refused(merge({ status: {} }, `${path}/status`), applied(forged, `${path}/status`)),
+    'status of its own': refused(
+      merge({ status: promoted }, `${ownPath}/status`),
+      applied({ ...own, status: promoted }, `${ownPath}/status`),
+    ),
+    'status beside the spec': async (t) => {
+      await forger.report(own.spec)
+      const { status: standing } = await forger.judged()
+      for (const { send } of Object.values(credentials)) {
+        for (const attempt of [
+          applied({ ...own, status: promoted }, ownPath),
+          merge({ status: promoted }, ownPath),
+        ]) {
+          t.match(await send(attempt), { status: 200 })
+          t.same(await status(), standing, 'it counts for nothing')
+        }
+      }
+    },
+    scale: refused(...['scale', 'log', 'exec', 'finalizers'].map((name) => merge({}, `${path}/${name}`))),
+    rename: refused(applied(forged, ownPath), applied(own)),
+    'generate name': refused(
+      post({ ...forged, metadata: { ...forged.metadata, name: undefined, generateName: victim.name } }),
+    ),
+    'owned by the victim': refused(
+      applied(ownWith({ ownerReferences: [theirOwner] }), ownPath),
+      applied(ownWith({ ownerReferences: [{ ...owner, uid: victim.uid }] }), ownPath),
+    ),
+    'owned by both': refused(applied(ownWith({ ownerReferences: [owner, theirOwner] }), ownPath)),
+    'kept after death': refused(applied(ownWith({ finalizers: ['rollcall.dev/kept'] }), ownPath)),
+    read: refused(
+      { method: 'GET', path },
+      { method: 'GET', path: REPORTS },
+      { method: 'GET', path: `${REPORTS}?watch=true` },
+    ),
+    'read by a refusal': async (t, row) => {
+      for (const { send } of Object.values(credentials)) {
+        const answer = await send(
+          jsonPatch({ op: 'copy', from: '/spec/machine/serialUUID', path: '/spec/interfaces/0/mac' }),
+        )
+        t.notOk(answer.message.includes(victim.vm.uuid), `the answer repeats nothing: ${answer.message}`)
+        checkRefused(t, row, answer)
+      }
+    },
+    'read by guessing': refused(
+      jsonPatch({ op: 'test', path: '/spec/machine/serialUUID', value: victim.vm.uuid }),
+      jsonPatch({ op: 'test', path: '/spec/machine/serialUUID', value: forger.vm.uuid }),
+    ),
+  },
+  victim,
+)
+
+async function status(): Promise<unknown> {
+  const { body } = await scene.cluster.request<{ status: unknown }>('GET', ownPath)
+  return body.status
+}

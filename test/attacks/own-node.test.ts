@@ -1,0 +1,150 @@
+import t, { type Test } from 'tap'
+import { address, condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
+import { checkRefused, runTheme } from './refused.ts'
+import { ownNode } from './rows/own-node.ts'
+import type { Row } from './rows/row.ts'
+import { openScene, truth } from './scene.ts'
+import type { Attempt } from './sender.ts'
+
+const scene = await openScene(t, { vms: 8 })
+const { cluster, nodes, events } = scene
+const victim = await scene.victim('worker-10')
+const forger = await scene.forger('worker-1')
+await forger.proven()
+
+const zone = 'topology.kubernetes.io/zone'
+const betaZone = 'failure-domain.beta.kubernetes.io/zone'
+const VERIFIED = [
+  zone,
+  betaZone,
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+]
+const LEVEL = 'rollcall.node-restriction.kubernetes.io/identity-level'
+const path = '/api/v1/nodes/worker-1'
+
+async function node(name = 'worker-1'): Promise<NodeObject> {
+  return (await cluster.request<NodeObject>('GET', `/api/v1/nodes/${name}`)).body
+}
+
+async function verified(): Promise<object> {
+  const { metadata, spec } = await node()
+  return { providerID: spec.providerID, labels: [...VERIFIED, LEVEL].map((label) => metadata.labels[label]) }
+}
+const theirs = `/api/v1/nodes/${victim.name}`
+const honest = await verified()
+
+const merge = (body: object, to = path): Attempt => {
+  return { method: 'PATCH', path: to, body, contentType: 'application/strategic-merge-patch+json' }
+}
+const label = (labels: object, to = path) => merge({ metadata: { labels } }, to)
+
+/** Either the answer refuses, or the API server takes the request and the labels stand all the same. */
+const stands =
+  (...attempts: (Attempt | (() => Promise<Attempt>))[]) =>
+  async (t: Test, row: Row) => {
+    for (const given of attempts) {
+      const attempt = typeof given === 'function' ? await given() : given
+      const answer = await forger.kubelet.send(attempt)
+      if (answer.status !== 200) checkRefused(t, row, answer)
+      t.same(await verified(), honest, JSON.stringify(attempt.body).slice(0, 100))
+    }
+  }
+
+const refused =
+  (...attempts: Attempt[]) =>
+  async (t: Test, row: Row) => {
+    for (const attempt of attempts) checkRefused(t, row, await forger.kubelet.send(attempt))
+    t.same(await verified(), honest)
+  }
+
+await runTheme(
+  t,
+  ownNode,
+  {
+    patch: stands(...VERIFIED.map((name) => label({ [name]: 'other' }))),
+    'by the status': stands(
+      ...VERIFIED.flatMap((name) => [
+        label({ [name]: 'other' }, `${path}/status`),
+        label({ [name]: null }, `${path}/status`),
+      ]),
+    ),
+    together: stands(label({ [zone]: 'other', [betaZone]: 'other' })),
+    remove: stands(
+      ...VERIFIED.map((name) => label({ [name]: null })),
+      merge({ metadata: { labels: null } }),
+      {
+        method: 'PATCH',
+        path,
+        body: [{ op: 'replace', path: '/metadata/labels', value: { 'kubernetes.io/hostname': 'worker-1' } }],
+        contentType: 'application/json-patch+json',
+      },
+    ),
+    replace: stands(async () => {
+      const { metadata, ...rest } = await node()
+      const labels = { ...metadata.labels, [zone]: 'other', [betaZone]: 'other' }
+      return { method: 'PUT', path, body: { ...rest, metadata: { ...metadata, labels } } }
+    }),
+    apply: stands({
+      method: 'PATCH',
+      path: `${path}?fieldManager=rollcall-controller&force=true`,
+      body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1', labels: { [zone]: 'other' } } },
+      contentType: 'application/apply-patch+yaml',
+    }),
+    'at registration': async (t, row) => {
+      const late = await scene.forger('brings-labels', { kubelet: { labels: { [zone]: 'other' } } })
+      const { name } = late
+      await late.report(truth(late))
+      await events.until('it is said', () => eventsOf(events, name).some(({ reason }) => reason === row.seen))
+      t.match((await node(name)).metadata.labels, { [zone]: /^zone-[ab]$/, [betaZone]: /^zone-[ab]$/ })
+    },
+    'identity level': async (t, row) => {
+      await refused(label({ [LEVEL]: 'more' }))(t, row)
+      await stands(label({ [LEVEL]: null }))(t, row)
+    },
+    'provider ID': refused(merge({ spec: { providerID: `vsphere://${victim.vm.uuid}` } })),
+    'provider ID before': async (t, row) => {
+      const { kubelet, name } = await scene.forger('early')
+      const body = { spec: { providerID: `vsphere://${victim.vm.uuid}` } }
+      checkRefused(t, row, await kubelet.send(merge(body, `/api/v1/nodes/${name}`)))
+      t.equal((await node(name)).spec.providerID, undefined)
+    },
+    taint: async (t, row) => {
+      const { kubelet, name } = await scene.forger('impatient')
+      checkRefused(t, row, await kubelet.send(merge({ spec: { taints: null } }, `/api/v1/nodes/${name}`)))
+      t.notOk(isInitialized(await node(name)))
+    },
+    addresses: async (t) => {
+      const addresses = [{ type: 'InternalIP', address: victim.address }]
+      const answer = await forger.kubelet.send(merge({ status: { addresses } }, `${path}/status`))
+      t.match(answer, { status: 200 })
+      await nodes.until(
+        'its own address is back',
+        () => address(nodes.last('worker-1'), 'InternalIP') === forger.address,
+      )
+      t.notMatch((await node()).status.addresses, [{ address: victim.address }])
+    },
+    'node IP': async (t, row) => {
+      const other = await scene.forger('brings-node-ip', { kubelet: { nodeIP: victim.address } })
+      await other.report(truth(other))
+      t.match(condition(await other.judged(), 'AddressesResolved'), { status: 'False', reason: row.seen })
+      t.notOk(isInitialized(await node(other.name)))
+    },
+    'system UUID': async (t, row) => {
+      const other = await scene.forger('pretender', { kubelet: { biosUUID: victim.vm.uuid } })
+      await other.proven()
+      const { status } = await other.judged()
+      t.match(status?.vm, { moref: other.vm.ref, biosUUID: other.vm.uuid })
+      t.match(condition(await other.judged(), 'IdentityVerified'), { reason: row.seen })
+    },
+    'another Node': refused(
+      label({ [zone]: 'other' }, theirs),
+      label({ [zone]: 'other' }, `${theirs}/status`),
+      merge({ spec: { providerID: `vsphere://${forger.vm.uuid}` } }, theirs),
+    ),
+    deletion: refused({ method: 'DELETE', path: theirs }, { method: 'DELETE', path }),
+  },
+  victim,
+)

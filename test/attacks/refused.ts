@@ -1,0 +1,46 @@
+import type { Test } from 'tap'
+import type { Refuser, Row, Theme } from './rows/row.ts'
+import type { Victim } from './scene.ts'
+import type { Answer } from './sender.ts'
+
+/** How each of those who answer for the API server says no. */
+const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; readonly message: RegExp }>> = {
+  authentication: { status: [401], message: /^Unauthorized$/ },
+  RBAC: { status: [403], message: /cannot [\w:-]+ resource/ },
+  NodeRestriction: { status: [403], message: /\bnode\b|not allowed to modify labels/ },
+  'policy own-report': { status: [403], message: /ValidatingAdmissionPolicy 'own-report\.rollcall\.dev'/ },
+  'policy verified-labels': {
+    status: [403],
+    message: /ValidatingAdmissionPolicy 'verified-labels\.rollcall\.dev'/,
+  },
+  schema: { status: [422], message: /is invalid: / },
+  // Fields that the schema does not have are a 500 to server-side apply.
+  'API server': { status: [400, 404, 405, 409, 413, 422, 500], message: /./ },
+}
+
+/** Whether the answer is the refusal that the row speaks of. */
+export function checkRefused(t: Test, row: Row, answer: Answer, who = row.credential): void {
+  const { status, message } = answer
+  const words = WORDS[row.refusedBy]
+  t.ok(words?.status.includes(status), `${who}: ${status} ${message.slice(0, 300)}`)
+  t.match(message, words?.message ?? /^$/, `${row.refusedBy} answers ${who}`)
+  t.ok(message.includes(row.seen), `${who} is told "${row.seen}": ${message.slice(0, 300)}`)
+}
+
+/** Runs each row of a theme by its attempt, and holds the victim's objects against what they were. */
+export async function runTheme<Name extends string>(
+  t: Test,
+  { title, rows }: Theme<Name>,
+  attempts: Readonly<Record<NoInfer<Name>, (t: Test, row: Row) => Promise<void>>>,
+  victim?: Victim,
+): Promise<void> {
+  await t.test(title, async (t) => {
+    const before = await victim?.seen()
+    for (const name in rows) {
+      await t.test(name, async (t) => {
+        await attempts[name](t, rows[name])
+        t.same(await victim?.seen(), before, 'the victim is as it was, to the version')
+      })
+    }
+  })
+}

@@ -1,0 +1,137 @@
+import { NOTHING, type Row, theme } from './row.ts'
+
+const onlyTheAgent = 'only the agent of that node may, with the credential of its kubelet or a token of'
+const namesNoNode = 'its token names no node; use a token that is bound to a Pod on the node'
+
+function row(credential: string, refusedBy: Row['refusedBy'], seen: string, tried = WRITE): Row {
+  return { credential, tried, refusedBy, seen, victim: NOTHING }
+}
+
+const WRITE = "write the victim's report"
+const unauthorized = (credential: string) => row(credential, 'authentication', 'Unauthorized')
+const noRight = (credential: string) => row(credential, 'RBAC', 'resource "nodereports"')
+
+/** Credentials that are not those of the victim's agent. */
+export const credentials = theme('Credentials that are not those of its agent', {
+  'bound to nothing': row("token of the agent's account, bound to nothing", 'policy own-report', namesNoNode),
+  'bound to a Secret': row(
+    "token of the agent's account, bound to a Secret",
+    'policy own-report',
+    namesNoNode,
+  ),
+  'bound to a Pod without a node': row(
+    "token of the agent's account, bound to a Pod that no node has taken",
+    'policy own-report',
+    namesNoNode,
+  ),
+  'bound to a Pod elsewhere': row(
+    "token of the agent's account, bound to a Pod on another node",
+    'policy own-report',
+    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+  ),
+  'another account': noRight("token of another account, bound to a Pod on the victim's node"),
+  'another namespace': noRight(
+    'token of an account rollcall-agent in another namespace, bound to a Pod there',
+  ),
+  'the controller': noRight("the controller's token"),
+  audience: unauthorized("token of the victim's agent for another audience"),
+  expired: unauthorized("the victim's agent's token, expired"),
+  'not yet valid': unauthorized("the victim's agent's token, of tomorrow"),
+  'Pod deleted': unauthorized("the token of an agent's Pod on the victim's node that was deleted"),
+  'Pod made anew': unauthorized('the same, with a new Pod of that name in its place'),
+  'another key': unauthorized("the victim's agent's token, signed with a key of the attacker's"),
+  tampered: unauthorized("worker-1's token, in which the node's name was changed"),
+  unsigned: unauthorized("the victim's agent's claims without a signature"),
+  impersonation: row(
+    "worker-1's kubelet, worker-1's agent",
+    'RBAC',
+    'cannot impersonate',
+    `${WRITE} with headers that impersonate its kubelet, or its agent with its node in the extra`,
+  ),
+  'proxy headers': row(
+    "worker-1's kubelet",
+    'policy own-report',
+    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+    `${WRITE} with the headers of an authenticating proxy (X-Remote-User)`,
+  ),
+  'foreign name': row(
+    'certificate system:node:worker-1 in system:nodes',
+    'policy own-report',
+    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+  ),
+  'without the group': noRight('certificate system:node:worker-10 in no group'),
+  'group alone': row('certificate worker-10 in system:nodes', 'policy own-report', onlyTheAgent),
+  'a node without a name': row(
+    'certificate system:node: in system:nodes',
+    'NodeRestriction',
+    'could not determine node from user "system:node:"',
+  ),
+  'upper case': row(
+    'certificate system:node:WORKER-10 in system:nodes',
+    'policy own-report',
+    'it speaks for Node "WORKER-10"',
+  ),
+  'a space': row(
+    'certificate "system:node:worker-10 " in system:nodes',
+    'policy own-report',
+    'it speaks for Node "worker-10 "',
+  ),
+  "another cluster's": unauthorized(
+    "certificate system:node:worker-10 in system:nodes of another cluster's CA",
+  ),
+  nobody: row('none', 'RBAC', 'User "system:anonymous" cannot patch'),
+  administrator: row(
+    'cluster-admin',
+    'policy own-report',
+    onlyTheAgent,
+    `${WRITE} by hand, which would pass for the node's word`,
+  ),
+})
+
+const askForToken = "ask for a token of the agent's account"
+
+/** What a node could do to come by a credential of the victim's. */
+export const minting = theme('Coming by such a credential', {
+  'token bound to the Pod': row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'bound to a pod scheduled on a different node',
+    `${askForToken}, bound to the agent's Pod on the victim's node`,
+  ),
+  'token bound to the Node': row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'node requested token not bound to a pod',
+    `${askForToken}, bound to the victim's Node`,
+  ),
+  'token bound to nothing': row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'node requested token not bound to a pod',
+    `${askForToken}, bound to nothing`,
+  ),
+  'token by token': row(
+    "worker-1's agent",
+    'RBAC',
+    'cannot create resource "serviceaccounts/token"',
+    askForToken,
+  ),
+  'a Pod over there': row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'can only create pods with spec.nodeName set to itself',
+    "create a Pod of the agent's account on the victim's node",
+  ),
+  'a Pod of its own': row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'can not create pods that reference',
+    "create a Pod of the agent's account on one's own node",
+  ),
+  certificate: row(
+    "worker-1's kubelet",
+    'NodeRestriction',
+    'can only create a node CSR with CN=system:node:worker-1',
+    "ask for a certificate in the name of the victim's kubelet",
+  ),
+})

@@ -1,0 +1,74 @@
+import { NOTHING, type Row, theme } from './row.ts'
+
+const BOTH = "worker-1's kubelet, worker-1's agent"
+const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
+
+function byPolicy(tried: string, seen: string = speaksFor): Row {
+  return { credential: BOTH, tried, refusedBy: 'policy own-report', seen, victim: NOTHING }
+}
+
+function byRBAC(tried: string, verb = ''): Row {
+  const seen = verb === '' ? 'resource "nodereports"' : `cannot ${verb} resource "nodereports`
+  return { credential: BOTH, tried, refusedBy: 'RBAC', seen, victim: NOTHING }
+}
+
+/** A node turns against the report of another; worker-1 is the attacker, worker-10 the victim. */
+export const otherReports = theme("Writing another node's report", {
+  create: byPolicy("create the victim's report anew"),
+  replace: byRBAC('replace it', 'update'),
+  merge: byPolicy('merge another hostname into it'),
+  empty: byPolicy('an empty patch, to be written in managedFields as its author'),
+  'json patch of the owner': byPolicy("make one's own Node its owner, by JSON patch"),
+  apply: byPolicy("apply one's own facts over it, with force"),
+  'apply as the controller': byPolicy("the same under the controller's field manager"),
+  'resource version': byPolicy('the same, naming the version that stands'),
+  'managed fields': byPolicy('clear its managedFields'),
+  finalizer: byPolicy('hang a finalizer on it'),
+  delete: byRBAC('delete it', 'delete'),
+  'delete all': byRBAC('delete the collection', 'deletecollection'),
+  status: byRBAC('write its status', 'patch'),
+  'status of its own': byRBAC("call oneself proven, in one's own status", 'patch'),
+  'status beside the spec': {
+    credential: BOTH,
+    tried: "call oneself proven, beside one's own spec",
+    refusedBy: 'API server',
+    seen: 'the status stays as it was',
+    victim: NOTHING,
+  },
+  scale: byRBAC('subresources that are none: scale, log, exec, finalizers', 'patch'),
+  rename: {
+    credential: BOTH,
+    tried: "one's own report in the URL, the victim's in the body, and the other way round",
+    refusedBy: 'API server',
+    seen: 'the name on the',
+    victim: NOTHING,
+  },
+  'generate name': byPolicy("generateName with the victim's name"),
+  'owned by the victim': byPolicy(
+    "one's own report, owned by the victim's Node",
+    'metadata.ownerReferences must be exactly one, the Node "worker-1"',
+  ),
+  'owned by both': byPolicy(
+    "one's own report, owned by both Nodes",
+    'metadata.ownerReferences must be exactly one, the Node "worker-1"',
+  ),
+  'kept after death': byPolicy(
+    "a finalizer on one's own report, to outlive the Node",
+    'with other finalizers, labels or annotations: leave them out',
+  ),
+  read: byRBAC("read the victim's report, or all, or watch them"),
+  'read by a refusal': {
+    credential: BOTH,
+    tried: 'a JSON patch that copies the serial number to where the schema refuses and repeats it',
+    refusedBy: 'policy own-report',
+    seen: speaksFor,
+    victim: NOTHING,
+  },
+  'read by guessing': {
+    credential: BOTH,
+    tried: 'a JSON patch that tests whether a guess is right',
+    refusedBy: 'policy own-report',
+    seen: speaksFor,
+    victim: NOTHING,
+  },
+})

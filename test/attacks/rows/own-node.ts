@@ -1,0 +1,73 @@
+import { NOTHING, type Row, theme } from './row.ts'
+
+const STANDS = 'the Node keeps what was verified'
+const verified = 'it was verified against vCenter; take it out of the --node-labels of the kubelet'
+
+function kubelet(tried: string, refusedBy: Row['refusedBy'], seen: string, victim = STANDS): Row {
+  return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
+}
+
+const labels = (tried: string) => kubelet(tried, 'policy verified-labels', verified)
+
+/** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
+export const ownNode = theme('Changing what was verified of its own Node', {
+  patch: labels('change zone, region or instance type, in either form of the label'),
+  'by the status': labels('the same by way of the status'),
+  together: labels('both forms at once'),
+  remove: labels('take them away, each or all'),
+  replace: labels('replace the Node, with other labels'),
+  apply: labels('apply the labels, with force'),
+  'at registration': kubelet(
+    '--node-labels with another zone, at registration',
+    'controller',
+    'LabelOverridden',
+    "vCenter's labels stand",
+  ),
+  'identity level': kubelet(
+    'call its Node proven, by the label that says so',
+    'NodeRestriction',
+    'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/identity-level',
+  ),
+  'provider ID': kubelet(
+    "the victim's provider ID, once initialised",
+    'API server',
+    'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+  ),
+  'provider ID before': kubelet(
+    "the victim's provider ID, before it is initialised",
+    'policy verified-labels',
+    'the cloud provider sets it once the VM is verified',
+    NOTHING,
+  ),
+  taint: kubelet(
+    'take the taint off, before it is initialised',
+    'NodeRestriction',
+    'is not allowed to modify taints',
+    'it stays tainted',
+  ),
+  addresses: kubelet(
+    "the victim's address in its own status",
+    'controller',
+    'its own address is back',
+    NOTHING,
+  ),
+  'node IP': kubelet("--node-ip with the victim's address", 'controller', 'ProvidedIPNotOnVM', NOTHING),
+  'system UUID': kubelet(
+    "the victim's UUID as its systemUUID, which other providers believe",
+    'nobody needs to',
+    'Proven',
+    'nothing: the Node is what its own VM says',
+  ),
+  'another Node': kubelet(
+    "change the victim's labels, provider ID, status",
+    'NodeRestriction',
+    'is not allowed to modify node "worker-10"',
+    NOTHING,
+  ),
+  deletion: kubelet(
+    "delete the victim's Node, or its own to register anew without the taint",
+    'RBAC',
+    'cannot delete resource "nodes"',
+    NOTHING,
+  ),
+})

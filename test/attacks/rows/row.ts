@@ -1,0 +1,36 @@
+/** One attack, as the suite runs it and as docs/attacks.md tells it. */
+export interface Row {
+  /** What the attacker holds. */
+  readonly credential: string
+  readonly tried: string
+  readonly refusedBy: Refuser
+  /** What an operator, or the agent's log, gets to see: a reason of the controller's, or a part of the API's answer. */
+  readonly seen: string
+  /** What happens to the victim. */
+  readonly victim: string
+}
+
+/** Who stands in the way. */
+export type Refuser =
+  | 'authentication'
+  | 'RBAC'
+  | 'NodeRestriction'
+  | 'policy own-report'
+  | 'policy verified-labels'
+  | 'schema'
+  | 'API server'
+  | 'controller'
+  | 'nobody needs to'
+
+/** Attacks of one kind, under the name by which the suite has them. */
+export interface Theme<Name extends string = string> {
+  readonly title: string
+  readonly rows: Readonly<Record<Name, Row>>
+}
+
+export const NOTHING = 'nothing'
+
+/** Keeps the names, so that the compiler sees to it that each row has its attempt. */
+export function theme<Name extends string>(title: string, rows: Readonly<Record<Name, Row>>): Theme<Name> {
+  return { title, rows }
+}

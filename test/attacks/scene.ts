@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto'
+import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/contract.ts'
+import type { NodeObject, ReportObject } from '../e2e/objects.ts'
+import { condition } from '../e2e/objects.ts'
+import { type Member, type MemberOptions, openStage, type Stage } from '../e2e/stage.ts'
+import type { Controller } from '../fixtures/controller.ts'
+import { type KubeletOptions, kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'
+import { reportObject } from '../fixtures/load.ts'
+import { productUUID } from '../fixtures/machine.ts'
+import { type BoundPod, createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
+import type { VcsimVM } from '../servers/control.ts'
+import type { VcsimOptions } from '../servers/vcsim.ts'
+import { type Answer, openSender, type Sender } from './sender.ts'
+
+export const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
+
+/** Everything of a Node that an attack could have touched, down to the version. */
+export interface Seen {
+  readonly node: unknown
+  readonly report: unknown
+}
+
+/** A Node whose agent is honest. */
+export interface Victim extends Member {
+  seen(): Promise<Seen>
+}
+
+/** A machine and the Node that it is. */
+export type Machine = Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'>
+
+/** A Node in the hands of an attacker, who has both credentials of its agent. */
+export interface Forger extends Machine {
+  readonly kubelet: Sender
+  readonly agentPod: Sender
+  /** The Pod to which the token of `agentPod` is bound. */
+  readonly pod: BoundPod
+  /** Writes this report of the Node's own, with the kubelet's credential. */
+  report(spec: NodeReportSpec): Promise<Answer>
+  /** Its report, once the controller has judged the one that stands. */
+  judged(): Promise<ReportObject>
+  /** Says nothing but the truth, claim included, until the controller takes it for proven. */
+  proven(): Promise<void>
+}
+
+export interface ForgerOptions {
+  readonly vm?: VcsimVM
+  /** What the kubelet registers; the machine's own facts unless given. */
+  readonly kubelet?: Partial<Omit<KubeletOptions, 'name'>> & { readonly providerID?: string }
+}
+
+/** A stage with a controller that leads. */
+export interface Scene extends Stage {
+  readonly running: Controller
+  /** Registers a Node, lets its agent report, and waits until the controller is done with it. */
+  victim(name: string, options?: VictimOptions): Promise<Victim>
+  forger(name: string, options?: ForgerOptions): Promise<Forger>
+  sender(credential: Parameters<typeof openSender>[1]): Promise<Sender>
+}
+
+export interface VictimOptions extends MemberOptions {
+  /** What it reaches; `reported` is what a node does that cannot write its claim. */
+  readonly level?: 'proven' | 'reported'
+}
+
+interface Teardown {
+  teardown(fn: () => Promise<unknown>): void
+}
+
+export async function openScene(t: Teardown, options: VcsimOptions): Promise<Scene> {
+  const stage = await openStage(t, options)
+  const running = await stage.controller()
+  const { cluster, reports } = stage
+  const sender: Scene['sender'] = async (credential) => {
+    const opened = await openSender(cluster, credential)
+    t.teardown(() => opened.close())
+    return opened
+  }
+  let forgers = 0
+  return {
+    ...stage,
+    running,
+    sender,
+    async victim(name, { level = 'proven', ...member } = {}) {
+      const rpctool = level === 'proven' ? {} : { deny: ['info-set'] }
+      const registered = await stage.member(name, { rpctool, ...member })
+      await registered.reportOnce()
+      await reports.until(`${name} is ${level}`, () => stands(reports.last(name), level))
+      return { ...registered, seen: () => seen(stage, name) }
+    },
+    forger: (name, options = {}) => {
+      forgers += 1
+      return forger({ stage, sender, name, address: `10.66.0.${forgers}` }, options)
+    },
+  }
+}
+
+interface ForgerContext {
+  readonly stage: Stage
+  readonly sender: Scene['sender']
+  readonly name: string
+  readonly address: string
+}
+
+async function forger(
+  { stage, sender, name, address }: ForgerContext,
+  { vm = stage.vms.shift(), kubelet: { providerID, ...given } = {} }: ForgerOptions,
+): Promise<Forger> {
+  if (vm === undefined) throw new Error('every virtual machine has a Node')
+  const { cluster, vcsim, reports } = stage
+  const kubelet = await sender({ certificate: await cluster.clientCertificate(kubeletIdentity(name)) })
+  const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given }, providerID)
+  const pod = await createAgentPod(cluster, name)
+  const agentPod = await sender({ token: await serviceAccountToken(cluster, 'rollcall-agent', { pod }) })
+  const machine = { name, uid, vm, bootID: randomUUID(), address }
+  const report: Forger['report'] = (spec) => apply(kubelet, reportObject({ name, uid, spec }))
+  return {
+    ...machine,
+    kubelet,
+    agentPod,
+    pod,
+    report,
+    judged: () => judged(stage, name),
+    async proven() {
+      const value = formatClaim({ nodeUID: uid, bootID: machine.bootID })
+      await vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
+      await report(truth(machine))
+      await reports.until(`${name} is proven`, () => stands(reports.last(name), 'proven'))
+    },
+  }
+}
+
+async function register(kubelet: Sender, options: KubeletOptions, providerID?: string): Promise<string> {
+  const node = nodeObject(options)
+  const body = providerID === undefined ? node : { ...node, spec: { ...node.spec, providerID } }
+  const answer = await kubelet.send({ method: 'POST', path: '/api/v1/nodes', body })
+  const metadata: unknown = Reflect.get(Object(answer.body), 'metadata')
+  const uid: unknown = Reflect.get(Object(metadata), 'uid')
+  if (answer.status !== 201 || typeof uid !== 'string')
+    throw new Error(`Node ${options.name}: ${answer.message}`)
+  return uid
+}
+
+interface ApplyOptions {
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Server-side apply, as an agent writes. */
+export function apply(
+  sender: Sender,
+  report: { metadata: { name: string } },
+  { query = 'fieldManager=rollcall-agent&force=true', headers }: ApplyOptions = {},
+): Promise<Answer> {
+  return sender.send({
+    method: 'PATCH',
+    path: `${REPORTS}/${report.metadata.name}?${query}`,
+    body: report,
+    contentType: 'application/apply-patch+yaml',
+    ...(headers === undefined ? {} : { headers }),
+  })
+}
+
+/** What an honest agent would say of this machine. */
+export function truth(
+  { name, uid, vm, bootID, address }: Machine,
+  changes: Partial<NodeReportSpec> = {},
+): NodeReportSpec {
+  return {
+    nodeUID: uid,
+    bootID,
+    agentVersion: '0.1.0',
+    machine: {
+      vendor: 'VMware, Inc.',
+      product: 'VMware20,1',
+      serialUUID: vm.uuid,
+      productUUID: productUUID(vm.uuid),
+    },
+    hostname: `${name}.example`,
+    interfaces: [nic(vm.vnics[0]?.mac, [address])],
+    tools: { version: '12.4.0', guestinfoReadable: true, guestinfoWritable: true },
+    claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
+    ...changes,
+  }
+}
+
+export function nic(
+  mac: string | undefined,
+  addresses: readonly string[],
+  name = 'ens192',
+): NodeReportSpec['interfaces'][number] {
+  if (mac === undefined) throw new Error('the VM has no vNIC')
+  return {
+    name,
+    mac,
+    defaultRoute: true,
+    addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
+  }
+}
+
+/** As administrator, from the API server itself and not from a watch that may be behind. */
+async function seen({ cluster }: Stage, name: string): Promise<Seen> {
+  const node = await cluster.request<NodeObject>('GET', `/api/v1/nodes/${name}`)
+  const report = await cluster.request<ReportObject>('GET', `${REPORTS}/${name}`)
+  return { node: node.body, report: report.body }
+}
+
+async function judged({ cluster, reports }: Stage, name: string): Promise<ReportObject> {
+  const { body } = await cluster.request<{ metadata: { generation: number } }>('GET', `${REPORTS}/${name}`)
+  const { generation } = body.metadata
+  await reports.until(
+    `the report of ${name} is judged`,
+    () => reports.last(name)?.status?.observedGeneration === generation,
+  )
+  const report = reports.last(name)
+  if (report === undefined) throw new Error(`the report of ${name} is gone`)
+  return report
+}
+
+function stands(report: ReportObject | undefined, level: string): boolean {
+  return report?.status?.identityLevel === level && condition(report, 'Initialized')?.status === 'True'
+}
