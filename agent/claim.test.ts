@@ -21,6 +21,7 @@ function host(answers: { get?: Fact<string | undefined>; set?: Fact<undefined> }
       if (answers.set === undefined) value = text
       return answers.set ?? known(undefined)
     },
+    renew: () => void calls.push('renew'),
   }
   return { calls, guestinfo }
 }

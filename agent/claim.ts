@@ -32,6 +32,14 @@ export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): P
   }
 }
 
+/** Why a claim was not written that may be over in seconds, with nobody's help but the host's or the package manager's. */
+const PASSING = ['TimedOut', 'Failed', 'PrivilegedChannelFailed', 'NotKept', 'ToolMissing']
+
+/** Whether it is worth trying again before the next refresh: what the host forbids, it forbids for long. */
+export function mayPass({ written, reason }: ClaimResult): boolean {
+  return !written && PASSING.includes(reason)
+}
+
 const WRITTEN: ClaimResult = {
   written: true,
   reason: 'Written',

@@ -24,11 +24,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
     return { cause: 'NodeMissing', message: error.message, next: 'waiting for the kubelet to register it' }
   }
   if (error instanceof IdentityError) {
-    return {
-      cause: 'NoNodeIdentity',
-      message: error.message,
-      next: 'give the agent a credential of its node',
-    }
+    return { cause: 'NoNodeIdentity', message: error.message, next: error.next }
   }
   if (error instanceof CredentialError) {
     return { cause: 'NoCredential', message: error.message, next: 'the files are read again at each attempt' }

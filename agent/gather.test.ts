@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from './clock.ts'
 import { parseSpec } from './contract.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
@@ -10,7 +11,9 @@ import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 const { signal } = new AbortController()
 
 async function report(root: string, tool: string) {
-  const guest = await readGuestFacts(root, createGuestinfo({ tool, signal }), signal)
+  const findTools = () => ({ plain: tool, privileged: undefined })
+  const guestinfo = createGuestinfo({ findTools, clock: systemClock, signal })
+  const guest = await readGuestFacts(root, guestinfo, signal)
   const local = readLocalFacts(root, () => ({}))
   const claim = { written: false, reason: 'Failed', message: `${tool} \u009b\u202e` }
   const nodeUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'

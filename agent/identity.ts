@@ -10,6 +10,13 @@ export interface NodeIdentity {
 /** Names and answers of another shape than expected; the message says which credential the agent needs. */
 export class IdentityError extends Error {
   override readonly name = 'IdentityError'
+  /** What to do about it. */
+  readonly next: string
+
+  constructor(message: string, next = 'give the agent a credential of its node') {
+    super(message)
+    this.next = next
+  }
 }
 
 /** The kubelet has not registered its Node yet. */
@@ -45,6 +52,13 @@ export async function identify(client: ApiClient): Promise<NodeIdentity> {
   const nodeName = first(field(extra, EXTRA_NAME))
   const nodeUID = first(field(extra, EXTRA_UID))
   if (nodeName !== undefined && nodeUID !== undefined) return { nodeName, nodeUID: nodeUID.toLowerCase() }
+  if (nodeName !== undefined) {
+    // The API server puts no UID into a token that it issues while the Node is missing.
+    throw new IdentityError(
+      `the token names Node ${printable(nodeName)} without its UID: it was issued while the Node was not registered`,
+      'delete this pod, or wait for the kubelet to renew the token',
+    )
+  }
   throw new IdentityError(
     `the credential is ${printable(username)}, which belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (Kubernetes 1.30 or later puts its node into it)`,
   )

@@ -1,11 +1,13 @@
 /** The agent's entry, and the only reader of arguments, environment, clock, randomness and the system's addresses. */
 import { writeSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { inClusterCredential, SERVICE_ACCOUNT_FOLDER } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
 import { systemClock } from './clock.ts'
+import { fileSign } from './facts/file-sign.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
-import { findRpctool } from './facts/rpctool.ts'
+import { findTools } from './facts/rpctool.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { createLogger, describe } from './log.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
@@ -13,6 +15,12 @@ import { renderReport } from './print.ts'
 import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { VERSION } from './version.ts'
+
+/**
+ * Made anew at each start of a kubelet, as it promises to device plugins, and a kubelet registers its Node at its start
+ * alone. A pod sees the same in its token: a kubelet that starts asks for new ones, in which the new Node stands.
+ */
+const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong options. */
 async function main(args: readonly string[]): Promise<number> {
@@ -41,7 +49,12 @@ async function start(options: Options): Promise<number> {
   const { root } = options
   const { env } = process
   const log = createLogger({ level: options.logLevel, now: Date.now, write: (text) => writeSync(2, text) })
-  const guestinfo = createGuestinfo({ tool: options.rpctool ?? findRpctool(root, process.execPath), signal })
+  const guestinfo = createGuestinfo({
+    findTools: () => findTools(root, process.execPath, options.rpctool),
+    clock: systemClock,
+    signal,
+  })
+  const sign = options.kubeconfig ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
   const parts = {
     agentVersion: VERSION,
     credential: options.kubeconfig
@@ -55,6 +68,7 @@ async function start(options: Options): Promise<number> {
     guestinfo,
     readLocal: () => readLocalFacts(root, networkInterfaces),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
+    readSign: () => fileSign(sign),
   }
   if (options.mode === 'print') {
     writeSync(1, await renderReport({ ...parts, log }))

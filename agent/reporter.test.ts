@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -8,8 +10,11 @@ import { withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
 import { inClusterCredential } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
+import { systemClock } from './clock.ts'
 import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './contract.ts'
+import { fileSign } from './facts/file-sign.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
+import { findTools as locate } from './facts/rpctool.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'
@@ -64,10 +69,9 @@ async function createPod(name: string, nodeName: string): Promise<void> {
 const serviceAccount = (t: Owner, text: string) =>
   makeRoot(t, { token: text, 'ca.crt': readFileSync(cluster.caFile) })
 
-/** An agent on a VM whose guestinfo is a folder of files. */
-function agent(t: Owner, credential: CredentialSource) {
-  const root = makeRoot(t, VM_TREE)
-  const tool = plantTool(
+/** A guest RPC tool whose host keeps the variables as files. */
+const plantHost = (root: string) =>
+  plantTool(
     root,
     `cd ${root}; set -- $1
 echo "$*" >> calls
@@ -76,7 +80,13 @@ info-set) shift; k=$1; shift; echo "$*" > $k;;
 *) cat "$2" 2>/dev/null || { echo "No value found" >&2; exit 1; };;
 esac`,
   )
-  const guestinfo = createGuestinfo({ tool, signal })
+
+/** An agent on a VM; its sign of another registration is the file at `sign`. */
+function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
+  const root = makeRoot(t, VM_TREE)
+  plantHost(root)
+  const findTools = () => locate(root, '/nowhere/rollcall-agent')
+  const guestinfo = createGuestinfo({ findTools, clock: systemClock, signal })
   const reporter = createReporter({
     agentVersion: '0.1.0',
     credential,
@@ -84,12 +94,21 @@ esac`,
     guestinfo,
     readLocal: () => readLocalFacts(root, () => ({})),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
+    readSign: () => fileSign(sign),
   })
   return { root, reporter }
 }
 
 function cause(outcome: Outcome): string {
   return outcome.ok ? 'sent' : outcome.failure.cause
+}
+
+/** As a kubelet does with its socket for device plugins: what stands there goes. */
+async function listen(path: string): Promise<Server> {
+  rmSync(path, { force: true })
+  const server = createServer().listen(path)
+  await once(server, 'listening')
+  return server
 }
 
 t.test('before the CRD and the RBAC are installed', async (t) => {
@@ -109,7 +128,10 @@ t.test('before the CRD and the RBAC are installed', async (t) => {
 
 t.test('a kubelet’s credential', async (t) => {
   const uid = await register('n1')
-  const { root, reporter } = agent(t, await kubelet('n1'))
+  const socket = { path: join(makeRoot(t), 'kubelet.sock'), server: createServer() }
+  socket.server = await listen(socket.path)
+  t.teardown(() => socket.server.close())
+  const { root, reporter } = agent(t, await kubelet('n1'), socket.path)
   plant(root, { 'guestinfo.metadata': '{"instance-id":"i-1","local-hostname":"n1"}' })
   t.ok(reporter.changed(), 'nothing was sent yet')
   t.match(await reporter.report(), { ok: true, changed: true, identity: { nodeName: 'n1', nodeUID: uid } })
@@ -147,10 +169,22 @@ t.test('a kubelet’s credential', async (t) => {
     t.match((await report('n1')).body.spec.interfaces, [{ addresses: [{ address: '10.0.0.9' }] }])
     t.equal(readFileSync(join(root, 'calls'), 'utf8'), before, 'without a word to the hypervisor')
   })
+  await t.test('something else writes the claim: put right at the refresh', async (t) => {
+    plant(root, { [GUESTINFO_CLAIM]: 'v1 somebody else' })
+    t.notOk(reporter.changed(), 'nobody looks in between')
+    reporter.forget()
+    t.match(await reporter.report(), { ok: true, changed: false, spec: { claim: { written: true } } })
+    t.equal(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8').trim(), claim)
+  })
   await t.test('the Node is registered anew', async (t) => {
     await cluster.request('DELETE', '/api/v1/nodes/n1')
     const other = await register('n1')
-    reporter.forget()
+    t.notOk(reporter.changed())
+    // What a kubelet does at its start, the only moment at which it registers.
+    const before = socket.server
+    socket.server = await listen(socket.path)
+    before.close()
+    t.ok(reporter.changed(), 'its kubelet has started')
     t.match(await reporter.report(), { ok: true, changed: true, identity: { nodeUID: other } })
     const { body } = await report('n1')
     t.match(body.metadata.ownerReferences, [{ uid: other }])
@@ -162,7 +196,8 @@ t.test('a token that is bound to a Pod', async (t) => {
   const uid = await register('n2')
   await createPod('agent-n2', 'n2')
   const folder = serviceAccount(t, await token('agent-n2'))
-  const { reporter } = agent(t, inClusterCredential({ host: hostname, port, folder }))
+  const credential = inClusterCredential({ host: hostname, port, folder })
+  const { reporter } = agent(t, credential, join(folder, 'token'))
   t.match(await reporter.report(), { ok: true, identity: { nodeName: 'n2', nodeUID: uid } })
   t.match((await report('n2')).body, { spec: { nodeUID: uid }, metadata: { ownerReferences: [{ uid }] } })
 
@@ -173,6 +208,46 @@ t.test('a token that is bound to a Pod', async (t) => {
     plant(folder, { token: good })
     t.match(await reporter.report(), { ok: true })
   })
+  await t.test('the Node is registered anew, and the Pod stays', async (t) => {
+    await cluster.request('DELETE', '/api/v1/nodes/n2')
+    const orphaned = await token('agent-n2')
+    const other = await register('n2')
+    t.match(await reporter.report(), { ok: true, identity: { nodeUID: uid } }, 'the token does not know')
+    t.notOk(reporter.changed())
+    plant(folder, { token: orphaned })
+    t.ok(reporter.changed(), 'the kubelet has started, and asked for another token')
+    t.match(await reporter.report(), {
+      failure: { cause: 'NoNodeIdentity', message: /"n2" without its UID/, next: /delete this pod/ },
+    })
+    plant(folder, { token: await token('agent-n2') })
+    t.match(await reporter.report(), { ok: true, identity: { nodeUID: other } })
+    t.match((await report('n2')).body, {
+      spec: { nodeUID: other },
+      metadata: { ownerReferences: [{ uid: other }] },
+    })
+  })
+})
+
+t.test('a guest RPC tool that comes late', async (t) => {
+  await register('n5')
+  const { root, reporter } = agent(t, await kubelet('n5'))
+  rmSync(join(root, 'usr/bin/vmware-rpctool'))
+  plant(root, { 'guestinfo.metadata': '{"instance-id":"i-5"}' })
+  const missing = { written: false, reason: 'ToolMissing' }
+  t.match(await reporter.report(), { ok: true, spec: { claim: missing, cloudInit: undefined } })
+  t.ok(reporter.claimPending())
+  await reporter.retryClaim()
+  t.notOk(reporter.changed(), 'nothing is new')
+  plantHost(root)
+  await reporter.retryClaim()
+  t.notOk(reporter.claimPending())
+  t.ok(reporter.changed())
+  t.match(await reporter.report(), {
+    ok: true,
+    spec: { claim: { written: true }, tools: { guestinfoReadable: true }, cloudInit: { instanceID: 'i-5' } },
+  })
+  t.match((await report('n5')).body.spec.claim, { written: true, reason: 'Written' })
+  t.notOk(reporter.changed())
 })
 
 t.test('a credential of no node', async (t) => {

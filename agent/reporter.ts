@@ -1,6 +1,7 @@
 import { type ApiClientOptions, withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
-import { type ClaimResult, writeClaim } from './claim.ts'
+import type { ClaimResult } from './claim.ts'
+import { createClaimKeeper } from './claim-keeper.ts'
 import type { NodeReportSpec } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure, type Failure, type Step } from './failure.ts'
@@ -16,6 +17,8 @@ export interface ReporterOptions {
   readonly guestinfo: Guestinfo
   readonly readLocal: () => LocalFacts
   readonly readGuest: () => Promise<GuestFacts>
+  /** A text that changes when the Node may have been registered anew. */
+  readonly readSign: () => string
 }
 
 export type Outcome =
@@ -35,28 +38,24 @@ export interface Reporter {
    * @throws only what is a fault of the agent
    */
   report(): Promise<Outcome>
-  /** Whether the machine differs from the report sent last; true where none was sent. */
+  /**
+   * Whether the machine, or what is known of the claim, differs from the report sent last, or the Node may be another
+   * one by now; true where none was sent. Costs no request and no process.
+   */
   changed(): boolean
+  /** Whether the claim was not written for a cause that may pass by itself. */
+  claimPending(): boolean
+  /** Tries again to write it; another outcome makes {@link changed} true. */
+  retryClaim(): Promise<void>
   /** To be called when a refresh is due: the hypervisor is asked again, and the claim looked at. */
   forget(): void
 }
 
 export function createReporter(options: ReporterOptions): Reporter {
+  const claim = createClaimKeeper(options.guestinfo)
   let guest: GuestFacts | undefined
-  let claim: (ClaimResult & { readonly of: string }) | undefined
-  let claimedBefore = false
-  let sent: { readonly text: string; readonly identity: NodeIdentity } | undefined
+  let sent: { readonly text: string; readonly identity: NodeIdentity; readonly sign: string } | undefined
 
-  const claimFor = async (nodeUID: string, local: LocalFacts): Promise<ClaimResult> => {
-    const bootID = local.bootID.ok ? local.bootID.value : undefined
-    const of = `${nodeUID} ${bootID}`
-    if (claim?.of !== of) {
-      claim = { ...(await writeClaim(options.guestinfo, { nodeUID, bootID, always: !claimedBefore })), of }
-      claimedBefore = true
-    }
-    const { of: _, ...result } = claim
-    return result
-  }
   const build = (nodeUID: string, local: LocalFacts, from: GuestFacts, result: ClaimResult) =>
     buildReport({ nodeUID, agentVersion: options.agentVersion, ...local, ...from, claim: result })
 
@@ -65,17 +64,20 @@ export function createReporter(options: ReporterOptions): Reporter {
       let step: Step = 'identify'
       // Asked while the API server is: neither waits for the other.
       const asked = guest === undefined ? options.readGuest() : Promise.resolve(guest)
+      // Before the question who this is: what changes after it makes another report.
+      const sign = options.readSign()
       try {
         return await withApiClient(await options.credential(), options.client, async (client) => {
           const identity = await identify(client)
           guest = await asked
           const local = options.readLocal()
-          const spec = build(identity.nodeUID, local, guest, await claimFor(identity.nodeUID, local))
+          const bootID = local.bootID.ok ? local.bootID.value : undefined
+          const spec = build(identity.nodeUID, local, guest, await claim.stand(identity.nodeUID, bootID))
           step = 'publish'
           await publish(client, identity, spec)
           const text = JSON.stringify(spec)
           const changed = sent?.text !== text
-          sent = { text, identity }
+          sent = { text, identity, sign }
           return { ok: true, identity, spec, changed }
         })
       } catch (error) {
@@ -86,13 +88,21 @@ export function createReporter(options: ReporterOptions): Reporter {
       }
     },
     changed() {
-      if (sent === undefined || guest === undefined || claim === undefined) return true
-      const { of: _, ...result } = claim
+      const result = claim.known()
+      if (sent === undefined || guest === undefined || result === undefined) return true
+      if (sent.sign !== options.readSign()) return true
       return JSON.stringify(build(sent.identity.nodeUID, options.readLocal(), guest, result)) !== sent.text
     },
+    claimPending: claim.pending,
+    async retryClaim() {
+      await claim.retry()
+      // What hung or was missing has hidden the metadata as well.
+      if (claim.known()?.written && !guest?.guestinfo.ok) guest = undefined
+    },
     forget() {
+      options.guestinfo.renew()
       guest = undefined
-      claim = undefined
+      claim.forget()
     },
   }
 }

@@ -32,6 +32,7 @@ async function simulate(
   until: number,
   outcome: (seconds: number) => Outcome = () => SENT,
   changed: (seconds: number) => boolean = () => false,
+  claimPending: (seconds: number) => boolean = () => false,
 ) {
   const ending = new AbortController()
   let time = 0
@@ -50,6 +51,10 @@ async function simulate(
       return outcome(time / 1000)
     },
     changed: () => changed(time / 1000),
+    claimPending: () => claimPending(time / 1000),
+    async retryClaim() {
+      events.push(`claim ${time / 1000}`)
+    },
     forget: () => events.push(`forget ${time / 1000}`),
   }
   const log = createLogger({ level: 'info', now: () => 0, write: (line) => lines.push(JSON.parse(line)) })
@@ -155,10 +160,72 @@ t.test('unreadable facts and a refused claim are said once, and when they are ov
   )
 })
 
+t.test(
+  'a claim that may be written later is tried again, with growing waits, and said at once',
+  async (t) => {
+    let said = false
+    const { events } = await simulate(
+      700,
+      () => SENT,
+      (seconds) => {
+        const news = seconds >= 500 && !said
+        said ||= news
+        return news
+      },
+      (seconds) => seconds < 500,
+    )
+    t.same(
+      events.filter((event) => !event.startsWith('trim')),
+      [
+        'forget 0',
+        'report 0',
+        'claim 3.75',
+        'claim 11.25',
+        'claim 26.25',
+        'claim 56.25',
+        'claim 116.25',
+        'claim 206.25',
+        'claim 296.25',
+        'claim 386.25',
+        'claim 476.25',
+        'report 506.25',
+        'forget 660',
+        'report 660',
+      ],
+    )
+  },
+)
+
+t.test(
+  'a claim is tried again while the API server is away, and a server that asks for a pause gets it',
+  async (t) => {
+    const away = await simulate(
+      60,
+      () => DEAD,
+      undefined,
+      () => true,
+    )
+    t.ok(away.events.filter((event) => event.startsWith('claim')).length >= 3)
+    const { reports } = await simulate(
+      30,
+      () => BUSY,
+      undefined,
+      () => true,
+    )
+    t.same(reports, ['report 0', 'report 7', 'report 14', 'report 21', 'report 28'])
+  },
+)
+
 t.test('once', async (t) => {
   const log = createLogger({ level: 'error', now: () => 0, write: () => undefined })
   for (const outcome of [SENT, DEAD]) {
-    const reporter: Reporter = { report: async () => outcome, changed: () => true, forget: () => undefined }
+    const reporter: Reporter = {
+      report: async () => outcome,
+      changed: () => true,
+      claimPending: () => false,
+      retryClaim: async () => undefined,
+      forget: () => undefined,
+    }
     t.equal(await runOnce({ reporter, log }), outcome.ok)
   }
 })

@@ -20,15 +20,21 @@ export interface RunOptions {
 
 /** Waits between attempts, milliseconds; the first are short, for a machine that boots faster than it registers. */
 const BACKOFF = { base: 1000, max: 30_000 }
+/** Waits between attempts to write a claim, milliseconds: each may cost a process that hangs. */
+const CLAIM_BACKOFF = { base: 5000, max: 120_000 }
 /** Time between two trims at rest, milliseconds: looks leave garbage, slowly. */
 const TRIM_EVERY = 300_000
 /** The longest wait that a server may ask for, milliseconds. */
 const MAX_RETRY_AFTER = 300_000
 
-/** Reports at start, when the machine has changed, and at each refresh; until the signal aborts. Never gives up. */
+/**
+ * Reports at start, when the machine has changed, and at each refresh; until the signal aborts. Never gives up. A claim
+ * that could not be written, and may be, is tried again in between.
+ */
 export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
-  const { reporter, clock, log } = options
-  const backoff = createBackoff({ ...BACKOFF, random: options.random })
+  const { reporter, clock, log, random } = options
+  const backoff = createBackoff({ ...BACKOFF, random })
+  const claim = createClaimTimer(options)
   const notices = createNotices(log)
   let refreshAt = clock.monotonic()
   let behind = true
@@ -37,8 +43,8 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     const due = clock.monotonic() >= refreshAt
     if (due) {
       reporter.forget()
-      refreshAt = clock.monotonic() + options.refresh * (1 + options.random() / 5)
-    }
+      refreshAt = clock.monotonic() + options.refresh * (1 + random() / 5)
+    } else if (claim.due()) await reporter.retryClaim()
     let wait = options.look
     let trim = clock.monotonic() - trimmedAt >= TRIM_EVERY
     if (due || behind || reporter.changed()) {
@@ -50,11 +56,14 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
       else wait = waitAfter(outcome, backoff.next())
       trim = true
     }
+    claim.settle()
     if (trim) {
       options.trim()
       trimmedAt = clock.monotonic()
     }
-    await clock.sleep(Math.max(0, Math.min(wait, behind ? wait : refreshAt - clock.monotonic())), signal)
+    // A server that asks for a pause gets it whole.
+    const next = behind ? wait : Math.min(wait, refreshAt - clock.monotonic(), claim.wait())
+    await clock.sleep(Math.max(0, next), signal)
   }
 }
 
@@ -63,6 +72,24 @@ export async function runOnce({ reporter, log }: Pick<RunOptions, 'reporter' | '
   const outcome = await reporter.report()
   createNotices(log).take(outcome)
   return outcome.ok
+}
+
+/** When the claim is to be tried again; never, as long as none is pending. */
+function createClaimTimer({ reporter, clock, random }: RunOptions) {
+  const backoff = createBackoff({ ...CLAIM_BACKOFF, random })
+  let at = Number.POSITIVE_INFINITY
+  return {
+    due: () => clock.monotonic() >= at,
+    wait: () => at - clock.monotonic(),
+    /** To be called after each turn of the loop. */
+    settle() {
+      if (!reporter.claimPending()) {
+        backoff.reset()
+        at = Number.POSITIVE_INFINITY
+      } else if (at === Number.POSITIVE_INFINITY || clock.monotonic() >= at)
+        at = clock.monotonic() + backoff.next()
+    },
+  }
 }
 
 function waitAfter(outcome: Extract<Outcome, { ok: false }>, wait: number): number {

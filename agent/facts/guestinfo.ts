@@ -1,117 +1,146 @@
+import type { Clock } from '../clock.ts'
 import { type Fact, known, unreadable } from './fact.ts'
-import { runTool, type ToolResult } from './run-tool.ts'
+import { DENIED, judgeAnswer, NO_VALUE } from './rpc-answer.ts'
+import type { RpcTools } from './rpctool.ts'
+import { runTool } from './run-tool.ts'
 
 /** The guest's side of the VM's guestinfo variables; one call at a time. */
 export interface Guestinfo {
   /** The value of a variable; undefined where it is not set. */
   get(key: string): Promise<Fact<string | undefined>>
   set(key: string, value: string): Promise<Fact<undefined>>
+  /** Begins another round of calls: tools are looked for again, and one that hung is given another chance. */
+  renew(): void
 }
 
 export interface GuestinfoOptions {
-  /** The tool, or undefined where none was found. */
-  readonly tool: string | undefined
+  /** Asked once in each round. */
+  readonly findTools: () => RpcTools
+  readonly clock: Pick<Clock, 'sleep'>
   /** Ends a call that is under way. */
   readonly signal: AbortSignal
   /** Milliseconds for one call. */
   readonly timeout?: number
 }
 
+type Verb = 'info-get' | 'info-set'
+
 /** A variable has at most 64 kB. */
 const MAX_OUTPUT = 128 * 1024
 const TIMEOUT = 5000
+const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+/**
+ * Milliseconds between two calls of vmtoolsd: as long as a host still clears the last one's channel away, old versions
+ * wait two seconds, or fall back to the plain way and are refused (vmware/open-vm-tools#377, #692). Theirs is as long.
+ */
+const PAUSE = 100
 
 /**
- * Speaks to the host by `vmware-rpctool` or a tool with its command line: the whole command is one argument, no shell
- * is between, the environment is empty but for what makes messages English. Failures come back as facts:
- * `ToolMissing`, `NotVMware`, `PermissionDenied`, `Disabled`, `TimedOut`, `Failed`.
+ * Speaks to the host by `vmware-rpctool` or a tool with its command line, and where the host answers "Permission denied"
+ * by `vmtoolsd --cmd`: a VM's settings may ask for the privileged channel, which the former does not know
+ * (vmware/open-vm-tools#690). Which of the two a command needs is remembered for as long as it works. The whole command
+ * is one argument, no shell is between, the environment is empty but for what makes messages English. After a call that
+ * hung, all others of the round fail alike, at once.
+ *
+ * Failures come back as facts: `ToolMissing`, `NotVMware`, `Disabled`, `TimedOut`, `Failed`; `PermissionDenied` (it
+ * needs the privileged channel, and vmtoolsd is not there), `PrivilegedChannelRefused`, `PrivilegedChannelFailed`.
  */
-export function createGuestinfo({ tool, signal, timeout = TIMEOUT }: GuestinfoOptions): Guestinfo {
+export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
+  const { signal, timeout = TIMEOUT } = options
+  const limits = { env: ENVIRONMENT, timeout, maxOutput: MAX_OUTPUT, signal }
+  const needsPrivilege = new Set<Verb>()
+  let round: Round | undefined
+  let pause = 0
   let last: Promise<unknown> = Promise.resolve()
-  const call = (command: string): Promise<Fact<string>> => {
-    if (tool === undefined) {
-      const message = 'no guest RPC tool was found: install open-vm-tools or name one with --rpctool'
-      return Promise.resolve(unreadable('ToolMissing', message))
+
+  const run = async (of: Round, tool: string, args: readonly string[]): Promise<Fact<string>> => {
+    const result = await runTool(tool, args, limits)
+    if (result.kind === 'late') of.hung = true
+    return judgeAnswer(tool, result, limits)
+  }
+  const runPrivileged = async (of: Round, tool: string, command: string): Promise<Fact<string>> => {
+    for (let retries = 1; ; retries--) {
+      await options.clock.sleep(pause, signal)
+      pause = PAUSE
+      const answer = await run(of, tool, ['--cmd', command])
+      if (!isDenied(answer) || retries === 0) return answer
     }
-    const turn = last.then(() => run(tool, command, timeout, signal))
+  }
+  const ask = async (of: Round, verb: Verb, command: string): Promise<Fact<string>> => {
+    const { plain, privileged } = of.tools
+    if (plain !== undefined && !needsPrivilege.has(verb)) {
+      const answer = await run(of, plain, [command])
+      if (!isDenied(answer)) return answer
+    }
+    if (privileged === undefined) return explainMissing(verb, of.tools)
+    const answer = await runPrivileged(of, privileged, command)
+    if (answer.ok || answer.reason === NO_VALUE) needsPrivilege.add(verb)
+    else needsPrivilege.delete(verb)
+    return answer.ok ? answer : explainPrivileged(verb, answer, of.tools)
+  }
+  const call = (verb: Verb, operands: string): Promise<Fact<string>> => {
+    const turn = last.then(async () => {
+      round ??= { tools: options.findTools(), hung: false, answer: undefined }
+      const of = round
+      if (of.answer !== undefined) return of.answer
+      const answer = await ask(of, verb, `${verb} ${operands}`)
+      if (of.hung) of.answer = answer
+      return answer
+    })
     last = turn
     return turn
   }
   return {
     async get(key) {
-      const answer = await call(`info-get ${key}`)
+      const answer = await call('info-get', key)
       if (!answer.ok && answer.reason === NO_VALUE) return known(undefined)
       return answer
     },
     async set(key, value) {
-      const answer = await call(`info-set ${key} ${value}`)
+      const answer = await call('info-set', `${key} ${value}`)
       return answer.ok ? known(undefined) : answer
+    },
+    renew() {
+      round = undefined
     },
   }
 }
 
-const NO_VALUE = 'NoValue'
+interface Round {
+  readonly tools: RpcTools
+  hung: boolean
+  /** What all calls get after one that hung. */
+  answer: Fact<string> | undefined
+}
 
-/**
- * What the tools and the host say, as open-vm-tools' sources have it (`rpctool.c`, `tclodefs.h`) and as seen in the
- * field, in the order of judgement.
- */
-const ANSWERS: readonly [RegExp, string, string][] = [
-  [/no value found/i, NO_VALUE, ''],
-  [
-    /must be run inside a virtual machine|not in a vmware vm|sending message to vmware/i,
-    'NotVMware',
-    'no VMware hypervisor answers: this machine is no vSphere VM, or its guest RPC is restricted',
-  ],
-  [
-    /permission denied/i,
+type Unreadable = Extract<Fact<never>, { ok: false }>
+
+function isDenied(answer: Fact<string>): boolean {
+  return !answer.ok && answer.reason === DENIED
+}
+
+function explainMissing(verb: Verb, { plain }: RpcTools): Fact<never> {
+  if (plain === undefined) {
+    const message = 'no guest RPC tool was found: install open-vm-tools or name one with --rpctool'
+    return unreadable('ToolMissing', message)
+  }
+  return unreadable(
     'PermissionDenied',
-    "the host refuses guest RPC: see guest_rpc.rpci.auth.cmd.info-set and info-get in the VM's settings",
-  ],
-  [
-    /unknown command|disabled/i,
-    'Disabled',
-    "the host has turned this off: see isolation.tools.setinfo.disable in the VM's settings",
-  ],
-]
-
-async function run(
-  tool: string,
-  command: string,
-  timeout: number,
-  signal: AbortSignal,
-): Promise<Fact<string>> {
-  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
-  const result = await runTool(tool, [command], { env, timeout, maxOutput: MAX_OUTPUT, signal })
-  if (result.kind === 'ended' && result.code === 0) return known(result.stdout.replace(/\n$/, ''))
-  return explain(tool, result, timeout)
+    `the host takes ${verb} by the privileged channel alone (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and there is no vmtoolsd: install open-vm-tools and run the agent on the host`,
+  )
 }
 
-function explain(tool: string, result: ToolResult, timeout: number): Fact<never> {
-  switch (result.kind) {
-    case 'not-started':
-      return notStarted(tool, result.code)
-    case 'too-long':
-      return unreadable('Failed', `${tool} answered with more than ${MAX_OUTPUT} bytes`)
-    case 'late':
-      return unreadable('TimedOut', `${tool} gave no answer within ${timeout / 1000} s`)
-    case 'ended':
-      return judge(tool, result)
+function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools): Fact<never> {
+  if (failure.reason === DENIED) {
+    return unreadable(
+      'PrivilegedChannelRefused',
+      `the host refuses ${verb} to vmtoolsd too: run the agent as root with CAP_NET_BIND_SERVICE and vsock; else see guest_rpc.rpci.auth.cmd.${verb} and isolation.tools.setinfo.disable in the VM's settings`,
+    )
   }
-}
-
-function notStarted(tool: string, code: string): Fact<never> {
-  if (code === 'ENOENT')
-    return unreadable('ToolMissing', `${tool} is not there: name the tool with --rpctool`)
-  if (code === 'EACCES') return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
-  return unreadable('Failed', `${tool} cannot be started: ${code}`)
-}
-
-function judge(tool: string, result: Extract<ToolResult, { kind: 'ended' }>): Fact<never> {
-  const output = `${result.stderr}\n${result.stdout}`.slice(0, 1000)
-  for (const [pattern, reason, message] of ANSWERS) {
-    if (pattern.test(output)) return unreadable(reason, message)
-  }
-  const how = result.signal ? `signal ${result.signal}` : `code ${result.code}`
-  return unreadable('Failed', `${tool} ended with ${how} and an answer that is not known`)
+  // Where vmtoolsd is the only tool nobody has asked for the privileged channel; the others are what the host said.
+  if (plain === undefined || [NO_VALUE, 'NotVMware', 'Disabled'].includes(failure.reason)) return failure
+  return unreadable(
+    'PrivilegedChannelFailed',
+    `the host takes ${verb} by the privileged channel alone (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and ${failure.message}`,
+  )
 }

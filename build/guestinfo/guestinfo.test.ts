@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { systemClock } from '../../agent/clock.ts'
 import { createGuestinfo } from '../../agent/facts/guestinfo.ts'
 import { goBinary } from '../go-command.ts'
 
@@ -21,9 +22,10 @@ t.test('it says where it is not, in words that the agent knows', async (t) => {
   t.teardown(() => rm(folder, { recursive: true }))
   const tool = await goBinary({ name: 'rollcall-guestinfo', dir, output: join(folder, 'rollcall-guestinfo') })
   const { signal } = new AbortController()
+  const findTools = () => ({ plain: tool, privileged: undefined })
   // In a VMware VM, as a developer's machine may be, the hypervisor answers.
   t.match(
-    await createGuestinfo({ tool, signal }).get('guestinfo.rollcall.none'),
+    await createGuestinfo({ findTools, clock: systemClock, signal }).get('guestinfo.rollcall.none'),
     (await inVMware()) ? { ok: true, value: undefined } : { ok: false, reason: 'NotVMware' },
   )
   await t.rejects(run(tool, []), { code: 2, stderr: /^usage: rollcall-guestinfo COMMAND/ })

@@ -1,0 +1,62 @@
+import { type Fact, known, unreadable } from './fact.ts'
+import type { ToolOptions, ToolResult } from './run-tool.ts'
+
+/** The variable is not set; no failure, and nothing that a report says. */
+export const NO_VALUE = 'NoValue'
+/** The host refuses this channel; another one may do. */
+export const DENIED = 'Denied'
+
+/**
+ * What tools and host say, in the order of judgement, as open-vm-tools' sources have it: the tools' own words are in
+ * `rpctool/rpctool.c` and `services/vmtoolsd/cmdLine.c`, the host's in `lib/include/vmware/tools/guestrpc.h`
+ * (RPCCHANNEL_SEND_PERMISSION_DENIED) and `lib/include/vmware/guestrpc/tclodefs.h` (RPCI_UNKNOWN_COMMAND, its answer
+ * to a command that it does not take). The host's refusals go to stderr as they are, with exit code 1.
+ */
+const ANSWERS: readonly [RegExp, string, string][] = [
+  [/no value found/i, NO_VALUE, ''],
+  [
+    /must be run inside a virtual machine|not in a vmware vm|(sending message|send command) to vmware/i,
+    'NotVMware',
+    'no VMware hypervisor answers: this machine is no vSphere VM, or its guest RPC is restricted',
+  ],
+  [/permission denied/i, DENIED, ''],
+  [
+    /unknown command|disabled/i,
+    'Disabled',
+    "the host has turned this off: see isolation.tools.setinfo.disable in the VM's settings",
+  ],
+]
+
+/** Makes a fact of a tool's end: its answer, or a reason and what to do. Never quotes what the tool said. */
+export function judgeAnswer(
+  tool: string,
+  result: ToolResult,
+  { timeout, maxOutput }: Pick<ToolOptions, 'timeout' | 'maxOutput'>,
+): Fact<string> {
+  switch (result.kind) {
+    case 'not-started':
+      return notStarted(tool, result.code)
+    case 'too-long':
+      return unreadable('Failed', `${tool} answered with more than ${maxOutput} bytes`)
+    case 'late':
+      return unreadable('TimedOut', `${tool} gave no answer within ${timeout / 1000} s`)
+    case 'ended':
+      return result.code === 0 ? known(result.stdout.replace(/\n$/, '')) : refusal(tool, result)
+  }
+}
+
+function notStarted(tool: string, code: string): Fact<never> {
+  if (code === 'ENOENT')
+    return unreadable('ToolMissing', `${tool} is not there: install it or name another with --rpctool`)
+  if (code === 'EACCES') return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
+  return unreadable('Failed', `${tool} cannot be started: ${code}`)
+}
+
+function refusal(tool: string, result: Extract<ToolResult, { kind: 'ended' }>): Fact<never> {
+  const output = `${result.stderr}\n${result.stdout}`.slice(0, 1000)
+  for (const [pattern, reason, message] of ANSWERS) {
+    if (pattern.test(output)) return unreadable(reason, message)
+  }
+  const how = result.signal ? `signal ${result.signal}` : `code ${result.code}`
+  return unreadable('Failed', `${tool} ended with ${how} and an answer that is not known`)
+}
