@@ -1,8 +1,26 @@
+import { randomUUID } from 'node:crypto'
+import { AGENT_FIELD_MANAGER } from '../../agent/contract.ts'
+import { until } from '../../test/fixtures/until.ts'
 import type { ApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'
 
 /** A way to send requests as someone. */
 export type Sender = ApiClient['request']
+
+/** Sends with a bearer token and nothing else. */
+export function withToken(cluster: Cluster, token: string): Sender {
+  return (method, path, body, options) => cluster.request(method, path, body, { ...options, token })
+}
+
+const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
+
+/** Server-side apply of a report, the only way in which an agent writes. */
+export async function applyReport(send: Sender, report: { metadata: { name: string } }, subresource = '') {
+  const query = `fieldManager=${AGENT_FIELD_MANAGER}&force=true`
+  const path = `${collection}/${report.metadata.name}${subresource}?${query}`
+  const { status, body } = await send('PATCH', path, report, { contentType: 'application/apply-patch+yaml' })
+  return { status, message: String((body as { message?: string }).message) }
+}
 
 interface Created {
   message?: string
@@ -70,19 +88,35 @@ async function ensureAccount(cluster: Cluster, name: string): Promise<void> {
   })
 }
 
-/** Gives all rights, so that only admission can refuse. */
-export async function bindToEverything(
-  cluster: Cluster,
-  subjects: { kind: string; name: string; namespace?: string }[],
-): Promise<void> {
+interface Subject {
+  kind: 'User' | 'Group' | 'ServiceAccount'
+  name: string
+  namespace?: string
+}
+
+/** Gives all rights, so that only admission can refuse. Resolves once they act. */
+export async function bindToEverything(cluster: Cluster, subjects: readonly Subject[]): Promise<void> {
+  const witness = `witness-${randomUUID()}`
   await created(cluster.request, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'ClusterRoleBinding',
-    metadata: { name: 'everything' },
+    metadata: { generateName: 'everything-' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: subjects.map((subject) =>
-      subject.namespace ? subject : { ...subject, apiGroup: 'rbac.authorization.k8s.io' },
+    subjects: [...subjects, { kind: 'User', name: witness } as const].map((subject) =>
+      subject.kind === 'ServiceAccount' ? subject : { ...subject, apiGroup: 'rbac.authorization.k8s.io' },
     ),
+  })
+  await until('the rights act', async () => {
+    const { body } = await cluster.request<{ status: { allowed: boolean } }>(
+      'POST',
+      '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: { user: witness, nonResourceAttributes: { path: '/', verb: 'delete' } },
+      },
+    )
+    return body.status.allowed
   })
 }
 
