@@ -75,6 +75,19 @@ t.test('on a terminal: one table, drawn over, whole at the end, and the cursor c
   t.end()
 })
 
+t.test('who is refused is counted apart, and nobody is waited for any more', (t) => {
+  const refused: Row = { ...tainted, name: 'forger', state: 'refused', reason: 'ClaimedByAnotherNode' }
+  const text = write({ columns: 120, rows: 24 }, {}, [
+    [initialised, tainted],
+    [initialised, refused],
+  ])
+  t.match(text, '1 initialised, 1 to go, ')
+  t.match(text, '1 initialised, 1 refused, ')
+  t.match(text, '\x1b[31mrefused\x1b[39m')
+  t.match(text, /forger .*ClaimedByAnotherNode/)
+  t.end()
+})
+
 t.test('NO_COLOR takes the colours away, TERM=dumb the drawing as well', (t) => {
   const plain = write({ columns: 80, rows: 24 }, { NO_COLOR: '1' }, [[initialised]])
   t.notMatch(plain, '\x1b[32m')
@@ -92,7 +105,7 @@ t.test('a low terminal shows first what is not finished', (t) => {
     }),
   )
   const text = write({ columns: 120, rows: 10 }, { NO_COLOR: '1' }, [rows])
-  const [first = ''] = text.split('20 initialised')
+  const [first = ''] = text.split('19 initialised, 1 to go')
   t.match(first, 'worker-7 ')
   t.match(first, 'and 15 more')
   t.ok(first.split('\n').length <= 10)

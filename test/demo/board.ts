@@ -27,8 +27,7 @@ function liveBoard(terminal: Terminal): Board {
   return {
     show(rows, elapsed) {
       last = rows
-      const done = rows.filter(({ state }) => state === 'initialised').length
-      draw(rows, `${done} of ${rows.length} initialised, ${formatDuration(elapsed)}`)
+      draw(rows, `${countStates(rows)}, ${formatDuration(elapsed)}`)
     },
     end() {
       // Nothing is drawn over any more, so nothing need be cut.
@@ -38,6 +37,17 @@ function liveBoard(terminal: Terminal): Board {
       terminal.settle()
     },
   }
+}
+
+/** As "11 initialised, 1 refused, 1 to go". */
+function countStates(rows: readonly Row[]): string {
+  const initialised = rows.filter(({ state }) => state === 'initialised').length
+  const refused = rows.filter(({ state }) => state === 'refused').length
+  const left = rows.length - initialised - refused
+  const parts = [`${initialised} initialised`]
+  if (refused > 0) parts.push(`${refused} refused`)
+  if (left > 0) parts.push(`${left} to go`)
+  return parts.join(', ')
 }
 
 /** A line for each change of state. */

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Program, startProgram } from '../fixtures/program.ts'
 
@@ -45,7 +47,23 @@ function linesOf({ stdout }: Program, name: string): string[] {
   return stdout.filter((line) => line.includes(`  ${name}  `))
 }
 
-t.test('ends green by itself, in plain lines, and leaves nothing', async (t) => {
+/** What the forger tried, what came of it, and that its victim was left alone. */
+function checkForgerWords(t: Test, program: Program, said: string): void {
+  const [, ...lines] = linesOf(program, 'forger')
+  t.match(lines.at(-1), /refused {2}ClaimedByAnotherNode$/)
+  t.match(
+    said,
+    /Node forger runs in a VM of its own.*\n.* MAC addresses of DC0_C0_RP0_VM0, the VM of worker-1\./,
+  )
+  t.match(
+    said,
+    /^\$ kubectl describe nodereport forger \|.*\n.*\n *Message: .* Node worker-1.*\n.*\n *Reason: +ClaimedByAnotherNode\n *Status: +False\n *Type: +IdentityVerified\n/m,
+  )
+  t.match(said, /^\$ kubectl events .*\n.*\n.* Warning +ClaimedByAnotherNode +Node\/forger .*Node worker-1/m)
+  t.match(said, /forger keeps its taint .* worker-1 are the same, byte for byte/)
+}
+
+t.test('ends green by itself, a forger refused, in plain lines, and leaves nothing', async (t) => {
   const { program, left } = await startDemo(t)
   await endsWith(t, program, 0)
   t.notMatch(program.output(), '\x1b', 'no control sequences')
@@ -55,10 +73,14 @@ t.test('ends green by itself, in plain lines, and leaves nothing', async (t) => 
     t.match(lines.at(-1), /initialised {2}proven {2}DC0_C\d_RP0_VM\d {2}DC0_C\d_H\d {2}zone-[ab] {2}10\.20\./)
   }
   const said = program.stdout.join('\n')
-  t.match(said, /^\$ kubectl get nodes -o wide\nNAME +STATUS.*\n(worker-\d +Ready .* 10\.20\..*\n){3}/m)
-  t.match(said, /^\$ kubectl get nodereports\nNAME +VM.*\n(worker-\d .* proven +True .*\n){3}/m)
-  t.match(said, '3 of 3 as vCenter says')
+  t.match(
+    said,
+    /^\$ kubectl get nodes -o wide\nNAME +STATUS.*\nforger .*\n(worker-\d +Ready .* 10\.20\..*\n){3}/m,
+  )
+  t.match(said, /^\$ kubectl get nodereports\nNAME +VM.*\nforger .*\n(worker-\d .* proven +True .*\n){3}/m)
+  t.match(said, /all 3 proven, .*; 1 forger refused/)
   t.match(said, /sessions +1 SOAP, 1 REST/)
+  checkForgerWords(t, program, said)
   t.same(await left(), NOTHING)
 })
 
@@ -84,6 +106,17 @@ t.test('--keep goes on until it is interrupted, and says how to look around', as
   await program.says(/Ctrl-C ends it\./, 90_000)
   const [, kubeconfig = ''] = /export KUBECONFIG=(\S+)/.exec(program.output()) ?? []
   t.match(await readFile(kubeconfig, 'utf8'), 'clusters:')
+  const [, kubectl = ''] = /alias kubectl=(\S+)/.exec(program.output()) ?? []
+  const commands = [...program.output().matchAll(/^ {2}kubectl (.*?)(?: {3}#.*)?$/gm)].map(
+    ([, args = '']) => args,
+  )
+  t.ok(commands.includes('describe nodereport forger'))
+  for (const args of commands) {
+    const { stdout } = await promisify(execFile)(kubectl, args.split(' '), {
+      env: { KUBECONFIG: kubeconfig },
+    })
+    t.match(stdout, args.includes('worker') ? 'Proven' : 'ClaimedByAnotherNode', args)
+  }
   const [, metrics = ''] = /curl (\S+)/.exec(program.output()) ?? []
   t.match(await (await fetch(metrics)).text(), 'rollcall_')
   program.kill('SIGINT')

@@ -1,14 +1,19 @@
+import { createBoard } from './board.ts'
 import { checkNode } from './check.ts'
+import { checkForger } from './check-forger.ts'
 import { diagnose } from './diagnosis.ts'
+import { explainForgery, outcome } from './explain.ts'
+import { type Forgery, tryForgery } from './forgery.ts'
 import { keepRunning } from './keep.ts'
 import { showKubectl } from './kubectl.ts'
+import { look } from './observe.ts'
 import type { Options } from './options.ts'
 import { prepare } from './prepare.ts'
 import { type RollCall, rollCall } from './roll-call.ts'
 import { type Site, startSite } from './site.ts'
 import { talkingStep } from './steps.ts'
 import { stopPrograms } from './stop.ts'
-import { renderSummary } from './summary.ts'
+import { renderSummary, type Summary } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface DemoOptions {
@@ -34,30 +39,43 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
     terminal,
     'binaries',
     () => prepare({ env, signal }),
-    () => 'of servers, controller and agent, each built once',
+    () => 'kube-apiserver, etcd, kubectl, vCenter simulator, controller, agent: built once, then kept',
   )
-  const site = await startSite({ vms: options.nodes, terminal, stack, signal })
+  const site = await startSite({ nodes: options.nodes, terminal, stack, signal })
   const setUp = performance.now() - start
 
   const context = { terminal, env, signal }
   terminal.print('')
-  const result = await rollCall(site, { terminal, stack, signal })
-  await showKubectl(site, context, 'get', 'nodes', '-o', 'wide')
-  await showKubectl(site, context, 'get', 'nodereports')
+  const board = createBoard(terminal)
+  // However it ends, the cursor comes back.
+  stack.defer(() => board.end())
+  const watching = { board, stack, signal }
+  const result = await rollCall(site, watching)
+  const forgery = result.problem === undefined ? await tryForgery(site, result, watching) : undefined
+  board.end()
+  await showKubectl(site, context, 'kubectl get nodes -o wide')
+  await showKubectl(site, context, 'kubectl get nodereports')
+  if (forgery !== undefined && forgery.problem === undefined) await explainForgery(site, context)
 
+  const agents = forgery?.agents ?? result.agents
   const wrong = wrongNodes(site, result)
-  const problems = [...(result.problem === undefined ? [] : [result.problem]), ...wrong.values()].flat()
-  const evidence = problems.length > 0 ? await diagnose(site, result.agents) : []
+  const forged = forgery === undefined ? undefined : await forgeryProblems(site, result, forgery)
+  if (forged?.length === 0) terminal.print('', outcome(site.forger))
+  const problems = [result.problem, ...wrong.values(), forged]
+    .flat()
+    .filter((problem) => problem !== undefined)
+  const evidence = problems.length > 0 ? await diagnose(site, agents) : []
   const summary = {
     nodes: options.nodes,
     right: options.nodes - wrong.size,
+    forger: forgerWord(forged),
     setUp,
     times: result.times,
     calls: await site.vcsim.calls(),
     sessions: await site.vcsim.sessions(),
   }
   if (options.keep) await keepRunning(site, context)
-  problems.push(...(await stopPrograms(site, result.agents)))
+  problems.push(...(await stopPrograms(site, agents)))
   await stack.disposeAsync()
 
   terminal.print('', ...renderSummary({ ...summary, total: performance.now() - start }, terminal.columns), '')
@@ -70,6 +88,7 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
 const INTRODUCTION = [
   'Rollcall on a real Kubernetes API server and a simulated vCenter. There are no kubelets: the demo',
   'registers Nodes as they would, and runs what a Deployment, a DaemonSet and a systemd unit would run.',
+  'The last to come is a forger: it says that it is the VM of another.',
 ]
 
 /** What is wrong, by the name of the Node. */
@@ -85,6 +104,22 @@ function wrongNodes({ nodes }: Site, { snapshot }: RollCall): Map<string, string
       )
   }
   return wrong
+}
+
+/** Looked at again at the very end, when whatever the forger set off has come to rest. */
+async function forgeryProblems(
+  site: Site,
+  { snapshot: before }: RollCall,
+  forgery: Forgery,
+): Promise<string[]> {
+  const { problem, events } = forgery
+  if (problem !== undefined) return [problem]
+  return checkForger(site.forger, { before, after: await look(site.cluster), events })
+}
+
+function forgerWord(problems: readonly string[] | undefined): Summary['forger'] {
+  if (problems === undefined) return 'not tried'
+  return problems.length === 0 ? 'refused' : 'wrong'
 }
 
 function indent(line: string): string {

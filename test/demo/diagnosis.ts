@@ -1,22 +1,15 @@
 import type { Program } from '../fixtures/program.ts'
+import { listEvents } from './events.ts'
 import type { Site } from './site.ts'
 
 const LAST_LINES = 20
-
-interface EventObject {
-  readonly type?: string
-  readonly reason?: string
-  readonly message?: string
-  readonly involvedObject?: { readonly name?: string }
-}
 
 /** What someone needs to find out why it went wrong: Events, and the ends of the logs. */
 export async function diagnose(
   { cluster, controller }: Pick<Site, 'cluster' | 'controller'>,
   agents: ReadonlyMap<string, Program>,
 ): Promise<string[]> {
-  const { body } = await cluster.request<{ items?: EventObject[] }>('GET', '/api/v1/events')
-  const events = (body.items ?? []).map(
+  const events = (await listEvents(cluster)).map(
     ({ type, reason, message, involvedObject }) => `${type} ${involvedObject?.name} ${reason}: ${message}`,
   )
   const agentsLast = [...agents].flatMap(([name, { stderr }]) =>

@@ -17,7 +17,6 @@ export interface Site {
 
 /** A machine whose kubelet has registered its Node, and whose agent can be started. */
 export interface Member {
-  readonly planned: PlannedNode
   readonly root: string
   /** Of its agent. */
   readonly kubeconfig: string
@@ -25,18 +24,27 @@ export interface Member {
   readonly registeredAt: number
 }
 
-/** Makes the machine's files and registers its Node with a credential of its own, as its kubelet would. */
-export async function register(site: Site, planned: PlannedNode): Promise<Member> {
+/**
+ * Makes the machine's files and registers its Node with a credential of its own, as its kubelet would.
+ *
+ * @param said what the machine's firmware and network interfaces say that it is
+ * @param runsIn the VM that its guest RPC speaks for, which is out of the machine's hands
+ */
+export async function register(
+  site: Site,
+  said: Pick<PlannedNode, 'name' | 'vm' | 'address' | 'agent'>,
+  runsIn = said.vm,
+): Promise<Member> {
   const { cluster, vcsim, dir } = site
-  const { name, vm, address } = planned
+  const { name, vm, address } = said
   const root = join(dir, name)
   const nics = vm.vnics.map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
   await writeMachine(root, { vm, hostname: name, bootID: randomUUID(), nics })
-  await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref })
+  await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: runsIn.ref })
   const node = await registerNode(cluster, { name, biosUUID: vm.uuid })
   const registeredAt = performance.now()
-  const kubeconfig = planned.agent === 'kubelet' ? node.kubeconfig : await podKubeconfig(site, name)
-  return { planned, root, kubeconfig, registeredAt }
+  const kubeconfig = said.agent === 'kubelet' ? node.kubeconfig : await podKubeconfig(site, name)
+  return { root, kubeconfig, registeredAt }
 }
 
 /** The credential of the DaemonSet's Pod on this Node. */

@@ -5,11 +5,11 @@ import type { Terminal } from './terminal.ts'
 
 /** Says how to look around, and waits for the signal. */
 export async function keepRunning(
-  { cluster, vcsim, controller, nodes }: Site,
+  { cluster, vcsim, controller, forger }: Site,
   { terminal, env, signal }: { terminal: Terminal; env: NodeJS.ProcessEnv; signal: AbortSignal },
 ): Promise<void> {
   const { style } = terminal
-  const [first] = nodes
+  const { victim, pretence } = forger
   const quoted = (value: string) => `'${value}'`
   terminal.print(
     '',
@@ -17,7 +17,9 @@ export async function keepRunning(
     '',
     `  export KUBECONFIG=${cluster.adminKubeconfig}`,
     `  alias kubectl=${await serverBinary('kubectl', env)}`,
-    `  kubectl describe nodereport ${first?.name}`,
+    `  kubectl describe nodereport ${victim.name}   # what was reported, what vCenter says, why it is proven`,
+    `  kubectl describe nodereport ${pretence.name}   # and why this one is not`,
+    `  kubectl describe node ${pretence.name}`,
     `  kubectl get events`,
     '',
     `  export GOVC_URL=${vcsim.url}/sdk GOVC_TLS_CA_CERTS=${vcsim.certificateFile}`,
@@ -25,7 +27,7 @@ export async function keepRunning(
     // A session that govc kept would count as left behind by the controller.
     `  export GOVC_PERSIST_SESSION=false`,
     `  alias govc=${await serverBinary('govc', env)}`,
-    `  govc vm.info -e ${first?.vm.name}`,
+    `  govc vm.info -e ${victim.vm.name}   # with guestinfo.rollcall.claim, by which the VM names its Node`,
     '',
     `  curl ${controller.url}/metrics`,
     '',

@@ -1,19 +1,27 @@
 import { execFile } from 'node:child_process'
+import { delimiter, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { serverBinary } from '../servers/build.ts'
 import type { Site } from './site.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Prints a kubectl command and what it answers, as someone at a shell would see it. */
+export interface ShowContext {
+  readonly terminal: Terminal
+  readonly env: NodeJS.ProcessEnv
+  readonly signal: AbortSignal
+}
+
+/** Prints a shell's command with kubectl in it and what it answers, as someone at that shell would see it. */
 export async function showKubectl(
   { cluster, dir }: Pick<Site, 'cluster' | 'dir'>,
-  { terminal, env, signal }: { terminal: Terminal; env: NodeJS.ProcessEnv; signal: AbortSignal },
-  ...args: string[]
+  { terminal, env, signal }: ShowContext,
+  command: string,
 ): Promise<void> {
-  const { stdout } = await promisify(execFile)(await serverBinary('kubectl', env), args, {
+  const folder = dirname(await serverBinary('kubectl', env))
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], {
     // Its cache of what the API server has goes into the home folder.
-    env: { KUBECONFIG: cluster.adminKubeconfig, HOME: dir },
+    env: { PATH: `${folder}${delimiter}${env.PATH ?? ''}`, KUBECONFIG: cluster.adminKubeconfig, HOME: dir },
     signal,
   })
-  terminal.print('', terminal.style('bold', `$ kubectl ${args.join(' ')}`), stdout.trimEnd())
+  terminal.print('', terminal.style('bold', `$ ${command}`), stdout.trimEnd())
 }

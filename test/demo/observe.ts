@@ -27,7 +27,26 @@ export async function observe(
   }
 }
 
-async function look(cluster: Cluster): Promise<Snapshot> {
+/** As {@link observe}, while `work` goes on; its failure ends both. */
+export async function observeDuring(
+  work: () => Promise<void>,
+  cluster: Cluster,
+  seen: (snapshot: Snapshot) => boolean,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  const failed = new AbortController()
+  const [snapshot] = await Promise.all([
+    observe(cluster, seen, AbortSignal.any([signal, failed.signal])),
+    work().catch((error: unknown) => {
+      failed.abort(error)
+      throw error
+    }),
+  ])
+  return snapshot
+}
+
+/** Looks once. */
+export async function look(cluster: Cluster): Promise<Snapshot> {
   const [nodes, reports] = await Promise.all([
     list<NodeObject>(cluster, '/api/v1/nodes'),
     list<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports'),

@@ -18,9 +18,10 @@ const MAX_NODES = 50
 export const HELP = `usage: npm run demo -- [options]
 
 Starts a real Kubernetes API server and a simulated vCenter, runs Rollcall's controller and one agent for
-each VM, and shows the Nodes being initialised. Leaves nothing behind.
+each VM, and shows the Nodes being proven and initialised, and a forger among them being refused. Leaves
+nothing running. The first time it builds the servers (needs Go 1.26, takes minutes) and keeps them.
 
-  --nodes N   how many VMs become Nodes, 2 to ${MAX_NODES} (default 12)
+  --nodes N   how many VMs become Nodes, 2 to ${MAX_NODES} (default 12); the forger is one more
   --keep      go on running at the end, to look around; Ctrl-C ends it
   --help      print this text
 `
@@ -32,7 +33,8 @@ export function parseOptions(args: readonly string[]): CommandLine {
     values = parse(args)
   } catch (error) {
     // Thrown by parseArgs alone, whose first sentence names the option.
-    return { kind: 'wrong', message: error instanceof Error ? firstSentence(error.message) : String(error) }
+    const message = error instanceof Error ? firstSentence(error.message) : String(error)
+    return { kind: 'wrong', message: `${message}; --help lists the options` }
   }
   if (values.help) return { kind: 'help' }
   const nodes = Number(values.nodes)

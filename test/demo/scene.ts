@@ -41,22 +41,39 @@ export interface PlannedNode {
   readonly agent: 'kubelet' | 'pod'
 }
 
-/** Dresses the simulator: sizes, tags, and what VMware Tools would say of each guest. */
-export async function setScene(vcsim: Vcsim): Promise<PlannedNode[]> {
-  const nodes = planNodes(await vcsim.vms())
-  await vcsim.setState(...nodes.map(({ vm }) => ({ vm: vm.ref, ...zoneOf(vm).vm })))
+/** A machine that says it is another's VM, by a credential of its own that is valid. */
+export interface Forger {
+  /** What it says it is: the victim's VM, under its own name and address. */
+  readonly pretence: Pick<PlannedNode, 'name' | 'vm' | 'address' | 'agent'>
+  /** The VM that it really runs in. */
+  readonly vm: VcsimVM
+  readonly victim: PlannedNode
+}
+
+export interface Scene {
+  readonly nodes: readonly PlannedNode[]
+  readonly forger: Forger
+}
+
+/** Dresses the simulator: sizes, tags, and what VMware Tools would say of each guest. The last VM is the forger's. */
+export async function setScene(vcsim: Vcsim): Promise<Scene> {
+  const all = await vcsim.vms()
+  const nodes = planNodes(all.slice(0, -1))
+  const forger = planForger(nodes, all.at(-1))
+  const { vm: forgersVM, pretence } = forger
+  await vcsim.setState(...all.map((vm) => ({ vm: vm.ref, ...zoneOf(vm).vm })))
   await vcsim.tag(
     { category: CATEGORIES.region, tag: REGION, object: DATACENTER },
     ...ZONES.map(({ zone, cluster }) => ({ category: CATEGORIES.zone, tag: zone, object: cluster })),
   )
   await vcsim.setGuest(
-    ...nodes.map(({ name, vm, address }) => ({
+    ...[...nodes, { ...pretence, vm: forgersVM }].map(({ name, vm, address }) => ({
       vm: vm.ref,
       hostName: name,
       nics: [{ addresses: [`${address}/24`] }],
     })),
   )
-  return nodes
+  return { nodes, forger }
 }
 
 /** Which Node each VM becomes; the names have nothing in common, for Rollcall does not go by names. */
@@ -75,6 +92,13 @@ export function planNodes(vms: readonly VcsimVM[]): PlannedNode[] {
       agent: Math.floor(i / ZONES.length) % 2 === 0 ? 'kubelet' : 'pod',
     }
   })
+}
+
+function planForger(nodes: readonly PlannedNode[], vm: VcsimVM | undefined): Forger {
+  const [victim] = nodes
+  if (!victim || !vm) throw new Error('a forger needs a VM of its own and one to lay claim to')
+  const address = `${zoneOf(vm).subnet}.${11 + nodes.length}`
+  return { victim, vm, pretence: { name: 'forger', vm: victim.vm, address, agent: 'kubelet' } }
 }
 
 function zoneOf(vm: VcsimVM): (typeof ZONES)[number] {

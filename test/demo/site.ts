@@ -5,30 +5,29 @@ import { type Controller, startController } from '../fixtures/controller.ts'
 import { type Cluster, startCluster } from '../servers/cluster.ts'
 import { applyManifests, manifestFiles, readManifests } from '../servers/manifests.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { CATEGORIES, CLUSTERS, DATACENTER, HOSTS_PER_CLUSTER, type PlannedNode, setScene } from './scene.ts'
+import { CATEGORIES, CLUSTERS, DATACENTER, HOSTS_PER_CLUSTER, type Scene, setScene } from './scene.ts'
 import { step } from './steps.ts'
 import type { Terminal } from './terminal.ts'
 
 /** All that runs before the first Node is registered. */
-export interface Site {
+export interface Site extends Scene {
   readonly cluster: Cluster
   readonly vcsim: Vcsim
   readonly controller: Controller
   /** For files of the demo's own. */
   readonly dir: string
-  readonly nodes: readonly PlannedNode[]
 }
 
 export interface SiteOptions {
-  /** How many VMs there are. */
-  readonly vms: number
+  /** How many VMs become Nodes; the forger has one more. */
+  readonly nodes: number
   readonly terminal: Terminal
   /** Everything that was started is handed to it, to be stopped in reverse. */
   readonly stack: AsyncDisposableStack
   readonly signal: AbortSignal
 }
 
-export async function startSite({ vms, terminal, stack, signal }: SiteOptions): Promise<Site> {
+export async function startSite({ nodes, terminal, stack, signal }: SiteOptions): Promise<Site> {
   const dir = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
   stack.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
   const next = async <T>(
@@ -45,14 +44,16 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
     async () => stack.use(await startCluster()),
     ({ url }) => `etcd and kube-apiserver at ${url}`,
   )
-  const { vcsim, nodes } = await next(
+  const { vcsim, scene } = await next(
     'vCenter',
     async () => {
-      const vcsim = stack.use(await startVcsim({ clusters: CLUSTERS, hosts: HOSTS_PER_CLUSTER, vms }))
-      return { vcsim, nodes: await setScene(vcsim) }
+      const vcsim = stack.use(
+        await startVcsim({ clusters: CLUSTERS, hosts: HOSTS_PER_CLUSTER, vms: nodes + 1 }),
+      )
+      return { vcsim, scene: await setScene(vcsim) }
     },
     () =>
-      `simulated: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} hosts, ${vms} VMs, zone and region tags`,
+      `simulated: ${CLUSTERS} clusters, ${CLUSTERS * HOSTS_PER_CLUSTER} hosts, ${nodes + 1} VMs (one of them a forger's), tags for zones and region`,
   )
   await next(
     'manifests',
@@ -65,9 +66,9 @@ export async function startSite({ vms, terminal, stack, signal }: SiteOptions): 
       const options = { cluster, vcsim, dir, labels: CATEGORIES, datacenters: [DATACENTER] }
       return stack.use(await startController(options))
     },
-    ({ url }) => `leads; metrics at ${url}/metrics`,
+    ({ url }) => `runs and is the leader; metrics at ${url}/metrics`,
   )
-  return { cluster, vcsim, controller, dir, nodes }
+  return { cluster, vcsim, controller, dir, ...scene }
 }
 
 /** What can be applied where nobody runs Pods. */

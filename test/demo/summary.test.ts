@@ -1,9 +1,10 @@
 import t from 'tap'
-import { renderSummary } from './summary.ts'
+import { renderSummary, type Summary } from './summary.ts'
 
 const summary = {
   nodes: 3,
   right: 2,
+  forger: 'not tried' as const,
   setUp: 4321,
   times: [2500, 420],
   calls: {
@@ -16,10 +17,17 @@ const summary = {
 
 t.test('times from first to last, calls by operation, the most frequent first', (t) => {
   const text = renderSummary(summary, 120).join('\n')
-  t.match(text, '2 of 3')
+  t.match(text, '2 of 3 proven, and initialised as vCenter says; the forger did not come')
   t.match(text, 'the first 0.42 s after its registration, the last 2.5 s')
   t.match(text, '5 RetrievePropertiesEx, 3 REST GET tagging/tag/*, 1 Login')
   t.match(text, '1 min 05 s in all, 4.3 s of it')
+  t.end()
+})
+
+t.test('whether all are there and the forger is not', (t) => {
+  const words = (change: Partial<Summary>) => renderSummary({ ...summary, ...change }, 120)[0]
+  t.match(words({ right: 3, forger: 'refused' }), /all 3 proven, .*; 1 forger refused/)
+  t.match(words({ forger: 'wrong' }), 'a forger was not refused')
   t.end()
 })
 

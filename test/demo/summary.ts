@@ -5,6 +5,8 @@ export interface Summary {
   readonly nodes: number
   /** How many are as they should be. */
   readonly right: number
+  /** Whether the forger was refused and its victim left alone. */
+  readonly forger: 'refused' | 'wrong' | 'not tried'
   /** Milliseconds until the first Node could be registered. */
   readonly setUp: number
   /** Milliseconds from registration to the end of the taint, for each Node. */
@@ -19,22 +21,32 @@ const MARGIN = 15
 
 /** The demo's last words, as lines; the list of calls goes on in the next line before it is too long. */
 export function renderSummary(summary: Summary, columns: number): string[] {
-  const { nodes, right, setUp, times, calls, sessions, total } = summary
+  const { setUp, times, calls, sessions, total } = summary
   const operations = Object.entries(calls.operations)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([operation, count]) => `${count} ${operation.replace('/rest/com/vmware/cis/', '')}`)
   const rows: [string, string][] = [
-    ['Nodes', `${right} of ${nodes} as vCenter says, the taint gone and the identity proven`],
+    ['Nodes', `${proven(summary)}; ${FORGER[summary.forger]}`],
     ['initialised', initialised(times)],
     ['vCenter calls', String(calls.total)],
     ...wrap(operations, columns - MARGIN).map((line): [string, string] => ['', line]),
     ['sessions', `${sessions.soap} SOAP, ${sessions.rest} REST`],
     [
       'time',
-      `${formatDuration(total)} in all, ${formatDuration(setUp)} of it to start the servers and the controller`,
+      `${formatDuration(total)} in all, ${formatDuration(setUp)} of it to build and start the servers and the controller`,
     ],
   ]
   return rows.map(([name, text]) => `${name.padEnd(MARGIN)}${text}`)
+}
+
+const FORGER: Readonly<Record<Summary['forger'], string>> = {
+  refused: '1 forger refused',
+  wrong: 'a forger was not refused as it should be',
+  'not tried': 'the forger did not come',
+}
+
+function proven({ nodes, right }: Summary): string {
+  return `${right === nodes ? 'all' : `${right} of`} ${nodes} proven, and initialised as vCenter says`
 }
 
 function initialised(times: readonly number[]): string {

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column[] = [
 const INKS: Readonly<Record<NodeState, Ink>> = {
   waiting: 'dim',
   tainted: 'yellow',
-  reported: 'cyan',
+  checking: 'cyan',
   refused: 'red',
   initialised: 'green',
 }

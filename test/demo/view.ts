@@ -12,7 +12,8 @@ export interface ReportObject {
   readonly status?: NodeReportStatus
 }
 
-export type NodeState = 'waiting' | 'tainted' | 'reported' | 'refused' | 'initialised'
+/** `checking`: its agent has reported, and nothing is decided yet. */
+export type NodeState = 'waiting' | 'tainted' | 'checking' | 'refused' | 'initialised'
 
 /** What people see of a Node on its way. */
 export interface NodeView {
@@ -57,7 +58,7 @@ function stateOf(node: NodeObject | undefined, report: ReportObject | undefined)
   if (!node.spec.taints?.some(({ key }) => key === UNINITIALIZED)) return 'initialised'
   if (!report) return 'tainted'
   const initialized = report.status?.conditions?.find(({ type }) => type === 'Initialized')
-  return initialized?.status === 'False' ? 'refused' : 'reported'
+  return initialized?.status === 'False' ? 'refused' : 'checking'
 }
 
 function internalAddresses(node: NodeObject | undefined): string {
