@@ -6,27 +6,38 @@ export interface RpctoolOptions {
   vcsim: { controlUrl: string }
   /** The machine that the tool runs in: a reference's value or a name. */
   vm: string
-  /** Commands that the hypervisor's policy forbids, as "info-set": they end with "Permission denied". */
+  /**
+   * Commands, as "info-set", for which the VM's settings ask for the privileged channel: by vmware-rpctool they end with
+   * "Permission denied".
+   */
   deny?: string[]
-  /** Never answers, as a tool does whose hypervisor is busy. */
+  /** Commands that the host takes by no channel, as with isolation.tools.setinfo.disable. */
+  disable?: string[]
+  /** vmware-rpctool never answers, as where the hypervisor is busy. */
   hang?: boolean
+  /** What vmtoolsd does with a command; where it is left out, there is no vmtoolsd. */
+  vmtoolsd?: 'works' | 'refused' | 'fails' | 'hangs'
 }
 
 /**
- * Puts a stand-in for vmware-rpctool into `dir`, which is one machine's own; resolves with its path.
+ * Puts stand-ins for open-vm-tools' programs into `dir`, which is one machine's own; resolves with the path of
+ * vmware-rpctool.
  *
- * It has the tool's command line and needs no environment. Call it again to change what it does.
+ * They have the programs' command lines and need no environment. Call it again to change what they do.
  */
 export async function writeRpctool(
   dir: string,
-  { vcsim, vm, deny = [], hang = false }: RpctoolOptions,
+  { vcsim, vm, deny = [], disable = [], hang = false, vmtoolsd }: RpctoolOptions,
 ): Promise<string> {
   const binary = await serverBinary('rpctool')
   await mkdir(dir, { recursive: true })
-  const path = join(resolve(dir), 'vmware-rpctool')
-  await rm(path, { force: true })
-  await symlink(binary, path)
   const control = new URL(vcsim.controlUrl).host
-  await writeFile(join(dir, 'rpctool.json'), JSON.stringify({ control, vm, deny, hang }))
-  return path
+  const settings = { control, vm, deny, disable, hang, privileged: vmtoolsd }
+  await writeFile(join(dir, 'rpctool.json'), JSON.stringify(settings))
+  for (const name of ['vmware-rpctool', 'vmtoolsd']) {
+    const path = join(resolve(dir), name)
+    await rm(path, { force: true })
+    if (name === 'vmware-rpctool' || vmtoolsd !== undefined) await symlink(binary, path)
+  }
+  return join(resolve(dir), 'vmware-rpctool')
 }

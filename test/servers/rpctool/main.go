@@ -1,6 +1,12 @@
-// A stand-in for vmware-rpctool: the same command line, exit codes and words, but the hypervisor's side is the
-// simulator's control port. Which machine it runs "in" stands in a file beside it, since an agent clears the environment
-// of what it runs.
+// A stand-in for vmware-rpctool and, under that name, for vmtoolsd: the same command lines, exit codes and words, but the
+// hypervisor's side is the simulator's control port. Which machine it runs "in" stands in a file beside it, since an
+// agent clears the environment of what it runs.
+//
+// Of open-vm-tools it follows rpctool/rpctool.c (RpcToolCommand) and services/vmtoolsd/cmdLine.c (ToolsCoreRunCommand):
+// the host's answer goes to stdout with code 0, its refusal to stderr with code 1, each with a newline. The refusals are
+// the host's own: "Permission denied" to a command for which guest_rpc.rpci.auth.cmd asks for the privileged channel
+// (lib/include/vmware/tools/guestrpc.h; seen in vmware/open-vm-tools#690), "Unknown command" to one that it does not
+// take (lib/include/vmware/guestrpc/tclodefs.h).
 //
 // The HTTP is written by hand: net/http alone would make the start of this tool several times slower.
 package main
@@ -23,34 +29,42 @@ type settings struct {
 	// Control is host:port of the control port.
 	Control string `json:"control"`
 	VM      string `json:"vm"`
-	// Deny lists the verbs, such as "info-set", that the hypervisor's policy forbids.
+	// Deny lists the verbs, such as "info-set", for which the host asks for the privileged channel.
 	Deny []string `json:"deny"`
-	// Hang makes the tool answer nothing for an hour.
+	// Disable lists the verbs that the host takes by no channel.
+	Disable []string `json:"disable"`
+	// Hang makes vmware-rpctool answer nothing for an hour.
 	Hang bool `json:"hang"`
+	// Privileged is what vmtoolsd does with a command: "works", "refused", "fails" or "hangs".
+	Privileged string `json:"privileged"`
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fail("Usage: %s <command>", filepath.Base(os.Args[0]))
+	daemon := filepath.Base(os.Args[0]) == "vmtoolsd"
+	args := os.Args[1:]
+	if daemon && slices.Equal(args, []string{"--version"}) {
+		fmt.Println("VMware Tools daemon, version 12.5.0.51152")
+		return
 	}
-	// Not os.Executable, which would follow a link to the one binary that all share.
-	file := filepath.Join(filepath.Dir(os.Args[0]), "rpctool.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		fail("rpctool: %v", err)
+	if daemon && len(args) == 2 && args[0] == "--cmd" {
+		args = args[1:]
+	} else if daemon || len(args) != 1 {
+		fail("Usage: %s", os.Args[0])
 	}
-	var s settings
-	if err := json.Unmarshal(text, &s); err != nil {
-		fail("rpctool: %s: %v", file, err)
-	}
-	if s.Hang {
+	s := read()
+	verb, _, _ := strings.Cut(args[0], " ")
+	switch {
+	case daemon && s.Privileged == "hangs", !daemon && s.Hang:
 		time.Sleep(time.Hour)
-	}
-	verb, _, _ := strings.Cut(os.Args[1], " ")
-	if slices.Contains(s.Deny, verb) {
+	case daemon && s.Privileged == "fails":
+		// What is printed for an answer that is a null pointer, where no channel can be opened.
+		fail("NULL")
+	case daemon && s.Privileged == "refused", !daemon && slices.Contains(s.Deny, verb):
 		fail("Permission denied")
+	case slices.Contains(s.Disable, verb):
+		fail("Unknown command")
 	}
-	ok, answer, err := call(s, os.Args[1])
+	ok, answer, err := call(s, args[0])
 	if err != nil {
 		fail("rpctool: %v", err)
 	}
@@ -58,6 +72,19 @@ func main() {
 		fail("%s", answer)
 	}
 	fmt.Println(answer)
+}
+
+func read() (s settings) {
+	// Not os.Executable, which would follow a link to the one binary that all share.
+	file := filepath.Join(filepath.Dir(os.Args[0]), "rpctool.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		fail("rpctool: %v", err)
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		fail("rpctool: %s: %v", file, err)
+	}
+	return s
 }
 
 func call(s settings, command string) (ok bool, text string, err error) {
