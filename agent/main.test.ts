@@ -41,7 +41,7 @@ t.test('--print shows the report and sends nothing', async (t) => {
   t.match(parseSpec(object.spec), { ok: true })
   t.match(object.spec, {
     machine: { serialUUID: /^420e3f74-/ },
-    claim: { written: false, reason: 'NotTried' },
+    claim: { written: false, reason: 'NotTried', message: /guestinfo\.rollcall\.claim is not set$/ },
   })
   t.match(JSON.parse(stderr), { level: 'warn', reason: /--kubeconfig/ })
   const again = await run(['--print', '--root', root])

@@ -1,5 +1,7 @@
 import { type ApiClientOptions, withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
+import { formatClaim, GUESTINFO_CLAIM } from './contract.ts'
+import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
 import type { GuestFacts, LocalFacts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
@@ -13,6 +15,7 @@ export interface PrintOptions {
   readonly client: ApiClientOptions
   readonly readLocal: () => LocalFacts
   readonly readGuest: () => Promise<GuestFacts>
+  readonly guestinfo: Guestinfo
   readonly log: Logger
 }
 
@@ -22,14 +25,32 @@ const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-000
 /** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
 export async function renderReport(options: PrintOptions): Promise<string> {
   const [guest, identity] = await Promise.all([options.readGuest(), whoAmI(options)])
+  const local = options.readLocal()
   const spec = buildReport({
     nodeUID: identity.nodeUID,
     agentVersion: options.agentVersion,
-    ...options.readLocal(),
+    ...local,
     ...guest,
-    claim: { written: false, reason: 'NotTried', message: 'a printed report writes no claim' },
+    claim: {
+      written: false,
+      reason: 'NotTried',
+      message: `a printed report writes no claim (--once does); ${await describeClaim(options.guestinfo, identity, local)}`,
+    },
   })
   return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
+}
+
+/** What stands where the claim goes, which can be seen without writing. */
+async function describeClaim(
+  guestinfo: Guestinfo,
+  { nodeUID }: NodeIdentity,
+  { bootID }: LocalFacts,
+): Promise<string> {
+  const present = await guestinfo.get(GUESTINFO_CLAIM)
+  if (!present.ok) return `${GUESTINFO_CLAIM} cannot be read: ${present.message}`
+  if (present.value === undefined) return `${GUESTINFO_CLAIM} is not set`
+  const ours = formatClaim({ nodeUID, bootID: bootID.ok ? bootID.value : undefined })
+  return `${GUESTINFO_CLAIM} has ${present.value.trim() === ours ? "this Node's claim of this boot" : 'another claim'}`
 }
 
 async function whoAmI({ credential, client, log }: PrintOptions): Promise<NodeIdentity> {

@@ -141,6 +141,6 @@ function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools)
   if (plain === undefined || [NO_VALUE, 'NotVMware', 'Disabled'].includes(failure.reason)) return failure
   return unreadable(
     'PrivilegedChannelFailed',
-    `the host takes ${verb} by the privileged channel alone (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and ${failure.message}`,
+    `${verb} needs vmtoolsd (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and ${failure.message}`,
   )
 }
