@@ -38,7 +38,7 @@ Reports what only this machine knows as the NodeReport of its Node.
   --root DIR          folder that every path of the host hangs from (default /); with another folder than /
                       the addresses come from DIR/run/rollcall/network-interfaces.json
   --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
-                      beside this program)
+                      beside this program); where the host refuses it, DIR/usr/bin/vmtoolsd --cmd is taken
   --refresh DURATION  time between two full reports, at least 10m, jittered (default 10m)
   --look DURATION     time between two looks at addresses and the like, at least 1s (default 30s);
                       a change is reported at once

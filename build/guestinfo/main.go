@@ -48,7 +48,7 @@ func run(args []string, h host, stdout, stderr io.Writer) int {
 	reply, accepted, err := h.send(args[0])
 	switch {
 	case err != nil:
-		fmt.Fprintf(stderr, "rollcall-guestinfo: failed sending message to VMware: %v\n", err)
+		fmt.Fprintf(stderr, "rollcall-guestinfo: %v\n", err)
 		return 1
 	case !accepted:
 		fmt.Fprintln(stderr, reply)
@@ -71,11 +71,12 @@ func present() (found bool) {
 }
 
 // send carries one command to the host. The library indexes into the answer before it looks at its length, and its
-// port access may fault: both come back as an error.
+// port access may fault where the host restricts it: both come back as an error, in the words of vmware-rpctool. A
+// channel that the host does not open is another error, and may pass.
 func send(command string) (reply string, accepted bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%v", cause)
+			err = fmt.Errorf("failed sending message to VMware: %v", cause)
 		}
 	}()
 	answer, accepted, err := rpcout.SendOneRaw([]byte(command))
