@@ -38,7 +38,7 @@ export async function locateWanted(options: FollowOptions, signal: AbortSignal):
     // Its turn is still to come.
     if (!located.has(uuid)) continue
     const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
-    if (answer === 'stale') locator.forget()
+    if (answer === 'stale') locator.forget([uuid])
     else answers.set(uuid, answer)
   }
   table.answer(answers)

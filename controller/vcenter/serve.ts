@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
-import type { Debounce } from './collect/debounce.ts'
+import type { Debounce, Outcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/properties.ts'
@@ -50,7 +50,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const following: FollowOptions = { table, topology, locator, reader }
   const moved = new Set<string>()
 
-  async function locate(signal: AbortSignal): Promise<void> {
+  async function locate(signal: AbortSignal): Promise<Outcome> {
+    if (table.wanted().length === 0 && moved.size === 0) return 'idle'
     const movers = [...moved].flatMap((vm) => table.machine(vm) ?? [])
     moved.clear()
     if (movers.length > 0) {
@@ -62,6 +63,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     triggers.members.trigger()
     // Stale answers, and what was doubted meanwhile.
     if (table.wanted().length > 0) triggers.locate.trigger()
+    return 'done'
   }
 
   function take(list: readonly Update[]): void {
@@ -69,18 +71,20 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     for (const machine of changed) {
       if (machine.host !== undefined && !topology.tree.has(machine.host)) moved.add(machine.reference)
     }
-    table.update(changed)
-    table.leave(left)
-    if (table.wanted().length > 0 || moved.size > 0) {
-      locator.forget()
-      triggers.locate.trigger()
-    }
+    askAgain([...table.update(changed), ...table.leave(left)])
+    if (moved.size > 0) triggers.locate.trigger()
   }
 
-  async function syncMembers(signal: AbortSignal): Promise<void> {
+  function askAgain(doubted: readonly string[]): void {
+    locator.forget(doubted)
+    if (doubted.length > 0) triggers.locate.trigger()
+  }
+
+  async function syncMembers(signal: AbortSignal): Promise<Outcome> {
     const unknown = await members.set(table.vms(), signal)
-    table.leave(unknown)
-    if (unknown.length > 0) triggers.locate.trigger()
+    if (unknown === undefined) return 'idle'
+    askAgain([...table.leave(unknown)])
+    return 'done'
   }
 
   async function resyncAll(signal: AbortSignal): Promise<void> {

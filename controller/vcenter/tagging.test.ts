@@ -10,7 +10,8 @@ import { keepTagsRead } from './tagging.ts'
 import { TIMINGS } from './timings.ts'
 import { keyOf, VCenterError } from './wire/errors.ts'
 
-t.test('while tags cannot be read, VMs that come are not held up', async (t) => {
+/** Tags kept read for VMs that come one by one, by a reader that does as told. */
+function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
   const topology = createTopology({ tagging: true })
@@ -20,22 +21,9 @@ t.test('while tags cannot be read, VMs that come are not held up', async (t) => 
     onChange() {},
   })
   const trigger = createDebounce(TIMINGS.tags, clock)
-  let down = true
-  const reads: number[] = []
-  const tagReader: TagReader = {
-    async read(objects, take) {
-      reads.push(clock.monotonic())
-      if (down) throw new VCenterError('Unavailable', 'status 503')
-      take(
-        new Map(
-          objects.map((each) => [keyOf(each), { tags: [{ category: 'zone', name: 'z' }], problems: [] }]),
-        ),
-      )
-    },
-  }
   const running = keepTagsRead(
     {
-      tagReader,
+      tagReader: { read },
       trigger,
       table,
       topology,
@@ -46,22 +34,39 @@ t.test('while tags cannot be read, VMs that come are not held up', async (t) => 
     },
     end.signal,
   )
-  const follow = (vm: string) => {
-    const values = new Map(
-      [['config.uuid', vm]].map(([name = '', text = '']) => [
-        name,
-        { name: 'val', type: undefined, kind: undefined, text, children: [] },
-      ]),
-    )
-    table.follow(vm)
-    table.answer(new Map([[vm, [readMachine(vm, values, undefined)]]]))
-    trigger.trigger()
+  return {
+    clock,
+    follow(vm: string) {
+      const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
+      table.follow(vm)
+      table.answer(new Map([[vm, [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)]]]))
+      trigger.trigger()
+    },
+    ancestry(vm: string) {
+      const answer = table.lookup(vm)
+      return answer.state === 'answered' ? answer.vms[0]?.ancestry : undefined
+    },
+    async end() {
+      end.abort()
+      await running
+      t.equal(clock.sleepers, 0)
+    },
   }
-  const ancestry = (vm: string) => {
-    const answer = table.lookup(vm)
-    return answer.state === 'answered' ? answer.vms[0]?.ancestry : undefined
-  }
+}
 
+const giveTags: TagReader['read'] = async (objects, take) => {
+  const tags = { tags: [{ category: 'zone', name: 'z' }], problems: [] }
+  take(new Map(objects.map((each) => [keyOf(each), tags])))
+}
+
+t.test('while tags cannot be read, VMs that come are not held up', async (t) => {
+  let down = true
+  let reads = 0
+  const { clock, follow, ancestry, end } = setUp(async (...call) => {
+    reads++
+    if (down) throw new VCenterError('Unavailable', 'status 503')
+    await giveTags(...call)
+  })
   follow('vm-0')
   await clock.turn(TIMINGS.tags.max)
   t.match(ancestry('vm-0')?.unreadable, [/503/])
@@ -71,12 +76,40 @@ t.test('while tags cannot be read, VMs that come are not held up', async (t) => 
     await clock.turn(TIMINGS.tags.spacing)
     t.match(ancestry(`vm-${i}`)?.unreadable, [/503/], `vm-${i}`)
   }
-  t.ok(reads.length <= 8, `${reads.length} attempts in two minutes`)
+  t.ok(reads <= 8, `${reads} attempts in 80 seconds`)
   down = false
   await clock.turn(300_000)
   for (let i = 0; i <= 20; i++)
     t.match(ancestry(`vm-${i}`), { unreadable: [], folder: [{ tags: [{ name: 'z' }] }] })
-  end.abort()
-  await running
-  t.equal(clock.sleepers, 0)
+  await end()
+})
+
+t.test('a read that takes long is waited for, by some VMs, for some time', async (t) => {
+  const answer = Promise.withResolvers<void>()
+  const { clock, follow, ancestry, end } = setUp(async (...call) => {
+    await answer.promise
+    await giveTags(...call)
+  })
+  follow('vm-0')
+  await clock.turn(TIMINGS.callDeadline)
+  t.equal(ancestry('vm-0'), undefined)
+  await clock.turn(TIMINGS.tags.max)
+  t.match(ancestry('vm-0')?.unreadable, [/tag service has not answered for 15 s/])
+  follow('vm-1')
+  await clock.turn(TIMINGS.tags.max)
+  t.match(ancestry('vm-1')?.unreadable, [/tag service/])
+  answer.resolve()
+  await clock.turn(1)
+  t.match(ancestry('vm-0'), { unreadable: [], folder: [{ tags: [{ name: 'z' }] }] })
+  t.match(ancestry('vm-1'), { unreadable: [], folder: [{ tags: [{ name: 'z' }] }] })
+  await end()
+})
+
+t.test('looking where nothing is to be read puts nothing off', async (t) => {
+  const { clock, follow, ancestry, end } = setUp(giveTags)
+  await clock.turn(TIMINGS.tags.quiet)
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.quiet)
+  t.ok(ancestry('vm-0'))
+  await end()
 })

@@ -3,7 +3,7 @@ import { type BackoffOptions, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
-import type { Debounce } from './collect/debounce.ts'
+import { createDebounce, type Debounce, type Outcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import { every } from './every.ts'
 import type { Table } from './facts/table.ts'
@@ -27,11 +27,14 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 
 /**
  * Reads unknown tags when triggered, and all of them at the interval of a resync, until the signal aborts. A failure of
- * the tag service is no failure of vCenter: tags that were known stay, the others are named as unreadable meanwhile.
+ * the tag service is no failure of vCenter: tags that were known stay, the others are named as unreadable meanwhile. So
+ * they are while the service keeps silent, for Nodes wait until it is known what tags there are.
  */
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
   const { tagReader, trigger, table, topology, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
+  /** Apart from the trigger: objects that come while the service hangs must not be held up. */
+  const reading = createDebounce({ quiet: 0, max: 0, spacing: 0 }, clock)
   /** Objects without tags for want of an answer, also to this loop's predecessor. */
   const failed = new Set(
     taggedObjects(table, topology)
@@ -41,30 +44,43 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   let all = false
   /** Why no tags are read at the moment. */
   let outage: VCenterError | undefined
-  let retry: Promise<void> = Promise.resolve()
 
-  async function read(signal: AbortSignal): Promise<void> {
+  async function note(): Promise<Outcome> {
+    const unread = unreadOf(taggedObjects(table, topology))
+    if (unread.length === 0) return 'idle'
+    if (outage !== undefined) giveUp(unread, outage)
+    reading.trigger()
+    return 'done'
+  }
+
+  async function read(signal: AbortSignal): Promise<Outcome> {
+    if (outage !== undefined) await clock.sleep(backoff.next(), signal)
+    if (signal.aborted) return 'idle'
     const objects = taggedObjects(table, topology)
-    const unread = objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
-    if (unread.length === 0) return
-    if (outage !== undefined) return giveUp(unread, outage)
+    const answered = new AbortController()
+    const overdue = clock.sleep(timings.callDeadline, answered.signal).then(() => {
+      if (!answered.signal.aborted && !signal.aborted) suffer(slow(timings.callDeadline))
+    })
     try {
-      await tagReader.read(unread, put, signal)
+      await tagReader.read(unreadOf(objects), put, signal)
       if (all) topology.keepTags(objects)
       all = false
+      outage = undefined
       backoff.reset()
     } catch (error) {
-      if (signal.aborted) return
+      if (signal.aborted) return 'idle'
       if (!(error instanceof VCenterError)) throw error
-      logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
-      giveUp(unread, error)
-      outage = error
-      // Not waited for here: objects that come meanwhile must not be held up.
-      retry = clock.sleep(backoff.next(), signal).then(() => {
-        outage = undefined
-        trigger.trigger()
-      })
+      suffer(error)
+      reading.trigger()
+    } finally {
+      answered.abort()
+      await overdue
     }
+    return 'done'
+  }
+
+  function unreadOf(objects: readonly Reference[]): Reference[] {
+    return objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
   }
 
   function put(tags: Map<string, ObjectTags>): void {
@@ -73,9 +89,15 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     table.refresh()
   }
 
+  function suffer(error: VCenterError): void {
+    logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
+    outage = error
+    giveUp(taggedObjects(table, topology), error)
+  }
+
   /** Names those whose tags are not known as unreadable for now. */
-  function giveUp(unread: readonly Reference[], error: VCenterError): void {
-    const unknown = unread.filter((object) => !topology.hasTags(object))
+  function giveUp(objects: readonly Reference[], error: VCenterError): void {
+    const unknown = objects.filter((object) => !topology.hasTags(object))
     if (unknown.length === 0) return
     topology.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
     for (const object of unknown) failed.add(keyOf(object))
@@ -87,14 +109,14 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     trigger.trigger()
   }
   trigger.trigger()
-  try {
-    await runTogether(
-      [(signal) => trigger.run(read, signal), every(timings.resync, refresh, clock, random)],
-      signal,
-    )
-  } finally {
-    await retry
-  }
+  await runTogether(
+    [
+      (signal) => trigger.run(note, signal),
+      (signal) => reading.run(read, signal),
+      every(timings.resync, refresh, clock, random),
+    ],
+    signal,
+  )
 }
 
 function taggedObjects(table: Table, topology: Topology): Reference[] {
@@ -107,4 +129,11 @@ function taggedObjects(table: Table, topology: Topology): Reference[] {
 
 function unreadable(error: VCenterError): ObjectTags {
   return { tags: [], problems: [error.message] }
+}
+
+function slow(ms: number): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `the tag service has not answered for ${ms / 1000} s, check the state of vCenter's services`,
+  )
 }

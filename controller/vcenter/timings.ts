@@ -21,11 +21,11 @@ export interface Timings {
   readonly indexAge: number
   /** How UUIDs to be located are collected. */
   readonly locate: Pace
-  /** How objects whose tags are unknown are collected. */
+  /** How objects whose tags are unknown are collected: they come of locating, so that these follow each other closely. */
   readonly tags: Pace
   /**
    * How changes to the list that vCenter watches are collected. The facts of its members are known by then; each change
-   * of the list makes some servers send all of them again.
+   * of the list makes some servers send all of them again, so a crowd must not change it as often as it lasts long.
    */
   readonly members: Pace
   /** Names of tags and categories are read again after this time. */
@@ -46,9 +46,9 @@ export const TIMINGS: Timings = {
   resync: 300_000,
   sweep: 600_000,
   indexAge: 30_000,
-  locate: { quiet: 50, max: 200, spacing: 1_500 },
-  tags: { quiet: 100, max: 500, spacing: 2_500 },
-  members: { quiet: 2_000, max: 10_000, spacing: 2_000 },
+  locate: { quiet: 50, max: 200, spacing: 2_000 },
+  tags: { quiet: 50, max: 200, spacing: 1_000 },
+  members: { quiet: 3_000, max: 8_000, longest: 60_000, spacing: 2_000 },
   tagNamesAge: 3_600_000,
   failureGrace: 10_000,
   logout: 2_500,

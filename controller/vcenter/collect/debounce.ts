@@ -1,10 +1,13 @@
 /** Collects triggers into runs of work: a lone one is served soon, a stream in few runs. */
 import type { Clock } from '../../clock.ts'
 
+/** What a run has come to: one that found nothing to do leaves the next run to be served as if it had not been. */
+export type Outcome = 'done' | 'idle'
+
 export interface Debounce {
   trigger(): void
   /** Works after each burst of triggers until the signal aborts. Throws what the work throws. */
-  run(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>
+  run(work: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal): Promise<void>
 }
 
 /** Milliseconds. */
@@ -13,14 +16,17 @@ export interface Pace {
   readonly quiet: number
   /** A burst is served after this time all the same. */
   readonly max: number
+  /** A burst that does not end is served after twice the time of the run before, up to this; `max` unless given. */
+  readonly longest?: number
   /** Least time from the beginning of one run to that of the next. */
   readonly spacing: number
 }
 
-export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Debounce {
+export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clock: Clock): Debounce {
   let triggers = 0
   let served = 0
   let lastRun = -Infinity
+  let patience = max
   let wake = () => {}
 
   async function triggered(signal: AbortSignal): Promise<void> {
@@ -36,13 +42,20 @@ export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Deb
   async function settled(signal: AbortSignal): Promise<void> {
     const start = clock.monotonic()
     const spaced = lastRun + spacing - start
-    // What came while the last run was recent has waited long enough after that.
-    if (spaced > 0) return await clock.sleep(spaced, signal)
+    if (spaced > 0) await clock.sleep(spaced, signal)
     for (;;) {
       const before = triggers
-      const left = max - (clock.monotonic() - start)
+      const left = patience - (clock.monotonic() - start)
       await clock.sleep(Math.max(0, Math.min(quiet, left)), signal)
-      if (signal.aborted || triggers === before || left <= quiet) return
+      if (signal.aborted) return
+      if (left <= quiet) {
+        patience = Math.min(longest, 2 * patience)
+        return
+      }
+      if (triggers === before) {
+        patience = max
+        return
+      }
     }
   }
 
@@ -57,8 +70,9 @@ export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Deb
         await settled(signal)
         if (signal.aborted) return
         served = triggers
+        const before = lastRun
         lastRun = clock.monotonic()
-        await work(signal)
+        if ((await work(signal)) === 'idle') lastRun = before
       }
     },
   }

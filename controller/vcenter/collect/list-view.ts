@@ -6,8 +6,8 @@ import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 
 export interface Members {
-  /** Adds and removes in one call, or in none. Returns the references that vCenter does not know. */
-  set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<string[]>
+  /** Adds and removes in one call. Returns the references that vCenter does not know; undefined where nothing changes. */
+  set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<string[] | undefined>
   has(vm: string): boolean
   /** How many are on the list. */
   size(): number
@@ -26,7 +26,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     async set(wanted, signal) {
       const add = [...wanted].filter((vm) => !members.has(vm))
       const remove = [...members].filter((vm) => !wanted.has(vm))
-      if (add.length + remove.length === 0) return []
+      if (add.length + remove.length === 0) return undefined
       const response = await soap.call({
         operation: 'ModifyListView',
         target: listView,

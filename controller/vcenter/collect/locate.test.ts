@@ -8,8 +8,8 @@ import { createPropertyReader } from './properties.ts'
 const { signal } = new AbortController()
 const object = (type: string) => ({ type, value: type })
 
-/** A vCenter whose searches find so many VMs, and whose sweeps find none. */
-function setUp(found = 1) {
+/** A vCenter whose searches find so many VMs, and whose sweeps find one for each of these UUIDs. */
+function setUp(found = 1, swept: readonly string[] = []) {
   const content = {
     instanceUUID: 'i',
     rootFolder: object('Folder'),
@@ -21,6 +21,8 @@ function setUp(found = 1) {
   const vm = '<returnval type="VirtualMachine">vm</returnval>'
   const soap = fakeSoap(({ operation }) => {
     if (operation === 'FindAllByUuid') return vm.repeat(found)
+    if (operation === 'RetrievePropertiesEx')
+      return `<returnval>${swept.map(objectWith).join('')}</returnval>`
     return operation === 'CreateContainerView' ? '<returnval type="ContainerView">view</returnval>' : ''
   })
   const clock = createHandClock()
@@ -29,6 +31,20 @@ function setUp(found = 1) {
   const count = (operation: string) => soap.calls.filter((call) => call.operation === operation).length
   return { clock, locator, count }
 }
+
+function objectWith(uuid: string): string {
+  return `<objects><obj type="VirtualMachine">vm of ${uuid}</obj><propSet><name>config.uuid</name><val>${uuid}</val></propSet></objects>`
+}
+
+t.test('what is in doubt is searched for, all else answered from the last sweep', async (t) => {
+  const uuids = Array.from({ length: 20 }, (_, i) => `u-${i}`)
+  const { locator, count } = setUp(1, uuids)
+  await locator.locate(uuids, signal)
+  locator.forget(['u-3', 'u-4'])
+  t.equal((await locator.locate(uuids, signal)).size, 20)
+  t.equal(count('RetrievePropertiesEx'), 1)
+  t.equal(count('FindAllByUuid'), 2)
+})
 
 t.test('Nodes that keep changing their UUIDs cost one sweep per age of the index', async (t) => {
   const { clock, locator, count } = setUp()
@@ -39,7 +55,7 @@ t.test('Nodes that keep changing their UUIDs cost one sweep per age of the index
     const located = await locator.locate(waiting, signal)
     t.ok(located.size >= 8)
     waiting = waiting.filter((uuid) => !located.has(uuid))
-    locator.forget()
+    locator.forget(waiting)
     await clock.turn(1_500)
   }
   t.equal(count('RetrievePropertiesEx'), 2)

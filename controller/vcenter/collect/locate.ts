@@ -28,8 +28,8 @@ export interface Locator {
   locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
   /** Reads the UUIDs of all VMs; answers until they are old come from it. */
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
-  /** To be told when a VM is not what it was: nothing more is answered from the last sweep. */
-  forget(): void
+  /** To be told which UUIDs are in doubt: they are not answered from the last sweep any more. */
+  forget(uuids: Iterable<string>): void
   /** Gives back what this made in the session. */
   destroy(signal: AbortSignal): Promise<void>
 }
@@ -119,8 +119,8 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
       return located
     },
     sweep,
-    forget() {
-      index = undefined
+    forget(uuids) {
+      for (const uuid of uuids) index?.delete(uuid)
     },
     async destroy(signal) {
       if (view !== undefined) await destroyObject(soap, 'DestroyView', view, timings, signal)

@@ -63,6 +63,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
         resource: 'tagging/tag-association',
         suffix: '?~action=list-attached-tags-on-objects',
         body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
+        deadline: timings.readDeadline,
         signal,
       })
       for (const object of objects) into.set(keyOf(object), [])

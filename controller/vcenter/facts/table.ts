@@ -130,29 +130,32 @@ export class Table {
 
   /**
    * Takes VMs as vCenter now describes them. One whose UUID is another from now on puts both UUIDs in doubt: they are
-   * to be asked for. One without a UUID (inaccessible) stays the VM it was.
+   * to be asked for, and are returned. One without a UUID (inaccessible) stays the VM it was.
    */
-  update(machines: readonly Machine[]): void {
+  update(machines: readonly Machine[]): ReadonlySet<string> {
     const changed = new Set<string>()
+    const doubted = new Set<string>()
     for (const machine of machines) {
       const row = this.#rows.get(machine.reference)
       if (row === undefined) continue
       if (this.#put(row.uuid, machine)) changed.add(row.uuid)
       if (machine.biosUUID === undefined || machine.biosUUID === row.uuid) continue
-      this.#doubt(row.uuid, changed)
-      this.#doubt(machine.biosUUID, changed)
+      this.#doubt(row.uuid, doubted)
+      this.#doubt(machine.biosUUID, doubted)
     }
-    this.#notify(changed)
+    this.#notify(new Set([...changed, ...doubted]))
+    return doubted
   }
 
-  /** Takes VMs that vCenter no longer shows: they are to be asked for by reference and by UUID. */
-  leave(vms: readonly string[]): void {
-    const changed = new Set<string>()
+  /** Takes VMs that vCenter no longer shows: their UUIDs are to be asked for, and are returned. */
+  leave(vms: readonly string[]): ReadonlySet<string> {
+    const doubted = new Set<string>()
     for (const vm of vms) {
       const row = this.#rows.get(vm)
-      if (row !== undefined) this.#doubt(row.uuid, changed)
+      if (row !== undefined) this.#doubt(row.uuid, doubted)
     }
-    this.#notify(changed)
+    this.#notify(doubted)
+    return doubted
   }
 
   /** Builds the views of all VMs anew, after ancestors or tags have changed. */
@@ -179,10 +182,10 @@ export class Table {
     return { vCenter: this.#options.identity(), ...facts, ...this.#options.place(machine) }
   }
 
-  #doubt(uuid: string, changed: Set<string>): void {
+  #doubt(uuid: string, doubted: Set<string>): void {
     if (!this.#entries.has(uuid)) return
     this.want(uuid, true)
-    changed.add(uuid)
+    doubted.add(uuid)
   }
 
   #notify(changed: ReadonlySet<string>): void {

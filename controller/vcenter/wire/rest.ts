@@ -35,6 +35,8 @@ export interface RESTCall {
   /** What follows the resource: identifier and query. */
   readonly suffix: string
   readonly body?: unknown
+  /** Milliseconds; that of a small call unless given. */
+  readonly deadline?: number
   readonly signal: AbortSignal
 }
 
@@ -67,8 +69,12 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
       headers,
       suffix = '',
       body,
+      deadline = timings.callDeadline,
       signal,
-    }: { headers: Record<string, string>; suffix?: string; body?: unknown; signal: AbortSignal },
+    }: Partial<Pick<RESTCall, 'suffix' | 'body' | 'deadline'>> & {
+      headers: Record<string, string>
+      signal: AbortSignal
+    },
   ): Promise<unknown> {
     const start = clock.monotonic()
     const done = (outcome: string) =>
@@ -77,7 +83,7 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
       method,
       path: `${BASE}/${resource}${suffix}`,
       headers,
-      deadline: timings.callDeadline,
+      deadline,
       signal,
     }
     try {
@@ -118,10 +124,10 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   }
 
   return {
-    async call({ method, resource, suffix, body, signal }) {
+    async call({ method, resource, ...rest }) {
       const attempt = (id: string) => {
         const headers = { [SESSION_HEADER]: id, 'content-type': 'application/json' }
-        return send(method, resource, { headers, suffix, body, signal })
+        return send(method, resource, { ...rest, headers })
       }
       if (session === undefined) return await attempt(await login())
       try {
