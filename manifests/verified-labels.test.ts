@@ -1,64 +1,28 @@
 import t from 'tap'
 import { startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
-import { registerNode, type Sender } from './testing/writers.ts'
-
-const zone = 'topology.kubernetes.io/zone'
-const betaZone = 'failure-domain.beta.kubernetes.io/zone'
-
-const verified: Record<string, string> = {
-  [zone]: 'zone-a',
-  [betaZone]: 'zone-a',
-  'topology.kubernetes.io/region': 'region-1',
-  'failure-domain.beta.kubernetes.io/region': 'region-1',
-  'node.kubernetes.io/instance-type': 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
-  'beta.kubernetes.io/instance-type': 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
-}
+import { applyManifests, manifestFiles } from '../test/servers/manifests.ts'
+import {
+  betaZone,
+  heartbeat,
+  initialise,
+  kubeletOf,
+  labelNode as label,
+  patchNode as patch,
+  registerAgain,
+  verifiedLabels,
+  zone,
+} from './testing/node-writers.ts'
+import { registerNode } from './testing/writers.ts'
 
 const cluster = await startCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
+// As before Kubernetes 1.36: alone.
+await applyManifests(
+  cluster,
+  (await manifestFiles()).filter((file) => file !== 'policy-restore-labels.yaml'),
+)
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
-
-const kubelet = (name: string) => cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })
-
-/** Whoever it is, a kubelet or the administrator of the cluster itself. */
-interface Requester {
-  request: Sender
-}
-
-async function patch(who: Requester, path: string, body: unknown, kind = 'strategic-merge-patch') {
-  const contentType = `application/${kind}+json`
-  const answer = await who.request<{ message?: string }>('PATCH', `/api/v1/nodes/${path}`, body, {
-    contentType,
-  })
-  return { status: answer.status, message: String(answer.body.message) }
-}
-
-const label = (who: Requester, path: string, labels: Record<string, string | null>) =>
-  patch(who, path, { metadata: { labels } })
-
-/** What a kubelet writes every few minutes, and at once when something has changed. */
-function heartbeat(who: Requester, name: string) {
-  const ready = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'KubeletReady',
-    message: 'ready',
-    lastHeartbeatTime: new Date(),
-  }
-  return patch(who, `${name}/status`, { status: { conditions: [ready] } })
-}
-
-/** What the controller writes once the VM is verified. */
-async function initialise(name: string, labels: Record<string, string> = verified): Promise<void> {
-  const body = { metadata: { labels }, spec: { providerID: `vsphere://${name}`, taints: [] } }
-  const { status, message } = await patch(controller, name, body, 'merge-patch')
-  if (status !== 200) throw new Error(message)
-  const addresses = [{ type: 'InternalIP', address: '10.0.0.5' }]
-  const answer = await patch(controller, `${name}/status`, { status: { addresses } }, 'merge-patch')
-  if (answer.status !== 200) throw new Error(answer.message)
-}
+const kubelet = (name: string) => kubeletOf(cluster, name)
 
 const refused = {
   status: 403,
@@ -78,7 +42,7 @@ await t.test(
 await t.test('of an initialised Node', async (t) => {
   const b = await kubelet('b')
   await registerNode(b.request, 'b')
-  await initialise('b')
+  await initialise(controller, 'b')
 
   await t.test('heartbeats pass', async (t) => {
     t.match(await heartbeat(b, 'b'), { status: 200 })
@@ -88,18 +52,12 @@ await t.test('of an initialised Node', async (t) => {
   })
 
   await t.test('a kubelet that starts again passes, with --node-labels that agree', async (t) => {
-    const { status } = await b.request('POST', '/api/v1/nodes', {
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: { name: 'b' },
-    })
-    t.equal(status, 409, 'it asks whether its Node exists')
-    const labels = { 'kubernetes.io/os': 'linux', 'node.kubernetes.io/own': 'x', [zone]: 'zone-a' }
-    t.match(await label(b, 'b/status', labels), { status: 200 })
+    t.ok(await registerAgain(b, 'b', { [zone]: 'zone-a', 'node.kubernetes.io/own': 'x' }))
+    t.notOk(await registerAgain(b, 'b', { [zone]: 'zone-b' }), 'and waits with others')
   })
 
   await t.test('no verified label changes by the hand of the kubelet, by neither way', async (t) => {
-    for (const key of Object.keys(verified)) {
+    for (const key of Object.keys(verifiedLabels)) {
       for (const path of ['b', 'b/status']) {
         t.match(await label(b, path, { [key]: 'other' }), refused, `${key} on ${path}`)
         t.match(await label(b, path, { [key]: null }), refused, `${key} taken away on ${path}`)
@@ -120,7 +78,7 @@ await t.test('of an initialised Node', async (t) => {
 await t.test('a label that only the kubelet has set stays its own', async (t) => {
   const c = await kubelet('c')
   await registerNode(c.request, 'c', { [zone]: 'rack-1' })
-  await initialise('c', {})
+  await initialise(controller, 'c', {})
   t.match(await label(c, 'c/status', { [zone]: 'rack-2' }), { status: 200 })
   t.match(await label(c, 'c/status', { [zone]: null }), { status: 200 })
 })
@@ -143,8 +101,8 @@ await t.test('Nodes of another provider are none of our business', async (t) => 
   await patch(
     controller,
     'e',
-    { metadata: { labels: verified }, spec: { providerID: 'other://e' } },
-    'merge-patch',
+    { metadata: { labels: verifiedLabels }, spec: { providerID: 'other://e' } },
+    'application/merge-patch+json',
   )
   t.match(await label(e, 'e/status', { [zone]: 'other' }), { status: 200 })
 })
