@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { serverBinary } from './build.ts'
 
@@ -36,8 +36,14 @@ export async function writeRpctool(
   await writeFile(join(dir, 'rpctool.json'), JSON.stringify(settings))
   for (const name of ['vmware-rpctool', 'vmtoolsd']) {
     const path = join(resolve(dir), name)
-    await rm(path, { force: true })
-    if (name === 'vmware-rpctool' || vmtoolsd !== undefined) await symlink(binary, path)
+    if (name === 'vmtoolsd' && vmtoolsd === undefined) {
+      await rm(path, { force: true })
+      continue
+    }
+    // By way of another name: an agent that runs meanwhile misses nothing.
+    await rm(`${path}.new`, { force: true })
+    await symlink(binary, `${path}.new`)
+    await rename(`${path}.new`, path)
   }
   return join(resolve(dir), 'vmware-rpctool')
 }
