@@ -5,7 +5,7 @@ import type { VCenterFailure } from '../facts/vcenter-view.ts'
 export interface Health {
   /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */
   failure(): VCenterFailure | undefined
-  /** `lasting`: no use in waiting. A vCenter that never answered has no grace either. */
+  /** `lasting`: no use in waiting, or waited already. A vCenter that never answered has no grace either. */
   failed(failure: VCenterFailure, lasting: boolean): void
   recovered(): void
   /** Whether it answers: not before it did so for the first time, nor while a failure is shown. */

@@ -15,9 +15,10 @@ import { createHealth } from './health.ts'
 import type { Metrics } from './metrics.ts'
 import { serve } from './serve.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
+import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { openConnection } from './wire/connection.ts'
-import { isRebuild, isSessionLost, toFailure, VCenterError } from './wire/errors.ts'
+import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
 
@@ -51,8 +52,8 @@ export interface InventoryOptions {
  * Prepares an inventory; nothing is sent before `run`.
  *
  * Lookups stay as they are for a grace of 10 s while vCenter fails (it restarts, a session ends); after that all of
- * them are `unknown`, for facts that may be old prove nothing. A refused credential, and a vCenter that has never
- * answered, show at once.
+ * them are `unknown`, for facts that may be old prove nothing. A refused credential, a call that was waited for in vain,
+ * and a vCenter that has never answered, show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
   const { config, clock, random, metrics, onChange, timings = TIMINGS } = options
@@ -108,7 +109,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         health.recovered()
       }
       const context = {
-        soap,
+        soap: createWatchedSoap({ soap, ask: session.keepAlive, timings, clock }),
         session,
         content,
         table,
@@ -129,7 +130,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       metrics.reconnect(failure.reason)
       const level = isRebuild(error) ? 'info' : 'warn'
       logger[level]({ reason: failure.reason, error: failure.message }, 'vCenter failed')
-      health.failed(failure, session.refused())
+      health.failed(failure, session.refused() || isSilence(error))
     }
 
     async function logout(): Promise<void> {

@@ -5,8 +5,10 @@ import type { Pace } from './collect/debounce.ts'
 export interface Timings {
   /** For a call whose answer is small. */
   readonly callDeadline: number
-  /** For reading the properties of many objects. */
+  /** For a call about many objects. */
   readonly readDeadline: number
+  /** When such a call has taken so long, it is asked beside it whether vCenter answers at all. */
+  readonly doubt: number
   /** How long vCenter holds a poll without news. Whole seconds. A dead peer is noticed this much later. */
   readonly pollWait: number
   /** What a poll may take beyond that. */
@@ -30,7 +32,10 @@ export interface Timings {
   readonly members: Pace
   /** Names of tags and categories are read again after this time. */
   readonly tagNamesAge: number
-  /** How long vCenter may fail before lookups say so: shorter failures go unnoticed. */
+  /**
+   * How long vCenter may fail before lookups say so: shorter failures go unnoticed. A small call that waits in vain
+   * takes longer than this.
+   */
   readonly failureGrace: number
   /** For logging out. */
   readonly logout: number
@@ -40,6 +45,7 @@ export interface Timings {
 export const TIMINGS: Timings = {
   callDeadline: 15_000,
   readDeadline: 60_000,
+  doubt: 5_000,
   pollWait: 60_000,
   pollGrace: 15_000,
   keepAlive: 600_000,

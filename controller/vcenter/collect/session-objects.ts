@@ -10,7 +10,7 @@ export async function createObject(
   operation: string,
   target: Reference,
   parameters: string,
-  { readDeadline: deadline }: Timings,
+  { callDeadline: deadline }: Timings,
   signal: AbortSignal,
 ): Promise<Reference> {
   const response = await soap.call({ operation, target, parameters, deadline, signal })

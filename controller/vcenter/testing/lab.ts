@@ -17,6 +17,7 @@ import { TIMINGS, type Timings } from '../timings.ts'
 export const QUICK: Timings = {
   ...TIMINGS,
   callDeadline: 1_000,
+  doubt: 300,
   pollWait: 5_000,
   failureGrace: 1_500,
   members: { quiet: 100, max: 1_000, spacing: 100 },

@@ -3,11 +3,14 @@ import { isIPv6 } from 'node:net'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../clock.ts'
 import type { Trust } from '../../config/config.ts'
-import { VCenterError } from './errors.ts'
+import { DeadlineError, VCenterError } from './errors.ts'
 import { trustConnector } from './trust.ts'
 
-/** More would only queue up inside vCenter. */
-const CONNECTIONS = 4
+/**
+ * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags), and one to ask whether
+ * vCenter lives. More would only queue up inside vCenter.
+ */
+const CONNECTIONS = 6
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -120,11 +123,11 @@ async function exchange<T>(
   }
 }
 
-function timedOut(server: string, { path, deadline }: HTTPRequest): VCenterError {
-  return new VCenterError(
-    'TimedOut',
+function timedOut(server: string, { path, deadline, longPoll }: HTTPRequest): VCenterError {
+  return new DeadlineError(
     `${server} took the request to ${path} but did not finish its answer within ${deadline / 1000} s, ` +
       'check the state of its services',
+    longPoll === true,
   )
 }
 

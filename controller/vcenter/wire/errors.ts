@@ -39,6 +39,17 @@ export class VCenterError extends Error {
   }
 }
 
+/** A call whose deadline has passed. */
+export class DeadlineError extends VCenterError {
+  readonly longPoll: boolean
+
+  constructor(message: string, longPoll: boolean) {
+    super('TimedOut', message)
+    this.name = 'DeadlineError'
+    this.longPoll = longPoll
+  }
+}
+
 /** A fault that vCenter answered with. */
 export class SoapFault extends VCenterError {
   /** Name of the fault's type, as `NotAuthenticated`. */
@@ -89,6 +100,11 @@ export function isRebuild(error: unknown): boolean {
   if (!(error instanceof SoapFault)) return false
   if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
+}
+
+/** Whether vCenter was waited for in vain. A long poll may have lost its connection, and vCenter be well. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof DeadlineError && !error.longPoll
 }
 
 /** How the failure looks from outside. What is no VCenterError is a defect of ours and is thrown on. */

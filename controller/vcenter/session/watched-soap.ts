@@ -1,0 +1,44 @@
+/** Big calls may take long; whether vCenter answers at all is asked beside them. */
+import type { Clock } from '../../clock.ts'
+import type { Timings } from '../timings.ts'
+import type { SoapClient } from '../wire/soap.ts'
+
+export interface WatchedSoapOptions {
+  readonly soap: SoapClient
+  /** A small call; throws where vCenter does not answer. */
+  readonly ask: (signal: AbortSignal) => Promise<void>
+  readonly timings: Timings
+  readonly clock: Clock
+}
+
+/** A client whose big calls fail as soon as vCenter does not answer small ones either, with the small one's error. */
+export function createWatchedSoap({ soap, ask, timings, clock }: WatchedSoapOptions): SoapClient {
+  async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
+    for (;;) {
+      await clock.sleep(timings.doubt, signal)
+      if (signal.aborted) return
+      try {
+        await ask(signal)
+      } catch (error) {
+        if (!signal.aborted) dead.abort(error)
+        return
+      }
+    }
+  }
+
+  return {
+    ...soap,
+    async call(call) {
+      if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
+      const dead = new AbortController()
+      const ended = new AbortController()
+      const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
+      try {
+        return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
+      } finally {
+        ended.abort()
+        await watching
+      }
+    },
+  }
+}
