@@ -3,7 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { json } from 'node:stream/consumers'
 import t from 'tap'
-import { MAX_ADDRESSES, MAX_INTERFACES, MAX_UNREADABLE, parseSpec } from '../agent/contract.ts'
+import {
+  AGENT_FIELD_MANAGER,
+  MAX_ADDRESSES,
+  MAX_INTERFACES,
+  MAX_UNREADABLE,
+  parseSpec,
+} from '../agent/contract.ts'
 import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
@@ -56,6 +62,22 @@ await t.test('the least of reports is taken', async (t) => {
   const tools = { guestinfoReadable: false, guestinfoWritable: false }
   const { status, body } = await dryRun({ nodeUID, agentVersion, machine: {}, interfaces: [], tools, claim })
   t.equal(status, 201, String(body.message))
+})
+
+await t.test('an agent that can no longer read what it reported before is not shut out', async (t) => {
+  const apply = (spec: object) =>
+    cluster.request<Answer>(
+      'PATCH',
+      `${collection}/blinded?fieldManager=${AGENT_FIELD_MANAGER}&force=true`,
+      { ...sampleReport('blinded', completeSpec.nodeUID), spec },
+      { contentType: 'application/apply-patch+yaml' },
+    )
+  t.match(await apply(completeSpec), { status: 201 })
+  const { cloudInit: _, ...rest } = completeSpec
+  const { status, body } = await apply({ ...rest, machine: {}, interfaces: [] })
+  t.equal(status, 200, String(body.message))
+  t.match(body.spec, { machine: { serialUUID: undefined }, interfaces: [] })
+  await cluster.request('DELETE', `${collection}/blinded`)
 })
 
 await t.test('every field of the spec, wrong in turn, is refused by name', async (t) => {

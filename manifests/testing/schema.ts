@@ -9,6 +9,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
+  default?: unknown
   enum?: string[]
   format?: string
   pattern?: string

@@ -23,6 +23,7 @@ export function wrongValues(field: string, schema: Schema, value: unknown): Wron
     wrong.push(...inner.map((item) => ({ ...item, value: { ...value, [key]: item.value } })))
   }
   for (const key of schema.required ?? []) {
+    if (schema.properties?.[key]?.default !== undefined) continue
     const { [key]: _, ...others } = value
     wrong.push({ field: `${field}.${key}`, how: 'left out', value: others })
   }

@@ -45,7 +45,7 @@ const wrong: Record<string, readonly unknown[]> = {
   nodeUID: [42, 'not a UUID', LONG, undefined],
   bootID: [42, 'not a UUID', '', LONG],
   agentVersion: [42, CONTROL, LONG, undefined],
-  machine: ['a string', [], undefined],
+  machine: ['a string', []],
   'machine.vendor': [42, CONTROL, LONG],
   'machine.product': [{}, CONTROL, LONG],
   'machine.serialUUID': [42, 'VMware-42 0e', '420E3F74-EA84-F9A2-7736-6106BB5DBF6B', LONG],
@@ -54,7 +54,6 @@ const wrong: Record<string, readonly unknown[]> = {
   interfaces: [
     'none',
     {},
-    undefined,
     Array.from({ length: 17 }, (_, i) => ({ ...honest.interfaces[0], name: `e${i}` })),
   ],
   'interfaces.0': ['eth0', 7],

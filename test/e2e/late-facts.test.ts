@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeMachine } from '../fixtures/machine.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import { address, condition, eventsOf, isInitialized } from './objects.ts'
+import { address, condition, eventsOf, isInitialized, level } from './objects.ts'
 import { openStage } from './stage.ts'
 
 // One controller serves all of these, and is never started anew.
@@ -81,7 +81,8 @@ t.test('a late claim proves what was only reported', async (t) => {
     () => reports.last(member.name)?.status?.identityLevel === 'proven',
     5000,
   )
-  t.equal(nodes.of(member.name).length, before, 'the Node needs no write for that')
+  await nodes.until('the label says so', () => level(nodes.last(member.name)) === 'proven')
+  t.equal(nodes.of(member.name).length, before + 1, 'one write, for the label')
 })
 
 t.test('no guest RPC tool: reported, with the reason', async (t) => {

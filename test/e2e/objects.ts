@@ -32,6 +32,11 @@ export function address(node: NodeObject | undefined, type: 'InternalIP' | 'Exte
   return node?.status.addresses?.find((entry) => entry.type === type)?.address
 }
 
+/** As the label on the Node says. */
+export function level(node: NodeObject | undefined): string | undefined {
+  return node?.metadata.labels['rollcall.node-restriction.kubernetes.io/identity-level']
+}
+
 export function condition(report: ReportObject | undefined, type: ConditionType): Condition | undefined {
   return report?.status?.conditions?.find((entry) => entry.type === type)
 }

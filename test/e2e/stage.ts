@@ -33,6 +33,8 @@ export interface Stage {
   controller(options?: Partial<ControllerOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
+  /** Registers the Node of a member anew, whose former one was deleted. */
+  register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
 }
 
 export interface MemberOptions {
@@ -41,6 +43,9 @@ export interface MemberOptions {
   readonly addresses?: readonly string[]
   /** The kubelet's --node-ip. */
   readonly nodeIP?: string
+  /** The kubelet's --node-labels, and its taints where they are not as usual. */
+  readonly labels?: Record<string, string>
+  readonly taints?: { key: string; effect: string }[]
   /** What the guest RPC tool may not; null is no tool at all. */
   readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'hang'> | null
 }
@@ -109,7 +114,8 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
           ...controller,
         }),
       ),
-    async member(name, { vm = vms.shift(), rpctool = {}, nodeIP, ...given } = {}) {
+    register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
+    async member(name, { vm = vms.shift(), rpctool = {}, nodeIP, labels, taints, ...given } = {}) {
       if (vm === undefined) throw new Error('every virtual machine has a Node')
       members += 1
       const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
@@ -124,6 +130,8 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
         name,
         biosUUID: vm.uuid,
         ...(nodeIP === undefined ? {} : { nodeIP }),
+        ...(labels === undefined ? {} : { labels }),
+        ...(taints === undefined ? {} : { taints }),
       })
       const agent = async (...args: string[]) =>
         ending(await startAgent({ kubeconfig: node.kubeconfig, root, args }))

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { condition, eventsOf, isInitialized, level } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 4 })
+const { nodes, reports, events } = stage
+
+const verified = (name: string) => condition(reports.last(name), 'IdentityVerified')
+const initialised = (name: string) =>
+  nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+
+const lax = await stage.controller()
+const early = await stage.member('early', { rpctool: { deny: ['info-set'] } })
+await early.reportOnce()
+await initialised(early.name)
+await reports.until('its level is known', () => verified(early.name)?.reason === 'Reported')
+await lax.stop()
+await stage.controller({ identity: 'strict', require: 'proven', exempt: 'example.com/no-guestinfo' })
+
+t.test('a Node waits until its VM names it, and is told what is missing', async (t) => {
+  const member = await stage.member('waits', { rpctool: { deny: ['info-set'] } })
+  await member.reportOnce()
+  await reports.until('it is told', () => verified(member.name)?.reason === 'LevelTooLow')
+  t.match(verified(member.name), {
+    status: 'False',
+    message: /is reported.*requires proven.*identity\.require/,
+  })
+  t.match(reports.last(member.name)?.status, { identityLevel: 'reported' })
+  await events.until('by an Event as well', () =>
+    eventsOf(events, member.name).some(({ reason }) => reason === 'LevelTooLow'),
+  )
+  t.equal(nodes.of(member.name).length, 1, 'its Node was not touched')
+  await member.claim()
+  await initialised(member.name)
+  t.equal(level(nodes.last(member.name)), 'proven')
+})
+
+t.test('an exempt Node need not', async (t) => {
+  const member = await stage.member('exempt', {
+    rpctool: { deny: ['info-set'] },
+    labels: { 'example.com/no-guestinfo': '' },
+  })
+  await member.reportOnce()
+  await initialised(member.name)
+  t.equal(level(nodes.last(member.name)), 'reported', 'it is shown as what it is')
+})
+
+t.test('one that was initialised before runs on, and is told', async (t) => {
+  await reports.until('it is told', () => verified(early.name)?.reason === 'LevelTooLow')
+  const node = nodes.last(early.name)
+  t.ok(isInitialized(node))
+  t.equal(level(node), 'reported')
+  t.match(condition(reports.last(early.name), 'Initialized'), { status: 'True' })
+})
