@@ -29,54 +29,6 @@ await t.test('the API server takes every object, and knows every field', async (
   }
 })
 
-await t.test('each account has the rights it needs, and no other', async (t) => {
-  const agent = 'system:serviceaccount:kube-system:rollcall-agent'
-  const controller = 'system:serviceaccount:kube-system:rollcall-controller'
-  const reports = { group: 'rollcall.dev', resource: 'nodereports' }
-  const lease = {
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    namespace: 'kube-system',
-    name: 'rollcall-controller',
-  }
-  const cases: [string, Record<string, string>, string, boolean][] = [
-    [agent, reports, 'create patch', true],
-    [agent, reports, 'get list watch update delete deletecollection', false],
-    [agent, { ...reports, subresource: 'status' }, 'get patch update', false],
-    [agent, { resource: 'nodes' }, 'get list watch patch update', false],
-    [agent, { resource: 'secrets', namespace: 'kube-system' }, 'get list watch', false],
-    [controller, reports, 'list watch create', true],
-    [controller, reports, 'get patch update delete deletecollection', false],
-    [controller, { ...reports, subresource: 'status' }, 'patch', true],
-    [controller, { resource: 'nodes' }, 'list watch patch', true],
-    [controller, { resource: 'nodes' }, 'get create update delete', false],
-    [controller, { resource: 'nodes', subresource: 'status' }, 'patch', true],
-    [controller, { resource: 'nodes', subresource: 'proxy' }, 'get create', false],
-    [controller, { resource: 'events', namespace: 'default' }, 'create patch', true],
-    [controller, { resource: 'events', namespace: 'kube-system' }, 'create patch', false],
-    [controller, lease, 'get update create', true],
-    [controller, { ...lease, name: 'other' }, 'get update', false],
-    [controller, { ...lease, namespace: 'default' }, 'get update create', false],
-    [controller, { resource: 'secrets', namespace: 'kube-system' }, 'get list watch', false],
-    [controller, { resource: 'pods', namespace: 'kube-system' }, 'get create', false],
-  ]
-  for (const [user, attributes, verbs, expected] of cases) {
-    for (const verb of verbs.split(' ')) {
-      const { body } = await cluster.request<{ status: { allowed: boolean } }>(
-        'POST',
-        '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-        {
-          apiVersion: 'authorization.k8s.io/v1',
-          kind: 'SubjectAccessReview',
-          spec: { user, groups: ['system:authenticated'], resourceAttributes: { ...attributes, verb } },
-        },
-      )
-      const what = [attributes.resource, attributes.subresource].filter(Boolean).join('/')
-      t.equal(body.status.allowed, expected, `${user} ${verb} ${what} ${attributes.namespace ?? ''}`)
-    }
-  }
-})
-
 await t.test('the unit follows the kubelet, by whose start a deleted Node comes back', async (t) => {
   const unit = await readFile(`${import.meta.dirname}/rollcall-agent.service`, 'utf8')
   for (const key of ['After', 'PartOf', 'WantedBy'])

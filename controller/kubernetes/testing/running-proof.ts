@@ -1,0 +1,39 @@
+import { type Clock, systemClock } from '../../clock.ts'
+import type { PolicyProof } from '../../facts/policy-proof.ts'
+import type { KubeClient, KubeRequest } from '../client.ts'
+import { createPolicyProof } from '../policy-proof.ts'
+import { observed } from './cluster-client.ts'
+import { createLogLines } from './log-lines.ts'
+
+/** A proof under way, with all that it asked and said. By default it waits shorter than in earnest, so that it asks often. */
+export function startProof(client: KubeClient, sample: () => string | undefined, clock: Clock = hasty) {
+  const log = createLogLines()
+  const states: PolicyProof[] = []
+  const requests: KubeRequest[] = []
+  const proof = createPolicyProof({
+    client: observed(client, (request) => requests.push(request)),
+    clock,
+    random: () => 0,
+    logger: log.logger,
+    sample,
+    onChange: () => states.push(proof.state()),
+  })
+  const stop = new AbortController()
+  const ended = proof.run(stop.signal)
+  return {
+    ...log,
+    states,
+    requests,
+    state: proof.state,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await ended
+    },
+  }
+}
+
+/** An API server that starts knows no rights for some 200 ms: two questions within them would be no doubt, but a verdict. */
+const hasty: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms < 30_000 ? 400 : 100, signal),
+}
