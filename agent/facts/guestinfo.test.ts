@@ -143,6 +143,17 @@ t.test('the privileged channel', async (t) => {
   t.same(sleeps, [0, 100, 100], 'with a pause between two calls of vmtoolsd')
 })
 
+t.test('a privileged channel that no longer works', async (t) => {
+  const { guestinfo, calls, plant } = openVMTools({ plain: DENY, privileged: 'echo' })
+  await guestinfo.set('k', '1')
+  plant('usr/bin/vmtoolsd', 'privileged', 'exit 3')
+  t.match(await guestinfo.set('k', '2'), { ok: false, reason: 'PrivilegedChannelFailed' })
+  plant('usr/bin/vmware-rpctool', 'plain', 'echo')
+  calls()
+  t.same(await guestinfo.set('k', '3'), { ok: true, value: undefined })
+  t.same(calls(), ['plain info-set k 3'], 'makes the plain way worth a call again')
+})
+
 t.test(
   'vmtoolsd falls back to the plain way once, while the host clears its last channel away',
   async (t) => {
