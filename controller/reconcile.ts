@@ -1,6 +1,7 @@
 import { apply, type Writer } from './apply/apply.ts'
 import type { Clock } from './clock.ts'
-import { type Decision, decide } from './decide/decide.ts'
+import { decide } from './decide/decide.ts'
+import type { Decision } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
 import { gather, type Sources } from './gather/gather.ts'
 import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'

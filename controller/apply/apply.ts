@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import { type Announcement, announce, warning, words } from '../decide/announce.ts'
-import type { Decision, Refusal } from '../decide/decide.ts'
+import type { Decision, Refusal } from '../decide/decision.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'

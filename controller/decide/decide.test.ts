@@ -13,7 +13,8 @@ import {
   spec,
   vm,
 } from '../../test/fixtures/facts.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide } from './decide.ts'
+import type { Decision } from './decision.ts'
 import type { NodeFacts } from './facts.ts'
 import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
 

@@ -1,9 +1,10 @@
-import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportSpec } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import { chooseAddresses } from './addresses.ts'
 import { agentlessReport } from './agentless.ts'
 import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
 import { standingStatus } from './binding.ts'
+import type { Decision } from './decision.ts'
 import type { NodeFacts } from './facts.ts'
 import { type Identity, verifyIdentity } from './identity.ts'
 import { reaches, requiredLevel } from './level.ts'
@@ -17,32 +18,6 @@ import { resolveTopology } from './topology.ts'
 import { isUninitialized } from './uninitialized.ts'
 import { type Verdicts, yes } from './verdict.ts'
 import { describeVM, findVM } from './vm.ts'
-
-/** What stands in the way, for the metric. */
-export interface Refusal {
-  readonly condition: ConditionType
-  readonly reason: string
-}
-
-/** What should be done about one Node, and what should be said. */
-export interface Decision {
-  readonly state: 'invisible' | 'waiting' | 'refused' | 'initializing' | 'initialized'
-  readonly level?: IdentityLevel
-  readonly refusal?: Refusal
-  /** The NodeReport to be made for a Node that does without an agent. */
-  readonly create?: NodeReportSpec
-  /** Written before the status, which speaks as if it had been. */
-  readonly patch?: NodePatch
-  /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
-  readonly status?: NodeReportStatus
-  readonly announcements: readonly Announcement[]
-  /** Whether to look again by itself, with backoff: nothing will call. */
-  readonly retry: boolean
-  /** Milliseconds after which time alone changes the decision. */
-  readonly again?: number
-  /** BIOS UUIDs to ask the vCenters for again. */
-  readonly recheck?: readonly string[]
-}
 
 const NOTHING: Decision = { state: 'invisible', announcements: [], retry: false }
 

@@ -18,7 +18,8 @@ import {
 } from '../../test/fixtures/facts.ts'
 import { parseLabelSelector } from '../label-selector.ts'
 import { agentlessReport } from './agentless.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide } from './decide.ts'
+import type { Decision } from './decision.ts'
 import type { NodeFacts, Rival, Settings } from './facts.ts'
 import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
 

@@ -2,7 +2,7 @@ import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent
 import type { Node } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import { announce, announceUntainted } from './announce.ts'
-import type { Decision } from './decide.ts'
+import type { Decision } from './decision.ts'
 import { levelLabel } from './node-patch.ts'
 import { type Standing, statusWith } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Condition } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
-import type { Decision } from '../decide/decide.ts'
+import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../facts/node.ts'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'

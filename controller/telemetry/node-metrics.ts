@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
-import type { Decision } from '../decide/decide.ts'
+import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../facts/node.ts'
 import { createLabelGuard } from './label-value.ts'
 
