@@ -24,6 +24,7 @@ async function sampled(): Promise<string> {
   metrics.reconciled(1, 'done')
   metrics.vCenter('main').call('Login', 'ok', 1)
   metrics.vCenter('main').reconnect('Unreachable')
+  metrics.vCenter('main').resynced(1, 1)
   metrics.vCentersUp(() => [{ name: 'main', up: true }])
   const inner: KubeClient = {
     request: () => Promise.resolve(report()),

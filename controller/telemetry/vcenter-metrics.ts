@@ -33,6 +33,18 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     labelNames: ['vcenter', 'reason'],
     registers,
   })
+  const corrections = new Counter({
+    name: 'rollcall_vcenter_resync_corrections_total',
+    help: 'VMs of which vCenter had not pushed a change, found when all were read again',
+    labelNames: ['vcenter'],
+    registers,
+  })
+  const lastResync = new Gauge({
+    name: 'rollcall_vcenter_last_resync_timestamp_seconds',
+    help: 'When all VMs were read again for the last time; absent before the first time',
+    labelNames: ['vcenter'],
+    registers,
+  })
   let readUp: () => Iterable<{ name: string; up: boolean }> = () => []
   new Gauge({
     name: 'rollcall_vcenter_up',
@@ -52,6 +64,10 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
         if (operation !== LONG_POLL) durations.observe({ vcenter, operation }, seconds)
       },
       reconnect: (reason) => reconnects.inc({ vcenter, reason: outcomes(reason) }),
+      resynced(count, at) {
+        corrections.inc({ vcenter }, count)
+        lastResync.set({ vcenter }, at)
+      },
     }),
     vCentersUp(read) {
       readUp = read

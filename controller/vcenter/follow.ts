@@ -10,8 +10,8 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './facts/ancestors.ts'
-import { type Machine, READ_PATHS, readMachine } from './facts/machine.ts'
-import type { Table } from './facts/table.ts'
+import { keepPushed, type Machine, READ_PATHS, readMachine } from './facts/machine.ts'
+import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
 
@@ -30,8 +30,15 @@ export async function locateWanted(options: FollowOptions, signal: AbortSignal):
   const located = await locator.locate(uuids, signal)
   // VMs that had the UUID are asked by reference too: an inaccessible one is found by no search.
   const vms = new Set(uuids.flatMap((uuid) => [...table.vmsOf(uuid), ...foundIn(located.get(uuid))]))
-  const { machines, ...refused } = await readMachines(reader, [...vms], (vm) => table.machine(vm), signal)
-  await readAncestors(topology.tree, reader, [...machines.values()], signal)
+  const before = new Map([...vms].map((vm) => [vm, table.machine(vm)]))
+  const { machines: read, ...refused } = await readMachines(
+    reader,
+    [...vms],
+    (vm) => table.machine(vm),
+    signal,
+  )
+  await readAncestors(topology.tree, reader, [...read.values()], signal)
+  const machines = withPushed(read, before, table)
 
   const answers = new Map<string, readonly Machine[] | VCenterError>()
   for (const uuid of uuids) {
@@ -100,19 +107,30 @@ export async function readAncestors(
   for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
 }
 
+function withPushed(
+  read: ReadonlyMap<string, Machine>,
+  before: ReadonlyMap<string, Machine | undefined>,
+  table: Table,
+): ReadonlyMap<string, Machine> {
+  return new Map(
+    Array.from(read, ([vm, machine]) => [vm, keepPushed(machine, before.get(vm), table.machine(vm))]),
+  )
+}
+
 /**
- * Reads all members of the list again, and all above them, in one go. Some changes are never pushed: of CPUs, memory
- * and names, moves between folders, hosts that disconnect.
+ * Reads all members of the list again, and all above them, in one go, and corrects what push has missed. Some changes
+ * are never pushed: of CPUs, memory and names, moves between folders, hosts that disconnect.
  */
 export async function resync(
   { table, topology, reader }: FollowOptions,
   listView: Reference,
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Changes> {
   const properties = propertySpec('VirtualMachine', READ_PATHS) + ANCESTOR_PROPERTIES
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
-  const expected = [...table.vms()].filter(isMember)
+  const before = new Map(table.machines().map((machine) => [machine.reference, machine]))
+  const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
   const machines = new Map<string, Machine>()
   await reader.read(
@@ -128,7 +146,8 @@ export async function resync(
   // VMs that are not on the list yet have ancestors too, and so has what came while this was read.
   await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
   topology.replaceTree(tree)
-  table.update([...machines.values()])
+  const updated = table.update([...withPushed(machines, before, table).values()])
   table.refresh()
-  table.leave(expected.filter((vm) => !machines.has(vm)))
+  const left = table.leave(expected.filter((vm) => !machines.has(vm)))
+  return { vms: [...updated.vms, ...left.vms], doubted: [...updated.doubted, ...left.doubted] }
 }

@@ -120,6 +120,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         clock,
         random,
         logger,
+        metrics,
       }
       await serve({ ...context, onOpen, onReady }, signal)
     }

@@ -7,4 +7,6 @@ export interface Metrics {
   call(operation: string, outcome: string, seconds: number): void
   /** Connecting begins anew, because of this reason. */
   reconnect(reason: string): void
+  /** All VMs were read again, at this time (seconds since the epoch); so many were not as push had left them. */
+  resynced(corrections: number, at: number): void
 }

@@ -10,9 +10,10 @@ import type { TagReader } from './collect/tags.ts'
 import { openUpdates, type Update, type Updates } from './collect/updates.ts'
 import { every } from './every.ts'
 import { changeMachine, enterMachine, type Machine, PUSHED_PATHS } from './facts/machine.ts'
-import type { Table } from './facts/table.ts'
+import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import { type FollowOptions, locateWanted, readAncestors, resync } from './follow.ts'
+import type { Metrics } from './metrics.ts'
 import type { ServiceContent, Session } from './session/session.ts'
 import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
@@ -32,6 +33,7 @@ export interface ServeOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
+  readonly metrics: Metrics
   /** All that was wanted at the beginning is answered, and vCenter watches. */
   readonly onReady: () => void
   /** What was made in the session, to be given back if the session outlives this period. */
@@ -40,8 +42,20 @@ export interface ServeOptions {
 
 /** Serves until the signal aborts or a call fails; throws the failure. */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
-  const { soap, session, content, table, topology, tagReader, triggers, timings, clock, random, logger } =
-    options
+  const {
+    soap,
+    session,
+    content,
+    table,
+    topology,
+    tagReader,
+    triggers,
+    timings,
+    clock,
+    random,
+    logger,
+    metrics,
+  } = options
   const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
   const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
@@ -71,11 +85,12 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     for (const machine of changed) {
       if (machine.host !== undefined && !topology.tree.has(machine.host)) moved.add(machine.reference)
     }
-    askAgain([...table.update(changed), ...table.leave(left)])
+    askAgain(table.update(changed))
+    askAgain(table.leave(left))
     if (moved.size > 0) triggers.locate.trigger()
   }
 
-  function askAgain(doubted: readonly string[]): void {
+  function askAgain({ doubted }: Changes): void {
     locator.forget(doubted)
     if (doubted.length > 0) triggers.locate.trigger()
   }
@@ -83,14 +98,17 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   async function syncMembers(signal: AbortSignal): Promise<Outcome> {
     const unknown = await members.set(table.vms(), signal)
     if (unknown === undefined) return 'idle'
-    askAgain([...table.leave(unknown)])
+    askAgain(table.leave(unknown))
     return 'done'
   }
 
   async function resyncAll(signal: AbortSignal): Promise<void> {
-    if (members.size() > 0) await resync(following, updates.listView, members.has, signal)
     if (table.wantFailed()) triggers.locate.trigger()
-    logger.debug({ vms: table.vms().size }, 'read all VMs again')
+    if (members.size() === 0) return
+    const corrected = await resync(following, updates.listView, members.has, signal)
+    askAgain(corrected)
+    metrics.resynced(corrected.vms.length, clock.now() / 1000)
+    logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 /** What one VM's properties say, before its ancestors and tags are joined to it. */
-
+import { isDeepStrictEqual } from 'node:util'
 import type { ConnectionState, GuestNIC, PowerState, VirtualNIC } from '../../facts/virtual-machine.ts'
 import { detach } from '../wire/detach.ts'
 import type { Reference } from '../wire/errors.ts'
@@ -135,6 +135,25 @@ export function changeMachine(machine: Machine, values: Values): Machine {
     }
   }
   return detach(changed)
+}
+
+/**
+ * A VM as it was read, except for what push has told meanwhile: `before` is what was known when the reading began,
+ * `now` what is known at its end. A read takes seconds, and what it says of a pushed property may be old by then.
+ */
+export function keepPushed(read: Machine, before: Machine | undefined, now: Machine | undefined): Machine {
+  if (before === undefined || now === undefined || before === now) return read
+  const newer = <K extends keyof Pushed>(key: K): Machine[K] =>
+    isDeepStrictEqual(before[key], now[key]) ? read[key] : now[key]
+  return {
+    ...read,
+    biosUUID: newer('biosUUID'),
+    connectionState: newer('connectionState'),
+    powerState: newer('powerState'),
+    host: newer('host'),
+    guestNICs: newer('guestNICs'),
+    claim: newer('claim'),
+  }
 }
 
 const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([

@@ -23,6 +23,13 @@ interface Row {
   readonly view: VirtualMachine
 }
 
+export interface Changes {
+  /** VMs that look different from before, or are not shown any more. */
+  readonly vms: readonly string[]
+  /** UUIDs that are to be asked for. */
+  readonly doubted: readonly string[]
+}
+
 export interface TableOptions {
   readonly identity: () => VCenterIdentity
   readonly place: (machine: Machine) => Place
@@ -130,32 +137,36 @@ export class Table {
 
   /**
    * Takes VMs as vCenter now describes them. One whose UUID is another from now on puts both UUIDs in doubt: they are
-   * to be asked for, and are returned. One without a UUID (inaccessible) stays the VM it was.
+   * to be asked for. One without a UUID (inaccessible) stays the VM it was.
    */
-  update(machines: readonly Machine[]): ReadonlySet<string> {
+  update(machines: readonly Machine[]): Changes {
     const changed = new Set<string>()
     const doubted = new Set<string>()
+    const vms: string[] = []
     for (const machine of machines) {
       const row = this.#rows.get(machine.reference)
       if (row === undefined) continue
-      if (this.#put(row.uuid, machine)) changed.add(row.uuid)
+      if (this.#put(row.uuid, machine)) {
+        changed.add(row.uuid)
+        vms.push(machine.reference)
+      }
       if (machine.biosUUID === undefined || machine.biosUUID === row.uuid) continue
       this.#doubt(row.uuid, doubted)
       this.#doubt(machine.biosUUID, doubted)
     }
     this.#notify(new Set([...changed, ...doubted]))
-    return doubted
+    return { vms, doubted: [...doubted] }
   }
 
-  /** Takes VMs that vCenter no longer shows: their UUIDs are to be asked for, and are returned. */
-  leave(vms: readonly string[]): ReadonlySet<string> {
+  /** Takes VMs that vCenter no longer shows: their UUIDs are to be asked for. */
+  leave(vms: readonly string[]): Changes {
     const doubted = new Set<string>()
     for (const vm of vms) {
       const row = this.#rows.get(vm)
       if (row !== undefined) this.#doubt(row.uuid, doubted)
     }
     this.#notify(doubted)
-    return doubted
+    return { vms: vms.filter((vm) => this.#rows.has(vm)), doubted: [...doubted] }
   }
 
   /** Builds the views of all VMs anew, after ancestors or tags have changed. */

@@ -30,6 +30,8 @@ export interface Lab {
   readonly inventory: RunningInventory
   /** UUIDs of all calls of onChange, in order. */
   readonly changes: ReadonlySet<string>[]
+  /** Corrections of each resync, in order. */
+  readonly corrections: readonly number[]
   /** Lines of the log. */
   readonly log: string[]
   /** Ends the inventory and resolves when `run` has. */
@@ -52,6 +54,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   await options.before?.(vCenter)
   await vCenter.resetCalls()
   const changes: ReadonlySet<string>[] = []
+  const corrections: number[] = []
   const log: string[] = []
   const inventory = openInventory({
     config: {
@@ -68,7 +71,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
-    metrics: { call() {}, reconnect() {} },
+    metrics: { call() {}, reconnect() {}, resynced: (count) => void corrections.push(count) },
     onChange: (uuids) => void changes.push(uuids),
     timings: options.timings ?? QUICK,
   })
@@ -80,7 +83,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   }
   // Before the simulator's own teardown, for they run in reverse order.
   t.teardown(stop)
-  return { vCenter, inventory, changes, log, stop }
+  return { vCenter, inventory, changes, corrections, log, stop }
 }
 
 /** Waits until `holds` returns something. Throws after `within` milliseconds. */

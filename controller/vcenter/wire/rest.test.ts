@@ -35,7 +35,7 @@ t.test('a session that no header can hold is none', async (t) => {
       },
       timings: TIMINGS,
       clock: systemClock,
-      metrics: { call() {}, reconnect() {} },
+      metrics: { call() {}, reconnect() {}, resynced() {} },
       loginSignal: signal,
     })
     const answer = await rest

@@ -13,6 +13,7 @@ function client(answer: () => FakeAnswer, outcomes: string[] = []) {
   const metrics = {
     call: (_operation: string, outcome: string) => void outcomes.push(outcome),
     reconnect() {},
+    resynced() {},
   }
   const connection = fakeConnection(answer)
   return { connection, soap: createSoapClient({ connection, clock: systemClock, metrics }) }

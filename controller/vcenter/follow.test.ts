@@ -1,0 +1,81 @@
+import t from 'tap'
+import type { PropertyReader } from './collect/properties.ts'
+import { changeMachine } from './facts/machine.ts'
+import { Table } from './facts/table.ts'
+import { createTopology } from './facts/topology.ts'
+import { locateWanted, resync } from './follow.ts'
+import type { XMLElement } from './wire/xml.ts'
+
+const { signal } = new AbortController()
+const value = (text: string): XMLElement => ({
+  name: 'val',
+  type: undefined,
+  kind: undefined,
+  text,
+  children: [],
+})
+
+/** A VM that is read as running, while `meanwhile` happens. */
+function setUp() {
+  const topology = createTopology({ tagging: false })
+  const table = new Table({
+    identity: () => ({ name: 'vc', instanceUUID: 'i' }),
+    place: (machine) => topology.place(machine),
+    onChange() {},
+  })
+  const scene = { cpus: '2', meanwhile: () => {} }
+  const reader: PropertyReader = {
+    async read(_specs, take) {
+      const properties = new Map([
+        ['config.uuid', value('u')],
+        ['config.hardware.numCPU', value(scene.cpus)],
+        ['runtime.powerState', value('poweredOn')],
+        ['runtime.connectionState', value('connected')],
+      ])
+      take({ reference: { type: 'VirtualMachine', value: 'vm-1' }, properties })
+      scene.meanwhile()
+    },
+  }
+  const locator = {
+    locate: async () => new Map([['u', { vms: ['vm-1'], fresh: true }]]),
+    sweep: async () => new Map(),
+    forget() {},
+    destroy: () => Promise.resolve(),
+  }
+  const options = { table, topology, locator, reader }
+  const seen = () => {
+    const answer = table.lookup('u')
+    return answer.state === 'answered' ? answer.vms[0] : undefined
+  }
+  const push = () => {
+    const machine = table.machine('vm-1')
+    if (machine === undefined) throw new Error('the VM is not followed')
+    table.update([changeMachine(machine, new Map([['runtime.powerState', value('poweredOff')]]))])
+  }
+  return { scene, options, seen, push }
+}
+
+t.test('what is pushed while all is read again is not undone', async (t) => {
+  const { scene, options, seen, push } = setUp()
+  options.table.follow('u')
+  await locateWanted(options, signal)
+  t.match(seen(), { powerState: 'poweredOn', cpus: 2 })
+  scene.cpus = '4'
+  scene.meanwhile = push
+  const { vms } = await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
+  t.match(seen(), { powerState: 'poweredOff', cpus: 4 })
+  t.same(vms, ['vm-1'])
+  scene.meanwhile = () => {}
+  await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
+  t.match(seen(), { powerState: 'poweredOn' }, 'what push has missed is corrected')
+})
+
+t.test('what is pushed while a VM is asked for again is not undone', async (t) => {
+  const { scene, options, seen, push } = setUp()
+  options.table.follow('u')
+  await locateWanted(options, signal)
+  scene.meanwhile = push
+  options.table.want('u')
+  await locateWanted(options, signal)
+  t.match(seen(), { powerState: 'poweredOff' })
+})
