@@ -47,7 +47,7 @@ export interface MemberOptions {
   readonly labels?: Record<string, string>
   readonly taints?: { key: string; effect: string }[]
   /** What the guest RPC tool may not; null is no tool at all. */
-  readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'hang'> | null
+  readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'disable' | 'hang' | 'vmtoolsd'> | null
 }
 
 export interface Member extends RegisteredNode {
