@@ -103,6 +103,7 @@ await t.test('what is not verified is not put back', async (t) => {
   const d = await initialised('d', { [zone]: 'rack-1' })
   t.match(await label(d, 'd/status', { [zone]: 'rack-2' }), { status: 200 })
   t.match(await labelsOf(cluster, 'd'), { [zone]: 'rack-2' }, 'one form alone')
+  t.match(await label(d, 'd/status', { [betaZone]: 'rack-1' }), { status: 200 })
   t.match(await label(d, 'd/status', { [zone]: 'x', [betaZone]: 'y' }), { status: 200 })
   t.match(await labelsOf(cluster, 'd'), { [zone]: 'x', [betaZone]: 'y' }, 'two values')
 

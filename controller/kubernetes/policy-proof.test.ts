@@ -18,6 +18,8 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
     answers: [number, object][]
     is: PolicyProof['state']
     message?: RegExp
+    /** How often the state changed; once at most where nothing is said. */
+    changes?: number
   }[] = [
     { what: 'none yet', answers: [[503, {}]], is: 'pending' },
     { what: 'no credential', answers: [[401, status('Unauthorized')]], is: 'pending' },
@@ -60,6 +62,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       ],
       is: 'not-in-force',
       message: /may not impersonate/,
+      changes: 2,
     },
     {
       what: 'success after proof',
@@ -69,6 +72,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       ],
       is: 'not-in-force',
       message: /may be forged/,
+      changes: 2,
     },
     {
       what: 'a policy of a like name',
@@ -77,7 +81,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       message: /not by the policy/,
     },
   ]
-  for (const { what, answers, is, message } of cases) {
+  for (const { what, answers, is, message, changes = is === 'pending' ? 0 : 1 } of cases) {
     const clock = createHandClock()
     await using stub = await startApiStub((_, response) => {
       const [code, body] = answers[Math.min(stub.requests.length, answers.length) - 1] ?? [500, {}]
@@ -90,6 +94,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
     }
     const state = proof.state()
     t.equal(state.state, is, what)
+    t.equal(proof.states.length, changes, `${what} changes`)
     if (state.state === 'not-in-force') t.match(state.message, message ?? /never/, what)
   }
 })
