@@ -6,11 +6,11 @@ import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
 import { createCertificateAuthority, type Identity } from '../servers/pki.ts'
-import { boundTo, createObject, deletePod } from './objects.ts'
+import { boundTo, createObject, deletePod, podOf } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { credentials } from './rows/credentials.ts'
 import type { Row } from './rows/row.ts'
-import { apply, openScene, truth } from './scene.ts'
+import { AGENT, apply, openScene, truth } from './scene.ts'
 import { resign, signingKey, tamper, unsigned } from './tokens.ts'
 
 const scene = await openScene(t, { vms: 2 })
@@ -22,9 +22,8 @@ const forged = reportObject({
   uid: victim.uid,
   spec: truth(forger, { nodeUID: victim.uid }),
 })
-const agentAccount = 'rollcall-agent'
 const victimsPod = await createAgentPod(cluster, victim.name)
-const victimsToken = await serviceAccountToken(cluster, agentAccount, { pod: victimsPod })
+const victimsToken = await serviceAccountToken(cluster, AGENT, { pod: victimsPod })
 const key = await signingKey(cluster)
 const now = Math.floor(Date.now() / 1000)
 
@@ -59,17 +58,17 @@ await runTheme(
   t,
   credentials,
   {
-    'bound to nothing': withToken(() => serviceAccountToken(cluster, agentAccount)),
+    'bound to nothing': withToken(() => serviceAccountToken(cluster, AGENT)),
     'bound to a Secret': withToken(async () => {
       const secret = await createObject(cluster, 'kube-system', {
         kind: 'Secret',
         metadata: { name: 'some' },
       })
-      return boundTo(cluster, 'kube-system', agentAccount, { kind: 'Secret', ...secret })
+      return boundTo(cluster, 'kube-system', AGENT, { kind: 'Secret', ...secret })
     }),
     'bound to a Pod without a node': withToken(async () => {
-      const pod = await createObject(cluster, 'kube-system', podOf(agentAccount, 'pending'))
-      return boundTo(cluster, 'kube-system', agentAccount, { kind: 'Pod', ...pod })
+      const pod = await createObject(cluster, 'kube-system', podOf(AGENT, 'pending'))
+      return boundTo(cluster, 'kube-system', AGENT, { kind: 'Pod', ...pod })
     }),
     'bound to a Pod elsewhere': async (t, row) => checkRefused(t, row, await apply(forger.agentPod, forged)),
     'another account': withToken(async () => {
@@ -78,13 +77,13 @@ await runTheme(
       return boundTo(cluster, 'kube-system', 'other', { kind: 'Pod', ...pod })
     }),
     'another namespace': withToken(async () => {
-      await createObject(cluster, 'default', { kind: 'ServiceAccount', metadata: { name: agentAccount } })
-      const pod = await createObject(cluster, 'default', podOf(agentAccount, 'agent', victim.name))
-      return boundTo(cluster, 'default', agentAccount, { kind: 'Pod', ...pod })
+      await createObject(cluster, 'default', { kind: 'ServiceAccount', metadata: { name: AGENT } })
+      const pod = await createObject(cluster, 'default', podOf(AGENT, 'agent', victim.name))
+      return boundTo(cluster, 'default', AGENT, { kind: 'Pod', ...pod })
     }),
     'the controller': withToken(() => serviceAccountToken(cluster, 'rollcall-controller')),
     audience: withToken(() =>
-      boundTo(cluster, 'kube-system', agentAccount, { kind: 'Pod', ...victimsPod }, ['vault']),
+      boundTo(cluster, 'kube-system', AGENT, { kind: 'Pod', ...victimsPod }, ['vault']),
     ),
     // TokenRequest gives no less than ten minutes.
     expired: withToken(() =>
@@ -94,16 +93,16 @@ await runTheme(
       resign(victimsToken, (claims) => ({ ...claims, nbf: now + 86_400 }), key),
     ),
     'Pod deleted': async (t, row) => {
-      const pod = await createObject(cluster, 'kube-system', podOf(agentAccount, 'leaving', victim.name))
-      const token = await serviceAccountToken(cluster, agentAccount, { pod })
+      const pod = await createObject(cluster, 'kube-system', podOf(AGENT, 'leaving', victim.name))
+      const token = await serviceAccountToken(cluster, AGENT, { pod })
       await deletePod(cluster, 'kube-system', pod.name)
       await tries(t, row, { token })
     },
     'Pod made anew': async (t, row) => {
-      const pod = await createObject(cluster, 'kube-system', podOf(agentAccount, 'again', victim.name))
-      const token = await serviceAccountToken(cluster, agentAccount, { pod })
+      const pod = await createObject(cluster, 'kube-system', podOf(AGENT, 'again', victim.name))
+      const token = await serviceAccountToken(cluster, AGENT, { pod })
       await deletePod(cluster, 'kube-system', pod.name)
-      const { uid } = await createObject(cluster, 'kube-system', podOf(agentAccount, 'again', victim.name))
+      const { uid } = await createObject(cluster, 'kube-system', podOf(AGENT, 'again', victim.name))
       t.not(uid, pod.uid)
       await tries(t, row, { token })
     },
@@ -112,7 +111,7 @@ await runTheme(
       return resign(victimsToken, (claims) => claims, privateKey)
     }),
     tampered: withToken(async () => {
-      const token = await serviceAccountToken(cluster, agentAccount, { pod: forger.pod })
+      const token = await serviceAccountToken(cluster, AGENT, { pod: forger.pod })
       return tamper(token, (claims) => ({
         ...claims,
         'kubernetes.io': {
@@ -128,7 +127,7 @@ await runTheme(
         { 'Impersonate-User': `system:node:${victim.name}` },
         { 'Impersonate-User': `system:node:${victim.name}`, 'Impersonate-Group': 'system:nodes' },
         {
-          'Impersonate-User': `system:serviceaccount:kube-system:${agentAccount}`,
+          'Impersonate-User': `system:serviceaccount:kube-system:${AGENT}`,
           [`${extra}name`]: victim.name,
           [`${extra}uid`]: victim.uid,
         },
@@ -161,15 +160,3 @@ await runTheme(
   },
   victim,
 )
-
-function podOf(account: string, name: string, nodeName?: string) {
-  return {
-    kind: 'Pod',
-    metadata: { name },
-    spec: {
-      ...(nodeName === undefined ? {} : { nodeName }),
-      serviceAccountName: account,
-      containers: [{ name: 'agent', image: 'rollcall-agent' }],
-    },
-  }
-}

@@ -64,3 +64,16 @@ export async function boundTo(
 export function collection(namespace: string, kind: string): string {
   return `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s`
 }
+
+/** A Pod of this account; on a node where one is given, without asking a scheduler. */
+export function podOf(account: string, name: string, nodeName?: string) {
+  return {
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      ...(nodeName === undefined ? {} : { nodeName }),
+      serviceAccountName: account,
+      containers: [{ name: 'agent', image: 'rollcall-agent' }],
+    },
+  }
+}

@@ -37,8 +37,9 @@ export async function runTheme<Name extends string>(
   await t.test(title, async (t) => {
     const before = await victim?.seen()
     for (const name in rows) {
-      await t.test(name, async (t) => {
-        await attempts[name](t, rows[name])
+      const row = rows[name]
+      await t.test(name, row.open === undefined ? {} : { todo: row.open }, async (t) => {
+        await attempts[name](t, row)
         t.same(await victim?.seen(), before, 'the victim is as it was, to the version')
       })
     }

@@ -3,16 +3,20 @@ import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/c
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { condition } from '../e2e/objects.ts'
 import { type Member, type MemberOptions, openStage, type Stage } from '../e2e/stage.ts'
-import type { Controller } from '../fixtures/controller.ts'
+import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
 import { type KubeletOptions, kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { productUUID } from '../fixtures/machine.ts'
-import { type BoundPod, createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
+import { serviceAccountToken } from '../fixtures/service-account.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { VcsimOptions } from '../servers/vcsim.ts'
+import { type Bindable, createObject, podOf } from './objects.ts'
 import { type Answer, openSender, type Sender } from './sender.ts'
 
 export const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
+
+/** The agent's service account. */
+export const AGENT = 'rollcall-agent'
 
 /** Everything of a Node that an attack could have touched, down to the version. */
 export interface Seen {
@@ -33,7 +37,7 @@ export interface Forger extends Machine {
   readonly kubelet: Sender
   readonly agentPod: Sender
   /** The Pod to which the token of `agentPod` is bound. */
-  readonly pod: BoundPod
+  readonly pod: Bindable
   /** Writes this report of the Node's own, with the kubelet's credential. */
   report(spec: NodeReportSpec): Promise<Answer>
   /** Its report, once the controller has judged the one that stands. */
@@ -66,10 +70,14 @@ interface Teardown {
   teardown(fn: () => Promise<unknown>): void
 }
 
-export async function openScene(t: Teardown, options: VcsimOptions): Promise<Scene> {
+export async function openScene(
+  t: Teardown,
+  options: VcsimOptions,
+  controller: Partial<ControllerOptions> = {},
+): Promise<Scene> {
   const stage = await openStage(t, options)
-  const running = await stage.controller()
-  const { cluster, reports } = stage
+  const running = await stage.controller(controller)
+  const { cluster } = stage
   const sender: Scene['sender'] = async (credential) => {
     const opened = await openSender(cluster, credential)
     t.teardown(() => opened.close())
@@ -84,7 +92,7 @@ export async function openScene(t: Teardown, options: VcsimOptions): Promise<Sce
       const rpctool = level === 'proven' ? {} : { deny: ['info-set'] }
       const registered = await stage.member(name, { rpctool, ...member })
       await registered.reportOnce()
-      await reports.until(`${name} is ${level}`, () => stands(reports.last(name), level))
+      await untilStands(stage, name, level)
       return { ...registered, seen: () => seen(stage, name) }
     },
     forger: (name, options = {}) => {
@@ -106,11 +114,11 @@ async function forger(
   { vm = stage.vms.shift(), kubelet: { providerID, ...given } = {} }: ForgerOptions,
 ): Promise<Forger> {
   if (vm === undefined) throw new Error('every virtual machine has a Node')
-  const { cluster, vcsim, reports } = stage
+  const { cluster, vcsim } = stage
   const kubelet = await sender({ certificate: await cluster.clientCertificate(kubeletIdentity(name)) })
   const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given }, providerID)
-  const pod = await createAgentPod(cluster, name)
-  const agentPod = await sender({ token: await serviceAccountToken(cluster, 'rollcall-agent', { pod }) })
+  const pod = await createObject(cluster, 'kube-system', podOf(AGENT, `agent-${randomUUID()}`, name))
+  const agentPod = await sender({ token: await serviceAccountToken(cluster, AGENT, { pod }) })
   const machine = { name, uid, vm, bootID: randomUUID(), address }
   const report: Forger['report'] = (spec) => apply(kubelet, reportObject({ name, uid, spec }))
   return {
@@ -124,7 +132,7 @@ async function forger(
       const value = formatClaim({ nodeUID: uid, bootID: machine.bootID })
       await vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
       await report(truth(machine))
-      await reports.until(`${name} is proven`, () => stands(reports.last(name), 'proven'))
+      await untilStands(stage, name, 'proven')
     },
   }
 }
@@ -216,6 +224,17 @@ async function judged({ cluster, reports }: Stage, name: string): Promise<Report
   return report
 }
 
-function stands(report: ReportObject | undefined, level: string): boolean {
-  return report?.status?.identityLevel === level && condition(report, 'Initialized')?.status === 'True'
+/** Fails with what the controller says of the Node instead. */
+async function untilStands({ reports }: Stage, name: string, level: string): Promise<void> {
+  const stands = () => {
+    const report = reports.last(name)
+    return report?.status?.identityLevel === level && condition(report, 'Initialized')?.status === 'True'
+  }
+  try {
+    await reports.until(`${name} is ${level}`, stands)
+  } catch (error) {
+    throw new Error(`${name} is not ${level}: ${JSON.stringify(reports.last(name)?.status)}`, {
+      cause: error,
+    })
+  }
 }

@@ -1,6 +1,8 @@
 import { NOTHING, type Row, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet, worker-1's agent"
+const OPEN =
+  'the API server applies a patch and checks the schema before it asks a validating policy, and its refusals repeat values: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
 function byPolicy(tried: string, seen: string = speaksFor): Row {
@@ -63,6 +65,7 @@ export const otherReports = theme("Writing another node's report", {
     refusedBy: 'policy own-report',
     seen: speaksFor,
     victim: NOTHING,
+    open: OPEN,
   },
   'read by guessing': {
     credential: BOTH,
@@ -70,5 +73,6 @@ export const otherReports = theme("Writing another node's report", {
     refusedBy: 'policy own-report',
     seen: speaksFor,
     victim: NOTHING,
+    open: OPEN,
   },
 })

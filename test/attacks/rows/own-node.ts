@@ -7,6 +7,7 @@ function kubelet(tried: string, refusedBy: Row['refusedBy'], seen: string, victi
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
 }
 
+/** From Kubernetes 1.36 on the labels are put back instead, and nobody is told. */
 const labels = (tried: string) => kubelet(tried, 'policy verified-labels', verified)
 
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */

@@ -8,6 +8,8 @@ export interface Row {
   readonly seen: string
   /** What happens to the victim. */
   readonly victim: string
+  /** Why it is not refused as the row says, for now. */
+  readonly open?: string
 }
 
 /** Who stands in the way. */

@@ -1,0 +1,122 @@
+import t, { type Test } from 'tap'
+import type { NodeReportSpec } from '../../agent/contract.ts'
+import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
+import { checkHeld } from './held.ts'
+import { runTheme } from './refused.ts'
+import { races } from './rows/timing.ts'
+import { type Forger, type Machine, nic, openScene, truth } from './scene.ts'
+
+const scene = await openScene(t, { vms: 24 })
+const { nodes, reports, events } = scene
+/** What a node says that cannot write its claim. */
+const NO_CLAIM: Partial<NodeReportSpec> = {
+  claim: { written: false, reason: 'Disabled', message: 'the host forbids it' },
+}
+
+/** A VM's Node, and one that reports the same VM. */
+async function two(name: string): Promise<{ victim: Forger; forger: Forger }> {
+  return { victim: await scene.forger(name), forger: await scene.forger(`${name}-forger`) }
+}
+
+/** The other machine's identity, in the forger's own report. */
+function posing(
+  forger: Forger,
+  as: Pick<Machine, 'vm'>,
+  changes: Partial<NodeReportSpec> = {},
+): NodeReportSpec {
+  return truth({ ...forger, vm: as.vm }, changes)
+}
+
+async function written(t: Test, node: Forger, spec: NodeReportSpec): Promise<void> {
+  const { status, message } = await node.report(spec)
+  t.ok(status === 201 || status === 200, message)
+}
+
+async function level(node: Forger): Promise<string | undefined> {
+  return (await node.judged()).status?.identityLevel
+}
+
+await runTheme(t, races, {
+  'neither has a claim': async (t, row) => {
+    const { victim, forger } = await two('no-claims')
+    await Promise.all([
+      written(t, victim, truth(victim, NO_CLAIM)),
+      written(t, forger, posing(forger, victim, NO_CLAIM)),
+    ])
+    // The one that was judged before the other's report was there may hold the VM; else neither does.
+    await reports.until('one is refused', () =>
+      [victim, forger].some(
+        ({ name }) => condition(reports.last(name), 'IdentityVerified')?.reason === row.seen,
+      ),
+    )
+    const initialised = [victim, forger].filter(({ name }) => isInitialized(nodes.last(name)))
+    t.ok(initialised.length < 2, 'never both')
+  },
+  'the victim has a claim': async (t, row) => {
+    const { victim, forger } = await two('one-claim')
+    await Promise.all([victim.proven(), written(t, forger, posing(forger, victim))])
+    await reports.until('the forger is refused', () => {
+      return condition(reports.last(forger.name), 'IdentityVerified')?.reason === row.seen
+    })
+    await checkHeld(t, scene, forger, row.seen)
+    t.equal(await level(victim), 'proven')
+  },
+  'the forger is first': async (t, row) => {
+    const { victim, forger } = await two('first')
+    await written(t, forger, posing(forger, victim))
+    await nodes.until('the forger is initialised', () => isInitialized(nodes.last(forger.name)))
+    t.equal(await level(forger), 'reported', 'as it would be anywhere without a second witness')
+    await victim.proven()
+    await reports.until('the forger is refused', () => {
+      return condition(reports.last(forger.name), 'IdentityVerified')?.reason === row.seen
+    })
+    t.equal(reports.last(forger.name)?.status?.identityLevel, undefined)
+    await events.until('it is said', () => {
+      return eventsOf(events, forger.name).some(({ reason }) => reason === row.seen)
+    })
+    t.equal(await level(victim), 'proven')
+  },
+  'the forger is first, without MACs': async (t, row) => {
+    const { victim, forger } = await two('first-no-macs')
+    const interfaces = [nic('02:00:00:00:00:01', [forger.address])]
+    await written(t, forger, posing(forger, victim, { interfaces }))
+    await checkHeld(t, scene, forger, row.seen)
+    await written(t, victim, truth(victim, NO_CLAIM))
+    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)))
+    t.equal(await level(victim), 'reported')
+  },
+  'a provider ID is first': async (t) => {
+    const victim = await scene.forger('by-provider-id')
+    const providerID = `vsphere://${victim.vm.uuid}`
+    await scene.forger('by-provider-id-forger', { kubelet: { providerID } })
+    await victim.proven()
+    t.notOk(isInitialized(nodes.last('by-provider-id-forger')))
+    t.equal(await level(victim), 'proven')
+  },
+  'a provider ID is first, no claim': async (t, row) => {
+    const victim = await scene.forger('silent')
+    const providerID = `vsphere://${victim.vm.uuid}`
+    const forger = await scene.forger('silent-forger', { kubelet: { providerID } })
+    await written(t, victim, truth(victim, NO_CLAIM))
+    await checkHeld(t, scene, victim, row.seen)
+    t.match(condition(await victim.judged(), 'IdentityVerified')?.message, new RegExp(forger.name))
+    t.match(await scene.cluster.request('DELETE', `/api/v1/nodes/${forger.name}`), { status: 200 })
+    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)), 30_000)
+  },
+  'without rest': async (t, row) => {
+    const { victim, forger } = await two('restless')
+    await forger.proven()
+    const turns = (async () => {
+      for (let turn = 0; turn < 200; turn += 1) {
+        await written(t, forger, turn % 2 === 0 ? posing(forger, victim) : truth(forger))
+      }
+      await written(t, forger, posing(forger, victim))
+    })()
+    const start = performance.now()
+    await victim.proven()
+    t.ok(performance.now() - start < 10_000, `${Math.round(performance.now() - start)} ms`)
+    await turns
+    t.match(condition(await forger.judged(), 'IdentityVerified'), { status: 'False', reason: row.seen })
+    t.equal(await level(victim), 'proven')
+  },
+})

@@ -1,0 +1,98 @@
+import t, { type Test } from 'tap'
+import { condition } from '../e2e/objects.ts'
+import { kubeletIdentity } from '../fixtures/kubelet.ts'
+import { reportObject } from '../fixtures/load.ts'
+import { deletePod } from './objects.ts'
+import { checkRefused, runTheme } from './refused.ts'
+import { replays } from './rows/timing.ts'
+import { apply, type Forger, openScene, truth } from './scene.ts'
+
+const scene = await openScene(t, { vms: 16 })
+const { cluster, reports } = scene
+
+/** A Node that was proven, was deleted and is registered anew, on the same machine: what was, and what is. */
+async function registeredAnew(t: Test, name: string): Promise<{ former: Forger; present: Forger }> {
+  const former = await scene.forger(name)
+  await former.proven()
+  t.match(await cluster.request('DELETE', `/api/v1/nodes/${name}`), { status: 200 })
+  const present = await scene.forger(name, { vm: former.vm })
+  t.not(present.uid, former.uid)
+  return { former, present }
+}
+
+const bodyOf = (node: Forger) => reportObject({ name: node.name, uid: node.uid, spec: truth(node) })
+const reason = async (node: Forger) => condition(await node.judged(), 'IdentityVerified')
+
+await runTheme(t, replays, {
+  'old token, Pod collected': async (t, row) => {
+    const { former, present } = await registeredAnew(t, 'collected')
+    await deletePod(cluster, 'kube-system', former.pod.name)
+    checkRefused(t, row, await apply(former.agentPod, bodyOf(former)))
+    await present.proven()
+  },
+  'old token, new body': async (t, row) => {
+    const { former, present } = await registeredAnew(t, 'new-body')
+    checkRefused(t, row, await apply(former.agentPod, bodyOf(present)))
+    await present.proven()
+  },
+  'new token, old body': async (t, row) => {
+    const { former, present } = await registeredAnew(t, 'old-body')
+    checkRefused(t, row, await apply(present.agentPod, bodyOf(former)))
+    await present.proven()
+  },
+  'old token, old body': async (t, row) => {
+    const { former, present } = await registeredAnew(t, 'all-old')
+    t.match(await apply(former.agentPod, bodyOf(former)), { status: 200 })
+    t.match(await reason(present), { status: 'False', reason: row.seen, message: new RegExp(former.uid) })
+    t.match(
+      condition(await present.judged(), 'Initialized'),
+      { status: 'False' },
+      'it is not initialised by that',
+    )
+    await present.proven()
+  },
+  'old certificate, old body': async (t, row) => {
+    const { former, present } = await registeredAnew(t, 'all-old-later')
+    await present.proven()
+    const before = await cluster.request('GET', `/api/v1/nodes/${present.name}`)
+    t.match(await apply(former.kubelet, bodyOf(former)), { status: 200 })
+    t.match(await reason(present), { reason: row.seen })
+    t.equal((await present.judged()).status?.identityLevel, 'proven', 'a word of another time ends nothing')
+    t.same(await cluster.request('GET', `/api/v1/nodes/${present.name}`), before)
+    await present.proven()
+  },
+  'old claim': async (t, row) => {
+    const { present } = await registeredAnew(t, 'old-claim')
+    t.match(await present.report(truth(present)), { status: 200 })
+    t.match(await reason(present), { status: 'True', reason: 'Reported', message: new RegExp(row.seen) })
+    await present.proven()
+  },
+  'Node to come': async (t, row) => {
+    const name = 'to-come'
+    const kubelet = await scene.sender({
+      certificate: await cluster.clientCertificate(kubeletIdentity(name)),
+    })
+    const vm = scene.vms[0]
+    if (vm === undefined) throw new Error('no VM is left')
+    const uid = '11111111-2222-4333-8444-555555555555'
+    const made = { name, uid, vm, bootID: uid, address: '10.66.1.1' }
+    t.match(await apply(kubelet, reportObject({ name, uid, spec: truth(made) })), { status: 201 })
+    const present = await scene.forger(name)
+    t.equal(present.vm, vm)
+    await reports.until('it is refused', () => {
+      return condition(reports.last(name), 'IdentityVerified')?.reason === row.seen
+    })
+    t.notOk(reports.last(name)?.status?.identityLevel)
+    await present.proven()
+  },
+  "another's Node to come": async (t, row) => {
+    const forger = await scene.forger('worker-1')
+    const name = 'another-to-come'
+    const spec = truth(forger)
+    for (const sender of [forger.kubelet, forger.agentPod]) {
+      checkRefused(t, row, await apply(sender, reportObject({ name, uid: forger.uid, spec })))
+    }
+    const victim = await scene.forger(name)
+    await victim.proven()
+  },
+})

@@ -1,0 +1,58 @@
+import { NOTHING, type Row, theme } from './row.ts'
+
+function row(credential: string, tried: string, seen: string, victim = NOTHING): Row {
+  return { credential, tried, refusedBy: 'controller', seen, victim }
+}
+
+const USER = 'any user of the guest, a container too'
+const OWN = `${NOTHING}: the Node is reported by its own word, until its agent claims again`
+
+/** Whoever runs in a VM can write into its guestinfo. */
+export const claims = theme('Claims written into a VM by others than its agent', {
+  'of a proven Node': row(USER, "the claim of the victim's Node, which is proven elsewhere", 'ClaimCopied'),
+  'of a Node to come': row(
+    USER,
+    "the claim of the victim's Node, which nobody has verified yet",
+    'ClaimedByAnotherNode',
+    'becomes proven; the Node whose VM lies waits',
+  ),
+  'of nobody': row(USER, 'a claim of no Node', 'ClaimOfFormerNode', OWN),
+  'of another boot': row(USER, 'the claim of its own Node and another boot', 'ClaimOfEarlierBoot', OWN),
+  garbage: row(USER, 'something else than a claim', 'ClaimMalformed', OWN),
+  '60 kB': row(USER, '60 kB of text', 'ClaimMalformed', OWN),
+  'control characters': row(USER, 'bells, escapes, line ends around a claim', 'ClaimMalformed', OWN),
+  'over a proof': row(
+    USER,
+    "the claim of the victim's Node, over that of its own Node, which is proven",
+    'ProvenBefore',
+    `${NOTHING}; nor to its own Node, which keeps its level for a quarter of an hour`,
+  ),
+  'without end': row(
+    USER,
+    'its own claim and another in turn, 200 times',
+    'Proven',
+    `${NOTHING}; its own Node is what the last claim says`,
+  ),
+  'a clone': row(
+    'whoever may clone VMs in vCenter',
+    "a clone of the victim's VM, claim included, under a UUID of its own, joins as a Node",
+    'ClaimCopied',
+  ),
+  'a copy': {
+    ...row(
+      'whoever may copy VMX files',
+      "a copy of the victim's VM, UUID and claim included, joins as a Node",
+      'AmbiguousUUID',
+    ),
+    open: 'told apart by its vNICs, the copy is initialised under the provider ID that the victim has',
+  },
+  foothold: {
+    ...row(
+      "another node's kubelet, and a container in the victim's VM",
+      "that container claims the victim's VM for the other Node, which reports its UUID and MACs",
+      'VMHasAnotherNode',
+      'keeps running, and its proof for a quarter of an hour; its agent claims again',
+    ),
+    open: 'the last claim decides, even over a Node that is proven and runs: the other Node is initialised under its provider ID',
+  },
+})

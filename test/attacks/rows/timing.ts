@@ -1,0 +1,122 @@
+import { type Row, theme } from './row.ts'
+
+const FORMER = "credentials of a deleted Node of the victim's name"
+const BECOMES = 'becomes proven'
+
+function row(
+  credential: string,
+  tried: string,
+  refusedBy: Row['refusedBy'],
+  seen: string,
+  victim = BECOMES,
+): Row {
+  return { credential, tried, refusedBy, seen, victim }
+}
+
+/** Reports of another time: a Node is known by its UID, which the API server chooses anew at each registration. */
+export const replays = theme('Reports of another time', {
+  'old token, Pod collected': row(
+    `${FORMER}: token of the agent's Pod, which was deleted`,
+    'its old report again',
+    'authentication',
+    'Unauthorized',
+  ),
+  'old token, new body': row(
+    `${FORMER}: token of the agent's Pod, which is still there`,
+    "a report on the Node's new UID",
+    'policy own-report',
+    'to which its token is bound; if the Node was registered anew, restart the Pod for a new token',
+  ),
+  'new token, old body': row(
+    "the agent's present token",
+    'the old report again',
+    'policy own-report',
+    'to which its token is bound',
+  ),
+  'old token, old body': row(
+    `${FORMER}: token of the agent's Pod, which is still there`,
+    'its old report again',
+    'controller',
+    'ReportOfFormerNode',
+  ),
+  'old certificate, old body': row(
+    `${FORMER}: kubelet's certificate`,
+    'its old report again, once the new Node is proven',
+    'controller',
+    'ReportOfFormerNode',
+    'stays proven; its agent reports anew at its next refresh',
+  ),
+  'old claim': row(
+    "the victim's VM itself",
+    'the claim of the former Node, which still stands in guestinfo',
+    'controller',
+    'ClaimOfFormerNode',
+    'is reported until its agent writes the new one, then proven',
+  ),
+  'Node to come': row(
+    'kubelet whose Node is not registered yet',
+    'a report on a UID that it made up',
+    'controller',
+    'ReportOfFormerNode',
+    'the Node, once registered, waits for a report on its own UID, then becomes proven',
+  ),
+  "another's Node to come": row(
+    "worker-1's kubelet",
+    'a report in the name of a Node that is not registered yet',
+    'policy own-report',
+    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+  ),
+})
+
+const kubelet = "another node's kubelet"
+
+/** Two Nodes, one VM. */
+export const races = theme('Being first', {
+  'neither has a claim': row(
+    kubelet,
+    'UUID and MACs of a VM at the same moment as its own Node, which cannot write a claim',
+    'controller',
+    'VMHasAnotherNode',
+    'waits as well, and is told which Node else points there, until one of both is deleted',
+  ),
+  'the victim has a claim': row(
+    kubelet,
+    'the same, and the VM has its claim',
+    'controller',
+    'ClaimedByAnotherNode',
+  ),
+  'the forger is first': row(
+    kubelet,
+    'UUID and MACs of a VM whose Node is not there yet: the forger is initialised as it, at level reported',
+    'controller',
+    'ClaimedByAnotherNode',
+    'becomes proven as soon as it claims; the forger loses its level',
+  ),
+  'the forger is first, without MACs': row(
+    kubelet,
+    'the UUID alone of a VM whose Node comes later and cannot write a claim',
+    'controller',
+    'MACsContradict',
+    'becomes reported',
+  ),
+  'a provider ID is first': row(
+    kubelet,
+    "the victim's provider ID at registration, and no report; the victim's Node comes later",
+    'controller',
+    'NoReport',
+  ),
+  'a provider ID is first, no claim': row(
+    kubelet,
+    'the same, and the victim cannot write a claim',
+    'controller',
+    'VMHasAnotherNode',
+    'waits, and is told which Node else points there, until that one is deleted',
+  ),
+  'without rest': row(
+    kubelet,
+    "its own report and the victim's facts in turn, 200 times, as fast as it can",
+    'controller',
+    'ProviderIDOfAnotherVM',
+    'becomes proven within seconds',
+  ),
+})
