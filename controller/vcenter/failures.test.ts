@@ -9,37 +9,6 @@ import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testin
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
-t.test('a wrong password is tried once, and never again', async (t) => {
-  const lab = await openLab(t, { config: { password: new Secret('wr<o>&ng') } })
-  const { uuid } = await vmAt(lab, 0)
-  lab.inventory.follow(uuid)
-  t.match(await failureOf(lab), {
-    vCenter: 'lab',
-    reason: 'InvalidLogin',
-    message: /administrator@vsphere.local/,
-  })
-  t.match(lab.inventory.lookup(uuid), { state: 'unknown', failure: { reason: 'InvalidLogin' } })
-  t.ok(lab.changes.some((uuids) => uuids.has(uuid)))
-  lab.inventory.recheck(uuid)
-  await sleep(2_000)
-  t.same((await lab.vCenter.calls()).operations, { RetrieveServiceContent: 1, Login: 1 })
-  t.notMatch(lab.log.join(''), /wr<o>/)
-  await lab.stop()
-})
-
-t.test('a password that is refused when the session has ended is not tried again either', async (t) => {
-  const lab = await openLab(t)
-  const { uuid } = await vmAt(lab, 0)
-  lab.inventory.follow(uuid)
-  await answered(lab, uuid)
-  await lab.vCenter.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
-  await lab.vCenter.endSessions()
-  t.match(await failureOf(lab), { reason: 'InvalidLogin' })
-  await sleep(1_500)
-  t.equal((await lab.vCenter.calls()).operations.Login, 2)
-  t.match(lab.inventory.lookup(uuid), { state: 'unknown' })
-})
-
 t.test('trust', async (t) => {
   const lab = await openLab(t)
   const { uuid } = await vmAt(lab, 0)
@@ -121,24 +90,6 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
   }
 })
 
-t.test('sessions that end are made anew, once', async (t) => {
-  const lab = await openLab(t, { simulator: { vms: 20 } })
-  const vms = await lab.vCenter.vms()
-  for (const { uuid } of vms) lab.inventory.follow(uuid)
-  for (const { uuid } of vms) await answered(lab, uuid)
-  await until('ancestry', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
-  await sleep(500)
-  const before = lab.changes.length
-  await lab.vCenter.endSessions()
-  await until('a login', async () => (await lab.vCenter.calls()).operations.Login === 2)
-  await sleep(1_500)
-  t.equal((await lab.vCenter.calls()).operations.Login, 2)
-  t.same(await lab.vCenter.sessions(), { soap: 1, rest: 0 }, 'the REST session waits until it is needed')
-  t.equal(lab.changes.length, before, 'nobody noticed')
-  await lab.vCenter.setState({ vm: vms[3]?.ref ?? '', powerState: 'suspended' })
-  await until('push', () => vmsOf(lab.inventory.lookup(vms[3]?.uuid ?? ''))?.[0]?.powerState === 'suspended')
-})
-
 t.test(
   'each kind of bad answer, in service: said after the grace, then resumed with the same session',
   async (t) => {
@@ -211,29 +162,4 @@ t.test('a property read that fails after the search leaves the VM unknown, not g
   await lab.vCenter.clearFaults()
   lab.inventory.recheck(denied.uuid)
   await answered(lab, denied.uuid)
-})
-
-t.test('objects of the session that vanish are made anew; VMs do not suffer', async (t) => {
-  for (const fault of ['RequestCanceled', 'InvalidCollectorVersion', 'ManagedObjectNotFound']) {
-    const lab = await openLab(t, { timings: { ...QUICK, pollWait: 1_000 } })
-    const { uuid } = await vmAt(lab, 0)
-    lab.inventory.follow(uuid)
-    await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
-    const before = lab.changes.length
-    await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'fault', fault, times: 1 })
-    await until('a new filter', async () => (await lab.vCenter.calls()).operations.CreateFilter === 2)
-    await sleep(300)
-    t.equal((await lab.vCenter.calls()).operations.Login, 1)
-    t.equal(lab.changes.length, before)
-    await lab.stop()
-  }
-})
-
-t.test('a login that succeeds while we stop is ended too', async (t) => {
-  const lab = await openLab(t, {
-    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'delay', milliseconds: 700 }),
-  })
-  await until('the login', async () => (await lab.vCenter.calls()).operations.Login === 1)
-  await lab.stop()
-  t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
 })

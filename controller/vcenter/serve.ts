@@ -9,7 +9,8 @@ import { createPropertyReader } from './collect/properties.ts'
 import type { TagReader } from './collect/tags.ts'
 import { openUpdates, type Update, type Updates } from './collect/updates.ts'
 import { every } from './every.ts'
-import { changeMachine, enterMachine, type Machine, PUSHED_PATHS } from './facts/machine.ts'
+import { applyUpdates } from './facts/apply-updates.ts'
+import { PUSHED_PATHS } from './facts/machine.ts'
 import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import { type FollowOptions, locateWanted, readAncestors, resync } from './follow.ts'
@@ -81,7 +82,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   }
 
   function take(list: readonly Update[]): void {
-    const { changed, left } = apply(table, list)
+    const { changed, left } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
       if (machine.host !== undefined && !topology.tree.has(machine.host)) moved.add(machine.reference)
     }
@@ -139,25 +140,4 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     ],
     signal,
   )
-}
-
-/** The VMs as the updates leave them. Updates of VMs that are followed no longer are passed over. */
-function apply(table: Table, updates: readonly Update[]): { changed: Machine[]; left: string[] } {
-  const machines = new Map<string, Machine>()
-  const left = new Set<string>()
-  for (const update of updates) {
-    const vm = update.object.value
-    const machine = machines.get(vm) ?? table.machine(vm)
-    if (machine === undefined) continue
-    if (update.kind === 'leave') {
-      left.add(vm)
-      continue
-    }
-    left.delete(vm)
-    machines.set(
-      vm,
-      update.kind === 'enter' ? enterMachine(machine, update.values) : changeMachine(machine, update.values),
-    )
-  }
-  return { changed: [...machines.values()], left: [...left] }
 }

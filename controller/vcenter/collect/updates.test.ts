@@ -58,3 +58,8 @@ t.test('the rest of a truncated answer is fetched at once', async (t) => {
   )
   t.ok(polls >= 59 && polls <= 61, `${polls} polls`)
 })
+
+t.test('truncated answers without end are fetched at a pace', async (t) => {
+  const { polls } = await pollsInTenSeconds(() => set(`<truncated>true</truncated>${CHANGE}`))
+  t.ok(polls >= 138 && polls <= 142, `${polls} polls`)
+})

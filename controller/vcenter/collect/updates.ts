@@ -15,6 +15,8 @@ const MAX_OBJECT_UPDATES = 500
 const UPDATE_DEPTH = 6
 /** Milliseconds from an answer to the next poll: a guest that changes its own claim without end costs little. */
 const PAUSE = 250
+/** So many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
+const MAX_AT_ONCE = 100
 /** From the beginning of a poll that brought nothing, as the one before, to the next: they may come at once. */
 const EMPTY_ANSWER_PAUSE = 1_000
 
@@ -61,7 +63,7 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
   await create('CreateFilter', collector, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
 
-  async function poll(version: string, signal: AbortSignal) {
+  async function poll(version: string, signal: AbortSignal): Promise<Answer | undefined> {
     const updates: Update[] = []
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
@@ -90,8 +92,8 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   return {
     listView,
     async run(take, signal) {
+      const pauseAfter = createPacing()
       let version = ''
-      let emptyBefore = false
       while (!signal.aborted) {
         const start = clock.monotonic()
         const answer = await poll(version, signal)
@@ -99,17 +101,35 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
           version = answer.version
           take(answer.updates)
         }
-        const empty = answer === undefined || answer.updates.length === 0
-        if (empty && emptyBefore) {
-          await clock.sleep(Math.max(PAUSE, start + EMPTY_ANSWER_PAUSE - clock.monotonic()), signal)
-        } else if (empty || !answer.truncated) await clock.sleep(PAUSE, signal)
-        emptyBefore = empty
+        await clock.sleep(pauseAfter(answer, clock.monotonic() - start), signal)
       }
     },
     async destroy(signal) {
       await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
       await destroyObject(soap, 'DestroyView', listView, timings, signal)
     },
+  }
+}
+
+interface Answer {
+  readonly version: string
+  /** There is more. */
+  readonly truncated: boolean
+  readonly updates: readonly Update[]
+}
+
+/** How long to wait after an answer that took so long: no server can make us poll without end. */
+function createPacing(): (answer: Answer | undefined, took: number) => number {
+  let emptyBefore = false
+  let atOnce = 0
+  return (answer, took) => {
+    const empty = answer === undefined || answer.updates.length === 0
+    const again = empty && emptyBefore
+    emptyBefore = empty
+    if (again) return Math.max(PAUSE, EMPTY_ANSWER_PAUSE - took)
+    if (answer?.truncated !== true) atOnce = 0
+    else if (!empty && ++atOnce < MAX_AT_ONCE) return 0
+    return PAUSE
   }
 }
 

@@ -1,0 +1,36 @@
+/** From what vCenter pushes to VMs. No I/O. */
+import type { Update } from '../collect/updates.ts'
+import { changeMachine, enterMachine, type Machine } from './machine.ts'
+
+export interface Applied {
+  readonly changed: readonly Machine[]
+  /** References of VMs that are to be asked for. */
+  readonly left: readonly string[]
+}
+
+/**
+ * The VMs as the updates leave them; `known` gives what is known of one. Updates of VMs that are followed no longer are
+ * passed over. An update that comes twice does no harm.
+ */
+export function applyUpdates(
+  updates: readonly Update[],
+  known: (vm: string) => Machine | undefined,
+): Applied {
+  const machines = new Map<string, Machine>()
+  const left = new Set<string>()
+  for (const update of updates) {
+    const vm = update.object.value
+    const machine = machines.get(vm) ?? known(vm)
+    if (machine === undefined) continue
+    if (update.kind === 'leave') {
+      left.add(vm)
+      continue
+    }
+    left.delete(vm)
+    machines.set(
+      vm,
+      update.kind === 'enter' ? enterMachine(machine, update.values) : changeMachine(machine, update.values),
+    )
+  }
+  return { changed: [...machines.values()], left: [...left] }
+}
