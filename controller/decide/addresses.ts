@@ -16,7 +16,7 @@ export interface AddressContext {
   readonly node: Node
   /** This Node's, as they were verified before. */
   readonly before: readonly NodeAddress[]
-  /** Another Node that was verified with this address. */
+  /** Another Node that has this address, or, in lower case, this host name. */
   readonly holder: (address: string) => string | undefined
 }
 
@@ -59,7 +59,7 @@ export function chooseAddresses(
     { type: 'InternalIP', address },
     { type: 'ExternalIP', address },
   ])
-  addresses.push({ type: 'Hostname', address: hostname(node, spec) })
+  addresses.push({ type: 'Hostname', address: hostname(spec, context) })
   const words = chosen.map(({ address, source }) => `${address} (${source})`).join(', ')
   return { addresses, contested, verdict: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
 }
@@ -123,10 +123,16 @@ function kept(family: Family, vm: VirtualMachine, context: AddressContext): Cand
   return { ...before, source: 'kept' }
 }
 
-/** The kubelet knows the name under which it asked for its serving certificate. */
-function hostname(node: Node, spec: NodeReportSpec): string {
+/**
+ * The kubelet knows the name under which it asked for its serving certificate. Another Node's name is not taken: whoever
+ * is reached by it, or signs for it, rests on this list.
+ */
+function hostname(spec: NodeReportSpec, { node, holder }: AddressContext): string {
   const own = node.addresses.find(({ type }) => type === 'Hostname')?.address
-  return [own, spec.hostname].find((name) => name !== undefined && isHostname(name)) ?? node.name
+  const free = (name: string) => holder(name.toLowerCase()) === undefined
+  return (
+    [own, spec.hostname].find((name) => name !== undefined && isHostname(name) && free(name)) ?? node.name
+  )
 }
 
 /** A DNS subdomain, in either case: what Kubernetes takes for a Hostname address has no other rule. */

@@ -28,27 +28,33 @@ export function announce(previous: readonly Condition[], verdicts: Verdicts): An
   return announcements
 }
 
-/** A level that rises or falls; the first one is told with the initialisation, the loss of all by its refusal. */
+/** A level that rises, falls or comes back; the first one is told with the initialisation, its loss by the refusal. */
 export function announceLevel(
-  before: IdentityLevel | undefined,
+  { identityLevel: before, conditions = [] }: NodeReportStatus,
   level: IdentityLevel,
   verdict: Verdict,
 ): Announcement[] {
-  if (before === undefined || before === level) return []
-  const rises = reaches(level, before)
-  const message = `identity ${rises ? 'rises' : 'falls'} from ${before} to ${level}: ${verdict.message}`
-  return [
-    { type: rises ? 'Normal' : 'Warning', reason: verdict.reason, message: printable(message, MAX_MESSAGE) },
-  ]
+  if (before === level) return []
+  const again = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True')
+  if (before === undefined && !again) return []
+  const rises = before === undefined || reaches(level, before)
+  const how =
+    before === undefined ? `is ${level} again` : `${rises ? 'rises' : 'falls'} from ${before} to ${level}`
+  const message = printable(`identity ${how}: ${verdict.message}`, MAX_MESSAGE)
+  return [{ type: rises ? 'Normal' : 'Warning', reason: verdict.reason, message }]
 }
+
+/** An initialised Node as young as this, milliseconds, of which nothing is known, was registered so. */
+const YOUNG = 600_000
 
 /** Said once: pods can have been scheduled to this Node before anybody knew which machine it is. */
 export function announceUntainted(
-  node: Pick<Node, 'taints' | 'providerID'>,
+  node: Pick<Node, 'taints' | 'providerID' | 'creationTimestamp'>,
   { conditions = [] }: NodeReportStatus,
+  now: number,
 ): Announcement[] {
-  const began = conditions.some(({ type }) => type === 'Initialized')
-  if (began || hasUninitializedTaint(node) || node.providerID !== undefined) return []
+  if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
+  if (node.providerID !== undefined && now - Date.parse(node.creationTimestamp) > YOUNG) return []
   const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }

@@ -8,6 +8,14 @@ export function standingStatus(report: NodeReport | undefined, node: Pick<Node, 
 }
 
 /**
+ * The VM that a Node is known to be. A binding that a refusal has left behind is a memory, and no claim to the VM: a
+ * forger that got as far before the VM itself spoke must not hold it.
+ */
+export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | undefined {
+  return identityLevel === undefined ? undefined : vm
+}
+
+/**
  * Whether a binding is to this VM. The managed object reference changes when a VM is unregistered and registered again,
  * the instance UUID stays (kubernetes/cloud-provider-vsphere#455); each is unique within one vCenter.
  */

@@ -56,9 +56,17 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
       `${GUESTINFO_CLAIM} names a Node that is no more, as after a new registration or in what was made of a template`,
     )
   }
-  if (named.boundTo === undefined || isBoundTo(named.boundTo, vm)) {
-    return { kind: 'contradicts', nodeName: named.name }
+  if (named.boundTo === undefined) {
+    if (vm.biosUUID !== undefined && named.uuids.includes(vm.biosUUID)) {
+      return { kind: 'contradicts', nodeName: named.name }
+    }
+    // Any user of the guest could otherwise have its own Node refused by naming whoever happens to be there.
+    return absent(
+      'ClaimOfOtherNode',
+      `${GUESTINFO_CLAIM} names Node ${named.name}, which points to another machine; see what in the guest writes it`,
+    )
   }
+  if (isBoundTo(named.boundTo, vm)) return { kind: 'contradicts', nodeName: named.name }
   return absent(
     'ClaimCopied',
     `${GUESTINFO_CLAIM} names Node ${named.name}, which is another VM (${named.boundTo.moref}): it came with a clone, and the agent's own replaces it`,

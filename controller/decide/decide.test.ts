@@ -161,7 +161,8 @@ const REFUSALS: {
     name: 'the VM says that it is another Node',
     facts: facts({
       vms: [vm({ claim: `v1 ${BIOS_UUID} -` })],
-      nodeByUID: (uid) => (uid === BIOS_UUID ? { name: 'victim', boundTo: undefined } : undefined),
+      nodeByUID: (uid) =>
+        uid === BIOS_UUID ? { name: 'victim', boundTo: undefined, uuids: [BIOS_UUID] } : undefined,
     }),
     condition: 'IdentityVerified',
     reason: 'ClaimedByAnotherNode',
@@ -171,7 +172,7 @@ const REFUSALS: {
     name: 'another Node points to the VM and no claim decides',
     facts: facts({
       vms: [vm({ claim: undefined })],
-      rivals: [{ name: 'worker-2', boundTo: undefined, spec: undefined }],
+      rivals: [{ name: 'worker-2', boundTo: undefined, level: undefined, spec: undefined }],
     }),
     condition: 'IdentityVerified',
     reason: 'VMHasAnotherNode',

@@ -3,7 +3,7 @@ import type { Node, NodeReport } from '../facts/node.ts'
 import { chooseAddresses } from './addresses.ts'
 import { agentlessReport } from './agentless.ts'
 import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
-import { standingStatus } from './binding.ts'
+import { standingStatus, verifiedVM } from './binding.ts'
 import type { Decision } from './decision.ts'
 import type { NodeFacts } from './facts.ts'
 import { type Identity, verifyIdentity } from './identity.ts'
@@ -64,7 +64,7 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
     return said({ condition: 'IdentityVerified', verdict: policyNotInForce(facts.policy), ends: false })
   }
   const machine = machineUUID(node, facts.report, settings.identity)
-  const search = findVM({ machine, spec, boundTo: standing.status.vm }, facts)
+  const search = findVM({ machine, spec, boundTo: verifiedVM(standing.status) }, facts)
   if (search.outcome === 'pending') return wait(node, standing)
   if (search.outcome === 'unknown') {
     // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write.
@@ -85,7 +85,7 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
   const identity = verifyIdentity({ witness, spec, vm, standing: standing.status }, facts)
   const { level, provenUntil } = identity
   if (level === undefined) {
-    return said({ condition: 'IdentityVerified', verdict: identity.verdict, ends: true, passed })
+    return said({ condition: 'IdentityVerified', verdict: identity.verdict, ends: identity.ends, passed })
   }
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {
@@ -100,7 +100,7 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
     verdict: addressVerdict,
   } = chooseAddresses(spec, vm, {
     node,
-    before: standing.status.addresses ?? [],
+    before: standing.status.identityLevel === undefined ? [] : (standing.status.addresses ?? []),
     holder: facts.addressHolder,
   })
   const verdicts: Verdicts = {
@@ -127,9 +127,9 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
     status: statusWith(standing, verdicts, now, facets),
     announcements: [
       ...announce(before.conditions ?? [], verdicts),
-      ...announceLevel(before.identityLevel, level, identity.verdict),
+      ...announceLevel(before, level, identity.verdict),
       ...overridden(node, patch),
-      ...announceUntainted(node, before),
+      ...announceUntainted(node, before, now),
     ],
     // Nobody calls when the other Node gives the address up.
     retry: contested,

@@ -21,8 +21,9 @@ export interface Settings {
 /** Another Node that points to the same BIOS UUID. */
 export interface Rival {
   readonly name: string
-  /** The VM that this controller has found it to be. */
+  /** The VM that it is verified to be, and how strongly. */
   readonly boundTo: BoundVM | undefined
+  readonly level: IdentityLevel | undefined
   /** Its own report; undefined where there is none, or none that is valid. */
   readonly spec: NodeReportSpec | undefined
 }
@@ -30,7 +31,10 @@ export interface Rival {
 /** A Node that a claim names. */
 export interface ClaimedNode {
   readonly name: string
+  /** The VM that it is verified to be. */
   readonly boundTo: BoundVM | undefined
+  /** Every BIOS UUID that points from it to a VM: reported, in its provider ID, or its kubelet's word in both orders. */
+  readonly uuids: readonly string[]
 }
 
 export interface NodeFacts {
@@ -41,7 +45,7 @@ export interface NodeFacts {
   readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
-  /** Another Node that was verified with this IP address (canonical text). */
+  /** Another Node that has this IP address (canonical text) or, in lower case, this host name. */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyProof

@@ -41,8 +41,11 @@ function requiring(require: IdentityLevel, exempt?: string): Settings {
 }
 
 /** The claim names a Node that exists, and is known to be this VM, another, or none yet. */
-function names(boundTo: ReturnType<typeof boundVM> | undefined): NodeFacts['nodeByUID'] {
-  return (uid) => (uid === OTHER_UID ? { name: 'other', boundTo } : undefined)
+function names(
+  boundTo: ReturnType<typeof boundVM> | undefined,
+  uuids: readonly string[] = [BIOS_UUID],
+): NodeFacts['nodeByUID'] {
+  return (uid) => (uid === OTHER_UID ? { name: 'other', boundTo, uuids } : undefined)
 }
 
 const notWritten = (reason: string) =>
@@ -127,7 +130,35 @@ const LEVELS: {
     words: /Node other/,
   },
   {
-    name: 'a claim of another Node, of which nothing is known yet',
+    name: 'a claim of another Node, which points elsewhere',
+    facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined, [OTHER_UID]) }),
+    level: 'reported',
+    reason: 'Reported',
+    words: /Node other.*ClaimOfOtherNode/,
+  },
+  {
+    name: 'the VM is off, and was not this Node before',
+    facts: facts({ vms: [vm({ powerState: 'poweredOff' })] }),
+    level: undefined,
+    reason: 'VMNotRunning',
+    words: /poweredOff/,
+  },
+  {
+    name: 'the VM is off, and was',
+    facts: settled({ vms: [vm({ powerState: 'suspended' })] }),
+    level: 'proven',
+    reason: 'Proven',
+    words: /./,
+  },
+  {
+    name: 'its host is disconnected: the last known state is none',
+    facts: facts({ vms: [vm({ powerState: 'poweredOff', connectionState: 'disconnected' })] }),
+    level: 'proven',
+    reason: 'Proven',
+    words: /./,
+  },
+  {
+    name: 'a claim of another Node, which points to this VM and is not verified',
     facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined) }),
     level: undefined,
     reason: 'ClaimedByAnotherNode',
@@ -166,7 +197,8 @@ for (const row of LEVELS) {
       message: row.words,
     })
     t.equal(decision.status?.identityLevel, row.level)
-    t.equal(decision.patch?.labels?.[LABEL_IDENTITY_LEVEL], row.level)
+    const before = row.facts.node.labels[LABEL_IDENTITY_LEVEL]
+    t.equal(decision.patch?.labels?.[LABEL_IDENTITY_LEVEL] ?? before, row.level)
   })
 }
 
@@ -234,7 +266,8 @@ t.test('a proof survives vMotion', async (t) => {
   t.match(decision, { level: 'proven', patch: undefined, status: { vm: { host: 'esx-9' } } })
 })
 
-const stranger: Rival = { name: 'forger', boundTo: undefined, spec: undefined }
+const stranger: Rival = { name: 'forger', boundTo: undefined, level: undefined, spec: undefined }
+const proven = { boundTo: boundVM(), level: 'proven' } as const
 const without = { vms: [vm({ claim: undefined })] }
 const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined }[] = [
   { name: 'two newcomers, no claim', facts: facts({ ...without, rivals: [stranger] }), level: undefined },
@@ -246,13 +279,23 @@ const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined
   },
   {
     name: 'a newcomer, the other one runs',
-    facts: facts({ ...without, rivals: [{ ...stranger, boundTo: boundVM() }] }),
+    facts: facts({ ...without, rivals: [{ ...stranger, ...proven }] }),
     level: undefined,
   },
   {
-    name: 'both run',
-    facts: settled({ ...without, rivals: [{ ...stranger, boundTo: boundVM() }] }),
+    name: 'both were verified, this one proven',
+    facts: settled({ ...without, rivals: [{ ...stranger, ...proven }] }),
+    level: 'proven',
+  },
+  {
+    name: 'the VM names this one, and the other one runs',
+    facts: facts({ rivals: [{ ...stranger, ...proven }] }),
     level: undefined,
+  },
+  {
+    name: 'the VM names this one, and the other one merely reported it',
+    facts: facts({ rivals: [{ ...stranger, boundTo: boundVM(), level: 'reported' }] }),
+    level: 'proven',
   },
   {
     name: 'the other one is a copy of the VM, and known to be',
@@ -404,4 +447,57 @@ t.test('no report is believed while strangers could write it', async (t) => {
   )
   const pending = decide(facts({ policy: { state: 'pending' } }))
   t.same(pending, { state: 'waiting', announcements: [], retry: false })
+})
+
+t.test(
+  'a claim that another Node wrote, or had written, does not bring down the one that runs',
+  async (t) => {
+    const forged = { vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined) }
+    const decision = decide(settled(forged))
+    t.match(decision, { state: 'refused', level: 'proven', patch: undefined })
+    t.match(verdict(decision), {
+      status: 'Unknown',
+      reason: 'ClaimedByAnotherNode',
+      message: /proven.*stands/,
+    })
+    t.equal(decision.status?.identityLevel, 'proven')
+    const back = decide({ ...after(settled(forged), decision), lookups: facts().lookups })
+    t.match(verdict(back), { status: 'True', reason: 'Proven' })
+  },
+)
+
+t.test('a forger that was refused holds nothing of the VM that it named', async (t) => {
+  const first = facts(without)
+  const early = after(first, decide(first))
+  t.equal(early.report?.status.identityLevel, 'reported')
+  const claimed = {
+    ...early,
+    lookups: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })] }).lookups,
+    nodeByUID: names(boundVM()),
+    rivals: [{ ...stranger, name: 'victim', ...proven }],
+  }
+  const refused = decide({
+    ...claimed,
+    report: report({ ...claimed.report, status: { ...claimed.report?.status } }),
+  })
+  t.equal(refused.status?.identityLevel, undefined, 'it was not proven')
+  const later = decide({ ...after(claimed, refused), lookups: facts(without).lookups })
+  t.match(later.refusal, { reason: 'VMHasAnotherNode' }, 'the binding that is left counts for nothing')
+})
+
+t.test('a level that comes back is told', async (t) => {
+  const before = settled()
+  const lost = after(before, decide(settled({ vms: [vm({ nics: [] })] })))
+  t.match(decide({ ...lost, lookups: facts().lookups }).announcements, [
+    { type: 'Normal', reason: 'Proven', message: /is proven again/ },
+  ])
+})
+
+t.test('a Node with the provider ID of a verified one, and no report, is told of', async (t) => {
+  const silent = node({ taints: [], providerID: `vsphere://${BIOS_UUID}` })
+  const holder = { ...stranger, name: 'victim', ...proven }
+  const decision = decide(facts({ node: silent, report: undefined, lookups: [], rivals: [holder] }))
+  t.match(decision, { state: 'waiting', patch: undefined, refusal: { reason: 'VMHasAnotherNode' } })
+  t.match(decision.announcements, [{ type: 'Warning', message: /victim/ }])
+  t.equal(decide(facts({ node: silent, report: undefined, lookups: [] })).state, 'invisible')
 })

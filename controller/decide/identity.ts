@@ -1,13 +1,13 @@
 import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { isBoundTo } from './binding.ts'
+import { isBoundTo, verifiedVM } from './binding.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import type { NodeFacts } from './facts.ts'
 import { proofHolds } from './proof.ts'
-import { strongerRival } from './rival.ts'
+import { provenRival, strongerRival } from './rival.ts'
 import { no, type Verdict, yes } from './verdict.ts'
-import { describeVM } from './vm.ts'
+import { describeVM, isOff } from './vm.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */
@@ -15,6 +15,8 @@ export interface Identity {
   /** RFC 3339: the level falls then, unless a claim comes. */
   readonly provenUntil?: string
   readonly verdict: Verdict
+  /** Whether a refusal ends what was verified before. */
+  readonly ends: boolean
 }
 
 export interface IdentityQuestion {
@@ -38,12 +40,16 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     productUUIDContradicts(spec) ??
     providerIDContradicts(vm, facts.node) ??
     (witness === 'asserted' ? undefined : macsContradict(spec, vm))
-  if (contradiction !== undefined) return { level: undefined, verdict: contradiction }
+  if (contradiction !== undefined) return { level: undefined, ends: true, verdict: contradiction }
 
+  const holds = isBoundTo(verifiedVM(question.standing), vm)
+  if (!holds && isOff(vm)) return { level: undefined, ends: true, verdict: notRunning(vm) }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
     return {
       level: undefined,
+      // Any user of the guest can write a claim: who was proven before does not fall by it.
+      ends: !(holds && question.standing.identityLevel === 'proven'),
       verdict: no(
         'ClaimedByAnotherNode',
         `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
@@ -51,8 +57,11 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     }
   }
   if (claim.kind === 'proves' && witness !== 'asserted') {
+    const holder = holds ? undefined : provenRival(vm, facts.rivals)
+    if (holder !== undefined) return { level: undefined, ends: true, verdict: holder }
     return {
       level: 'proven',
+      ends: false,
       verdict: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
     }
   }
@@ -61,21 +70,11 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
 
 /** @param why the claim is none, for the message */
 function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, facts: NodeFacts): Identity {
-  const rival = strongerRival(vm, isBoundTo(standing.vm, vm), facts.rivals)
-  if (rival !== undefined) return { level: undefined, verdict: rival }
-  if (witness === 'asserted') {
-    return {
-      level: 'asserted',
-      verdict: yes(
-        'Asserted',
-        `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node may do without an agent`,
-      ),
-    }
-  }
   const until = proofHolds(standing, vm, facts.now)
   if (until !== undefined) {
     return {
       level: 'proven',
+      ends: false,
       provenUntil: until,
       verdict: yes(
         'ProvenBefore',
@@ -83,8 +82,29 @@ function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, 
       ),
     }
   }
+  const rival = strongerRival(vm, isBoundTo(verifiedVM(standing), vm), facts.rivals)
+  if (rival !== undefined) return { level: undefined, ends: true, verdict: rival }
+  if (witness === 'asserted') {
+    return {
+      level: 'asserted',
+      ends: false,
+      verdict: yes(
+        'Asserted',
+        `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node may do without an agent`,
+      ),
+    }
+  }
   return {
     level: 'reported',
+    ends: false,
     verdict: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
   }
+}
+
+/** A report cannot come from there, however well it knows the VM. */
+function notRunning(vm: VirtualMachine): Verdict {
+  return no(
+    'VMNotRunning',
+    `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, else look for a forged report`,
+  )
 }

@@ -29,7 +29,7 @@ const REPORT_GRACE_MS = 60_000
  * Whether a Node is Rollcall's. Nodes of another provider and those that no agent speaks for are left alone without
  * a word (kubernetes/cloud-provider-vsphere#538), unless they ask for a cloud provider or have an agent.
  */
-export function judgeOwnership({ node, report, settings, now }: NodeFacts): Ownership {
+export function judgeOwnership({ node, report, rivals, settings, now }: NodeFacts): Ownership {
   if (node.deleting) return { kind: 'invisible' }
   const scheme = judgeProviderID(node.providerID, undefined)
   const foreign = scheme === 'foreign'
@@ -38,7 +38,7 @@ export function judgeOwnership({ node, report, settings, now }: NodeFacts): Owne
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'invisible' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
-    if (!tainted) return { kind: 'invisible' }
+    if (!tainted) return takenProviderID(rivals)
     return {
       kind: 'waiting',
       verdict: no(
@@ -79,4 +79,15 @@ export function judgeOwnership({ node, report, settings, now }: NodeFacts): Owne
     }
   }
   return { kind: 'ours' }
+}
+
+/** Initialised by whomever, and silent: none of our business, unless its provider ID is that of a verified Node. */
+function takenProviderID(rivals: NodeFacts['rivals']): Ownership {
+  const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
+  if (holder === undefined) return { kind: 'invisible' }
+  const verdict = no(
+    'VMHasAnotherNode',
+    `the provider ID is that of the VM that Node ${holder.name} was verified to be, and no agent reports from here; delete this Node unless its machine was renamed, and look who registered it`,
+  )
+  return { kind: 'waiting', verdict, loud: true }
 }

@@ -57,7 +57,7 @@ export function refuse({ node, standing, now }: RefusalContext, refused: Refused
     }),
     announcements: [
       ...announce(standing.status.conditions ?? [], { [condition]: verdict }),
-      ...announceUntainted(node, standing.status),
+      ...announceUntainted(node, standing.status, now),
     ],
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
     retry: true,

@@ -24,6 +24,19 @@ export function strongerRival(
   )
 }
 
+/**
+ * Another Node that was proven to be this VM: a claim, which any user of the guest can write, does not take it away. One
+ * that merely reported it has to give way.
+ */
+export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Verdict | undefined {
+  const holder = rivals.find(({ boundTo, level }) => level === 'proven' && isBoundTo(boundTo, vm))
+  if (holder === undefined) return undefined
+  return no(
+    'VMHasAnotherNode',
+    `${describeVM(vm)} says that it is this Node, while Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, else look for a forged claim`,
+  )
+}
+
 /** One that has a copy of the VM, with the same UUID and other vNICs, has nothing to do with this one. */
 function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
   if (boundTo !== undefined) return isBoundTo(boundTo, vm)

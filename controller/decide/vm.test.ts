@@ -18,9 +18,9 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
   { name: 'nothing tells them apart', vms: [mine, copy], found: undefined },
   { name: 'the claim', vms: [{ ...mine, claim }, copy], found: 'vm-42' },
   {
-    name: 'the claim, against the MAC addresses',
+    name: 'the MAC addresses, against the claim, which whoever is in a copy can write',
     vms: [{ ...mine, claim, ...otherNIC }, copy],
-    found: 'vm-42',
+    found: 'vm-43',
   },
   { name: 'the MAC addresses', vms: [mine, { ...copy, ...otherNIC }], found: 'vm-42' },
   {

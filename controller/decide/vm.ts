@@ -64,14 +64,20 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   }
 }
 
+/** Whether nothing can run there. Of a VM that is not connected the last known state is all there is. */
+export function isOff({ connectionState, powerState }: VirtualMachine): boolean {
+  return connectionState === 'connected' && powerState !== 'poweredOn'
+}
+
 /** A VM in words: name, reference and vCenter. */
 export function describeVM(vm: VirtualMachine): string {
   return `VM "${vm.name}" (${vm.reference}) in vCenter ${vm.vCenter.name}`
 }
 
 /**
- * Each witness in turn, the strongest first, until one VM is left: the claim, the vNICs, and which VM it was before.
- * A witness that fits none or all says nothing. At `asserted` there is no witness: two are two.
+ * Each witness in turn until one VM is left: what runs, the vNICs, the claim, and which VM it was before. The vNICs come
+ * before the claim, for they are vCenter's word, and the claim is that of whoever is in the guest of a copy. A witness
+ * that fits none or all says nothing. At `asserted` there is no witness: two are two.
  */
 function tellApart(
   vms: readonly VirtualMachine[],
@@ -80,11 +86,12 @@ function tellApart(
 ): VirtualMachine | undefined {
   if (machine.witness === 'asserted') return undefined
   const witnesses: readonly ((vm: VirtualMachine) => boolean)[] = [
-    (vm) => proves(judgeClaim(vm, spec, facts)),
     (vm) => commonMACs(spec, vm).length > 0,
+    (vm) => proves(judgeClaim(vm, spec, facts)),
     (vm) => isBoundTo(boundTo, vm),
   ]
-  let left = vms.filter((vm) => !vm.template)
+  const running = vms.filter((vm) => !vm.template && !isOff(vm))
+  let left = running.length > 0 ? running : vms.filter((vm) => !vm.template)
   for (const witness of witnesses) {
     const fitting = left.filter(witness)
     if (fitting.length === 1) return fitting[0]

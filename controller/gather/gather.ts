@@ -1,10 +1,10 @@
-import { standingStatus } from '../decide/binding.ts'
+import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
 import { machineUUID } from '../decide/machine-uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import type { NodeIndex } from './node-index.ts'
+import { type NodeIndex, providerUUIDs } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
 export interface Sources {
@@ -29,7 +29,7 @@ export function gather(name: string, sources: Sources, now: number): NodeFacts |
     lookups: inventories.flatMap((inventory) =>
       uuids.map((uuid) => ({ vCenter: inventory.vCenter, lookup: inventory.lookup(uuid) })),
     ),
-    rivals: rivals(name, uuids, sources),
+    rivals: rivals(name, uuids.length > 0 ? uuids : providerUUIDs(node), sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) => index.addressHolder(address, name),
     policy: sources.policy(),
@@ -47,7 +47,8 @@ function rivals(name: string, uuids: readonly string[], { index, node, report }:
     if (rival === undefined) continue
     const own = report(other)
     const spec = own?.spec.ok === true && own.spec.spec.nodeUID === rival.uid ? own.spec.spec : undefined
-    found.push({ name: other, boundTo: standingStatus(own, rival).vm, spec })
+    const standing = standingStatus(own, rival)
+    found.push({ name: other, boundTo: verifiedVM(standing), level: standing.identityLevel, spec })
   }
   return found
 }

@@ -14,7 +14,7 @@ import { createNodeIndex } from './node-index.ts'
 t.test('Nodes are found by what they report and by what they are', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', node())
-  t.same(index.namesByUUID(BIOS_UUID), [])
+  t.same(index.namesByUUID(BIOS_UUID), ['worker-1'], 'by the word of its kubelet')
   t.equal(index.nodeByUID(NODE_UID)?.name, 'worker-1')
 
   index.report('worker-1', report())
@@ -78,7 +78,7 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   t.match(index.nodeByUID(NODE_UID), { name: 'worker-1', boundTo: { moref: 'vm-42' } })
   t.equal(index.addressHolder('10.0.0.5', 'worker-2'), 'worker-1')
   t.equal(index.addressHolder('10.0.0.5', 'worker-1'), undefined, 'not against itself')
-  t.equal(index.addressHolder('worker-1', 'worker-2'), undefined, 'a name is no address')
+  t.equal(index.addressHolder('worker-1', 'worker-2'), 'worker-1', 'nor does it share its name')
 
   const { identityLevel: _, ...refused } = status
   index.report('worker-1', report({ status: refused }))

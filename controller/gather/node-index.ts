@@ -1,7 +1,7 @@
-import type { BoundVM, IdentityLevel } from '../../agent/contract.ts'
-import { standingStatus } from '../decide/binding.ts'
+import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID } from '../decide/machine-uuid.ts'
+import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import { PROVIDER_SCHEME } from '../decide/well-known.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -14,11 +14,13 @@ export interface NodeIndex {
   /** Names of the Nodes and reports that point to this BIOS UUID: by what their VM is looked for, or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
   nodeByUID(uid: string): ClaimedNode | undefined
+  /** Those by which the Node object points to a VM. */
+  givenBy(name: string): readonly string[]
   /** The BIOS UUIDs by which the VM of this Node is looked for. */
   uuidsOf(name: string): readonly string[]
   /** Whether any Node's VM is looked for by this BIOS UUID. */
   isLookedFor(uuid: string): boolean
-  /** Another Node that was verified with this address. */
+  /** Another Node that has this address, or, in lower case, this host name. */
   addressHolder(address: string, except: string): string | undefined
 }
 
@@ -29,32 +31,32 @@ interface Entry {
 
 /** What an entry is found by. */
 interface Keys {
+  /** BIOS UUIDs by which its VM is looked for. */
   readonly looked: readonly string[]
-  readonly provider: readonly string[]
+  /** Those that the Node object gives, in both byte orders: the provider ID's and the kubelet's. */
+  readonly given: readonly string[]
   readonly uid: readonly string[]
   readonly addresses: readonly string[]
 }
 
-const NONE: Keys = { looked: [], provider: [], uid: [], addresses: [] }
+const NONE: Keys = { looked: [], given: [], uid: [], addresses: [] }
 
 export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
   const keys = new Map<string, Keys>()
   const maps: { readonly [Kind in keyof Keys]: Multimap } = {
     looked: createMultimap(),
-    provider: createMultimap(),
+    given: createMultimap(),
     uid: createMultimap(),
     addresses: createMultimap(),
   }
 
   function keysOf({ node, report }: Entry): Keys {
-    const provider = providerUUID(node)
-    const { level, addresses } = verified({ node, report })
     return {
       looked: machineUUID(node, report, identity).uuids,
-      provider: provider === undefined ? [] : [provider],
+      given: node === undefined ? [] : givenUUIDs(node),
       uid: node === undefined ? [] : [node.uid],
-      addresses: level === undefined ? [] : addresses,
+      addresses: node === undefined ? [] : addressesOf(node, report),
     }
   }
 
@@ -62,7 +64,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     const before = keys.get(name) ?? NONE
     const gone = entry.node === undefined && entry.report === undefined
     const now = gone ? NONE : keysOf(entry)
-    for (const kind of ['looked', 'provider', 'uid', 'addresses'] as const) {
+    for (const kind of ['looked', 'given', 'uid', 'addresses'] as const) {
       for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
       for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
     }
@@ -78,19 +80,15 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   return {
     node: (name, node) => enter(name, { ...entries.get(name), node }),
     report: (name, report) => enter(name, { ...entries.get(name), report }),
-    namesByUUID: (uuid) => [
-      // The in-tree provider wrote the swapped order.
-      ...new Set([
-        ...maps.provider.get(uuid),
-        ...maps.provider.get(swapUUID(uuid)),
-        ...maps.looked.get(uuid),
-      ]),
-    ],
+    namesByUUID: (uuid) => [...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid)])],
     nodeByUID(uid) {
       const [name] = maps.uid.get(uid)
-      if (name === undefined) return undefined
-      return { name, boundTo: verified(entries.get(name) ?? {}).boundTo }
+      const { node, report } = entries.get(name ?? '') ?? {}
+      if (name === undefined || node === undefined) return undefined
+      const { looked, given } = keys.get(name) ?? NONE
+      return { name, boundTo: verifiedVM(standingStatus(report, node)), uuids: [...looked, ...given] }
     },
+    givenBy: (name) => keys.get(name)?.given ?? [],
     uuidsOf: (name) => keys.get(name)?.looked ?? [],
     isLookedFor: (uuid) => maps.looked.has(uuid),
     addressHolder(address, except) {
@@ -100,21 +98,26 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   }
 }
 
-interface VerifiedParts {
-  readonly boundTo: BoundVM | undefined
-  readonly level: IdentityLevel | undefined
-  readonly addresses: readonly string[]
+/**
+ * A Node's name, and the addresses and host name that it was verified with. Where it was initialised and nothing is
+ * verified yet, as by another provider before, what it shows counts.
+ */
+function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
+  const { identityLevel, addresses = [] } = standingStatus(report, node)
+  const shown = isUninitialized(node) ? [] : node.addresses
+  const counted = identityLevel === undefined ? shown : addresses
+  return [...new Set([node.name, ...counted.map(({ address }) => address.toLowerCase())])]
 }
 
-/** What was found out about a Node that is there. */
-function verified({ node, report }: Entry): VerifiedParts {
-  const { vm, identityLevel, addresses = [] } = node === undefined ? {} : standingStatus(report, node)
-  const ips = addresses.filter(({ type }) => type !== 'Hostname').map(({ address }) => address)
-  return { boundTo: vm, level: identityLevel, addresses: [...new Set(ips)] }
+/** BIOS UUIDs by which the Node object points to a VM, whoever wrote them there, in both byte orders. */
+function givenUUIDs(node: Node): readonly string[] {
+  const system = canonicalUUID(node.systemUUID)
+  return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]
 }
 
-/** The UUID in a Node's provider ID, canonical; undefined for another provider's. */
-export function providerUUID(node: Node | undefined): string | undefined {
-  if (node?.providerID?.startsWith(PROVIDER_SCHEME) !== true) return undefined
-  return canonicalUUID(node.providerID.slice(PROVIDER_SCHEME.length))
+/** The UUID in a Node's provider ID, in both byte orders: the in-tree provider wrote the other. None for another provider's. */
+export function providerUUIDs(node: Node): readonly string[] {
+  if (node.providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
+  const uuid = canonicalUUID(node.providerID.slice(PROVIDER_SCHEME.length))
+  return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }

@@ -32,7 +32,7 @@ function setUp() {
         ['runtime.powerState', value('poweredOn')],
         ['runtime.connectionState', value('connected')],
       ])
-      take({ reference: { type: 'VirtualMachine', value: 'vm-1' }, properties })
+      take({ reference: { type: 'VirtualMachine', value: 'vm-1' }, properties, excess: undefined })
       scene.meanwhile()
     },
   }

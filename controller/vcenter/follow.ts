@@ -137,9 +137,11 @@ export async function resync(
     [filterSpec(properties, members)],
     (object) => {
       const { type, value } = object.reference
-      if (type === 'VirtualMachine')
-        machines.set(value, readMachine(value, object.properties, table.machine(value)))
-      else tree.put(object)
+      const known = table.machine(value)
+      if (type !== 'VirtualMachine') tree.put(object)
+      else if (object.excess === undefined) machines.set(value, readMachine(value, object.properties, known))
+      // What was known of it stays.
+      else if (known !== undefined) machines.set(value, known)
     },
     signal,
   )

@@ -1,7 +1,6 @@
-import { swapUUID } from '../decide/uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import { type NodeIndex, providerUUID } from '../gather/node-index.ts'
+import type { NodeIndex } from '../gather/node-index.ts'
 import type { Queue } from './queue.ts'
 
 export interface ClusterWatchOptions {
@@ -43,15 +42,12 @@ export function createClusterWatch({ index, queue, inventories }: ClusterWatchOp
 
   return {
     onNode(name, current, previous) {
+      const given = index.givenBy(name)
       const changed = enter(name, () => index.node(name, current))
       queue.add(name)
       addAllOf(changed)
-      if (current?.uid === previous?.uid && current?.providerID === previous?.providerID) return
-      addAllOf(index.uuidsOf(name))
-      for (const node of [previous, current]) {
-        const uuid = providerUUID(node)
-        if (uuid !== undefined) addAllOf([uuid, swapUUID(uuid)])
-      }
+      if (current?.uid === previous?.uid && String(index.givenBy(name)) === String(given)) return
+      addAllOf([...index.uuidsOf(name), ...given, ...index.givenBy(name)])
     },
     onReport(name, current) {
       const changed = enter(name, () => index.report(name, current))

@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
@@ -19,6 +19,8 @@ const OBJECT_DEPTH = 5
 export interface ObjectContent {
   readonly reference: Reference
   readonly properties: ReadonlyMap<string, XMLElement>
+  /** Why some of its properties are missing, where they are too large to be read. */
+  readonly excess: VCenterError | undefined
 }
 
 /** Elements of a PropertySpec. */
@@ -53,8 +55,9 @@ export function filterSpec(propertySpecs: string, objectSpecs: string): string {
 
 export interface PropertyReader {
   /**
-   * Hands over each object that the PropertyFilterSpecs select, as it comes in. An object that no longer exists is
-   * left out by vCenter. Throws a VCenterError, also for pages without end, part-way too: what was taken until then is true all the same.
+   * Hands over each object that the PropertyFilterSpecs select, as it comes in, and some twice where pages were too long
+   * and smaller ones are read, then and from then on. An object that no longer exists is left out by vCenter. Throws a
+   * VCenterError, also for pages without end, part-way too: what was taken until then is true all the same.
    */
   read(specs: readonly string[], take: (object: ObjectContent) => void, signal: AbortSignal): Promise<void>
 }
@@ -72,6 +75,9 @@ export function createPropertyReader({
   timings,
   clock,
 }: PropertyReaderOptions): PropertyReader {
+  /** Objects in a page. */
+  let atMost = PAGE
+
   async function page(
     operation: string,
     parameters: string,
@@ -88,9 +94,9 @@ export function createPropertyReader({
       records: {
         name: 'objects',
         depth: OBJECT_DEPTH,
-        take(record) {
+        take(record, whole) {
           objects++
-          take(readObject(record))
+          take(readObject(record, whole))
         },
       },
       signal,
@@ -100,20 +106,41 @@ export function createPropertyReader({
     return token
   }
 
+  async function readPages(
+    specs: readonly string[],
+    take: (object: ObjectContent) => void,
+    end: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const patience = () => {
+      const deadline = Math.min(timings.readDeadline, end - clock.monotonic())
+      if (deadline <= 0) throw tooLate((PATIENCE * timings.readDeadline) / 1000)
+      return deadline
+    }
+    const specSet = specs.map((spec) => `<specSet>${spec}</specSet>`).join('')
+    const options = `<options>${element('maxObjects', atMost)}</options>`
+    let token = await page('RetrievePropertiesEx', specSet + options, patience(), take, signal)
+    for (let pages = 1; token !== undefined; pages++) {
+      if (pages >= MAX_PAGES) throw endless(`more than ${MAX_PAGES} pages`)
+      const before = token
+      token = await page('ContinueRetrievePropertiesEx', element('token', before), patience(), take, signal)
+      // vCenter numbers its tokens.
+      if (token === before) throw endless('the same token twice')
+    }
+  }
+
   return {
     async read(specs, take, signal) {
-      const specSet = specs.map((spec) => `<specSet>${spec}</specSet>`).join('')
-      const options = `<options>${element('maxObjects', PAGE)}</options>`
       const end = clock.monotonic() + PATIENCE * timings.readDeadline
-      let token = await page('RetrievePropertiesEx', specSet + options, timings.readDeadline, take, signal)
-      for (let pages = 1; token !== undefined; pages++) {
-        if (pages >= MAX_PAGES) throw endless(`more than ${MAX_PAGES} pages`)
-        const deadline = Math.min(timings.readDeadline, end - clock.monotonic())
-        if (deadline <= 0) throw tooLate((PATIENCE * timings.readDeadline) / 1000)
-        const before = token
-        token = await page('ContinueRetrievePropertiesEx', element('token', before), deadline, take, signal)
-        // vCenter numbers its tokens.
-        if (token === before) throw endless('the same token twice')
+      for (;;) {
+        const asked = atMost
+        try {
+          return await readPages(specs, take, end, signal)
+        } catch (error) {
+          const fewer = error instanceof TooLongError ? fewerThan(asked, error) : undefined
+          if (fewer === undefined) throw error
+          atMost = Math.min(atMost, fewer)
+        }
       }
     },
   }
@@ -133,7 +160,7 @@ function tooLate(seconds: number): VCenterError {
   )
 }
 
-function readObject(record: XMLElement): ObjectContent {
+function readObject(record: XMLElement, whole: boolean): ObjectContent {
   const object = toReference(child(record, 'obj'))
   if (object === undefined) {
     throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')
@@ -145,7 +172,14 @@ function readObject(record: XMLElement): ObjectContent {
     const value = child(property, 'val')
     if (name !== undefined && value !== undefined) properties.set(name, value)
   }
-  return { reference: object, properties }
+  return { reference: object, properties, excess: whole ? undefined : tooLarge(object) }
+}
+
+function tooLarge({ type, value }: Reference): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `the properties of ${type} ${value} are too large to be read, check what its guest reports`,
+  )
 }
 
 /** Without a session vCenter may answer as if all were well, and name the fault for each property. */

@@ -17,7 +17,7 @@ const MAX_REFUSALS = 8
 export interface Refused {
   /** Named by a ManagedObjectNotFound. */
   readonly gone: ReadonlySet<string>
-  /** By key: refused, with the reason. */
+  /** By key: refused or unreadable, with the reason. */
   readonly denied: ReadonlyMap<string, VCenterError>
 }
 
@@ -36,16 +36,19 @@ export async function readMachines(
     filterSpec(properties, some.map((each) => objectSpec(each)).join('')),
   ]
   const machines = new Map<string, Machine>()
+  const excess = new Map<string, VCenterError>()
   const refused = await readObjects(
     reader,
     vms.map((value) => ({ type: 'VirtualMachine', value })),
     specs,
     // At once: a VM's XML is a hundred times its facts.
-    ({ reference: { value }, properties }) =>
-      machines.set(value, readMachine(value, properties, known(value))),
+    ({ reference, properties, excess: problem }) => {
+      if (problem !== undefined) excess.set(keyOf(reference), problem)
+      else machines.set(reference.value, readMachine(reference.value, properties, known(reference.value)))
+    },
     signal,
   )
-  return { machines, ...refused }
+  return { machines, gone: refused.gone, denied: new Map([...refused.denied, ...excess]) }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { type Reference, VCenterError } from '../wire/errors.ts'
+import { fewerThan, type Reference, TooLongError, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
@@ -30,7 +30,7 @@ export type Update =
       readonly object: Reference
       readonly values: ReadonlyMap<string, XMLElement | undefined>
     }
-  /** Destroyed, unregistered, no longer readable, or taken off the list: to be asked for. */
+  /** Destroyed, unregistered, no longer readable, too large, or taken off the list: to be asked for. */
   | { readonly kind: 'leave'; readonly object: Reference }
 
 export interface Updates {
@@ -58,12 +58,17 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   const create = (operation: string, target: Reference, parameters: string) =>
     createObject(soap, operation, target, parameters, timings, options.signal)
   const listView = await create('CreateListView', content.viewManager, '')
-  const collector = await create('CreatePropertyCollector', content.propertyCollector, '')
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
   const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
-  await create('CreateFilter', collector, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
+  let collector = await openCollector()
 
-  async function poll(version: string, signal: AbortSignal): Promise<Answer | undefined> {
+  async function openCollector(): Promise<Reference> {
+    const made = await create('CreatePropertyCollector', content.propertyCollector, '')
+    await create('CreateFilter', made, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
+    return made
+  }
+
+  async function poll(version: string, atMost: number, signal: AbortSignal): Promise<Answer | undefined> {
     const updates: Update[] = []
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
@@ -71,10 +76,14 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
       parameters:
         element('version', version) +
         `<options>${element('maxWaitSeconds', timings.pollWait / 1000)}` +
-        `${element('maxObjectUpdates', MAX_OBJECT_UPDATES)}</options>`,
+        `${element('maxObjectUpdates', atMost)}</options>`,
       deadline: timings.pollWait + timings.pollGrace,
       longPoll: true,
-      records: { name: 'objectSet', depth: UPDATE_DEPTH, take: (record) => updates.push(readUpdate(record)) },
+      records: {
+        name: 'objectSet',
+        depth: UPDATE_DEPTH,
+        take: (record, whole) => updates.push(readUpdate(record, whole)),
+      },
       signal,
     })
     const set = child(response, 'returnval')
@@ -94,9 +103,22 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
     async run(take, signal) {
       const pauseAfter = createPacing()
       let version = ''
+      let atMost = MAX_OBJECT_UPDATES
       while (!signal.aborted) {
         const start = clock.monotonic()
-        const answer = await poll(version, signal)
+        const answer = await poll(version, atMost, signal).catch((error: unknown) => {
+          const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
+          if (fewer === undefined) throw error
+          return { fewer }
+        })
+        if (answer !== undefined && 'fewer' in answer) {
+          // Not every server sends again what was lost: to a new collector, all members enter.
+          await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
+          collector = await openCollector()
+          version = ''
+          atMost = answer.fewer
+          continue
+        }
         if (answer !== undefined) {
           version = answer.version
           take(answer.updates)
@@ -133,12 +155,13 @@ function createPacing(): (answer: Answer | undefined, took: number) => number {
   }
 }
 
-function readUpdate(record: XMLElement): Update {
+function readUpdate(record: XMLElement, whole: boolean): Update {
   const object = toReference(child(record, 'obj'))
   const kind = textOf(record, 'kind')
   if (object === undefined)
     throw new VCenterError('MalformedAnswer', 'vCenter sends an update of an object without a name')
-  if (kind === 'leave') return { kind, object }
+  // One that is too large is asked for by itself, as one that has left.
+  if (kind === 'leave' || !whole) return { kind: 'leave', object }
   const changes = childrenOf(record, 'changeSet').flatMap((change) => {
     const name = textOf(change, 'name')
     return name === undefined ? [] : [[name, child(change, 'val')] as const]

@@ -50,6 +50,23 @@ export class DeadlineError extends VCenterError {
   }
 }
 
+/** An answer with more bytes than are read of one: less is to be asked for at once. */
+export class TooLongError extends VCenterError {
+  /** Records that were handed over before. */
+  readonly records: number
+
+  constructor(message: string, records: number) {
+    super('MalformedAnswer', message)
+    this.name = 'TooLongError'
+    this.records = records
+  }
+}
+
+/** How many objects to ask for where so many, or so many as came, made an answer too long; undefined where none is less. */
+export function fewerThan(asked: number, { records }: TooLongError): number | undefined {
+  return asked <= 1 ? undefined : Math.max(1, Math.min(asked, records) >> 1)
+}
+
 /** A fault that vCenter answered with. */
 export class SoapFault extends VCenterError {
   /** Name of the fault's type, as `NotAuthenticated`. */

@@ -1,7 +1,7 @@
 /** A streaming, namespace-aware XML reader that trusts nothing: vCenter's answers come through proxies. */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes'
 import { createCharacterReader } from './characters.ts'
-import { VCenterError } from './errors.ts'
+import { TooLongError, VCenterError } from './errors.ts'
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
@@ -22,22 +22,28 @@ export interface XMLElement {
 export interface RecordReader {
   readonly name: string
   readonly depth: number
-  take(record: XMLElement): void
+  /** `whole` is false for one that exceeds the limits: the rest of it was passed over. */
+  take(record: XMLElement, whole: boolean): void
 }
 
 /** vCenter's answers are about ten levels deep; snapshots nest, but are never asked for. */
 const MAX_DEPTH = 64
 /** Elements held at once: a VM's devices are some hundred. */
 const MAX_ELEMENTS = 100_000
-/** Characters held at once, outside of records and in one: a guest alone may have written a megabyte. */
+/** Characters held at once, outside of records and in one. */
 const MAX_TEXT = 1 << 20
 const MAX_RECORD_TEXT = 4 << 20
+/** Characters of one text in a record; the rest is passed over, for none that is meant is as long. */
+const MAX_RECORD_VALUE = 1 << 16
 /** Attributes of one element; namespaces count. */
 const MAX_ATTRIBUTES = 64
 /** Characters of one start tag. */
 const MAX_TAG = 1 << 18
-/** Characters that the parser may gather, for a text or a comment, before it hands anything over. */
-const MAX_GATHERED = MAX_RECORD_TEXT
+/**
+ * Characters that the parser may gather, for a text or a comment, before it hands anything over: a guest may have
+ * written a megabyte, each character of which may take six.
+ */
+const MAX_GATHERED = 8 << 20
 /** Bytes of an answer that is kept whole. */
 export const MAX_BYTES = 1 << 20
 /** Bytes of an answer that is taken record by record: ten thousand VMs in one page stay under it. */
@@ -47,7 +53,8 @@ export const MAX_BYTES_BY_RECORD = 64 << 20
  * Reads one document whose root has the local name `root`.
  *
  * Characters that XML does not allow become U+FFFD. Throws a VCenterError: `NotVCenter` for HTML or another root,
- * `MalformedAnswer` for what is truncated, has a DOCTYPE (entities would expand), or exceeds the limits.
+ * `MalformedAnswer` for what is truncated, has a DOCTYPE (entities would expand), or exceeds the limits, and among these
+ * a TooLongError where records make it too long.
  */
 export async function readXML(
   body: AsyncIterable<Uint8Array>,
@@ -61,7 +68,7 @@ export async function readXML(
   try {
     for await (const chunk of body) {
       bytes += chunk.byteLength
-      if (bytes > limit) throw malformed(`it is longer than ${limit >> 20} MB`)
+      if (bytes > limit) throw tooLong(limit, records && builder.records)
       builder.write(characters.read(chunk))
     }
     builder.write(characters.end())
@@ -84,6 +91,10 @@ class TreeBuilder {
   #characters = 0
   /** What is held besides the record that is being read; undefined outside of records. */
   #outside: { readonly elements: number; readonly characters: number } | undefined
+  /** Whether the record that is being read exceeds the limits. */
+  #excess = false
+  /** Records handed over. */
+  records = 0
   #attributes = 0
   #inTag = false
   /** Position where the parser last handed something over. */
@@ -149,7 +160,7 @@ class TreeBuilder {
     }
     if (this.#open.length >= MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`)
     if (++this.#elements > MAX_ELEMENTS)
-      throw malformed(`it has more than ${MAX_ELEMENTS} elements in one piece`)
+      this.#exceeded(`it has more than ${MAX_ELEMENTS} elements in one piece`)
     const isRecord = this.#records?.depth === this.#open.length + 1 && this.#records.name === name
     if (isRecord) this.#outside = { elements: this.#elements - 1, characters: this.#characters }
     const element: XMLElement = {
@@ -166,15 +177,23 @@ class TreeBuilder {
   #append(text: string): void {
     this.#handed = this.#parser.position
     const element = this.#open.at(-1)
-    if (element === undefined) return
-    this.#count(text.length)
-    element.text += text
+    if (element === undefined || this.#excess) return
+    const room = this.#outside === undefined ? text.length : MAX_RECORD_VALUE - element.text.length
+    const kept = text.slice(0, room)
+    this.#count(kept.length)
+    element.text += kept
   }
 
   #count(characters: number): void {
     this.#characters += characters
     const limit = this.#outside === undefined ? MAX_TEXT : this.#outside.characters + MAX_RECORD_TEXT
-    if (this.#characters > limit) throw malformed('it has too much text in one piece')
+    if (this.#characters > limit) this.#exceeded('it has too much text in one piece')
+  }
+
+  /** Fails the record that is being read, or else the whole answer. */
+  #exceeded(what: string): void {
+    if (this.#outside === undefined) throw malformed(what)
+    this.#excess = true
   }
 
   #finish(): void {
@@ -185,12 +204,15 @@ class TreeBuilder {
       this.#elements = this.#outside?.elements ?? 0
       this.#characters = this.#outside?.characters ?? 0
       this.#outside = undefined
-      this.#records.take(element)
+      this.records++
+      const whole = !this.#excess
+      this.#excess = false
+      this.#records.take(element, whole)
       return
     }
     const parent = this.#open.at(-1)
     if (parent === undefined) this.#document = element
-    else parent.children.push(element)
+    else if (!this.#excess) parent.children.push(element)
   }
 }
 
@@ -206,6 +228,11 @@ function malformed(what: string, cause?: unknown): VCenterError {
       cause,
     },
   )
+}
+
+function tooLong(limit: number, records: number | undefined): VCenterError {
+  const error = malformed(`it is longer than ${limit >> 20} MB`)
+  return records === undefined ? error : new TooLongError(error.message, records)
 }
 
 function notVCenter(what: string): VCenterError {
