@@ -70,7 +70,23 @@ await runTheme(
       })
       t.ok(reports.of(node.name).length < 60, `${reports.of(node.name).length} versions of the report`)
     },
-    'a clone': believedNoMore(() => claimOf(victim)),
+    'a clone': async (t, row) => {
+      const pool = `/DC0/host/${victim.vm.cluster}/Resources`
+      await vcsim.govc('vm.clone', '-vm', victim.vm.name, '-pool', pool, '-on=true', 'clone-of-worker-10')
+      const vm = (await vcsim.vms()).find(({ name }) => name === 'clone-of-worker-10')
+      if (vm === undefined) throw new Error('there is no clone')
+      t.not(vm.uuid, victim.vm.uuid)
+      // A real clone has it; the simulator need not.
+      await write({ vm }, claimOf(victim))
+      const node = await scene.forger('clone', { vm })
+      t.match(await node.report(truth(node)), { status: 201 })
+      t.match(condition(await node.judged(), 'IdentityVerified'), {
+        status: 'True',
+        reason: 'Reported',
+        message: new RegExp(row.seen),
+      })
+      await node.proven()
+    },
     'a copy': async (t, row) => {
       const [original, copied] = [scene.vms.shift(), scene.vms.shift()]
       if (original === undefined || copied === undefined) throw new Error('no VM is left')

@@ -52,6 +52,13 @@ await t.test('with the right one, in a dry run, the API server takes it', async 
   }
   const certificate = await cluster.clientCertificate(kubeletIdentity(victim.name))
   t.match(await apply(await scene.sender({ certificate }), forged, { query }), { status: 200 })
+  const node = { kind: 'Node', name: victim.name, uid: victim.uid }
+  const token = await boundTo(cluster, 'kube-system', AGENT, node)
+  t.match(
+    await apply(await scene.sender({ token }), forged, { query }),
+    { status: 200 },
+    'whoever may ask for tokens of the account speaks for any node',
+  )
 })
 
 await runTheme(

@@ -29,11 +29,15 @@ export async function checkHeld(
   await events.until(`an Event on ${name} says ${reason}`, () =>
     eventsOf(events, name).some((event) => event.type === 'Warning' && event.reason === reason),
   )
-  await checkMetric(running.url, type, reason)
+  await metricSays(running.url, type, reason)
 }
 
 /** Waits until the metric of Nodes that are held up has one for this reason. */
-async function checkMetric(url: string, type: ConditionType | undefined, reason: string): Promise<void> {
+export async function metricSays(
+  url: string,
+  type: ConditionType | undefined,
+  reason: string,
+): Promise<void> {
   const series = `rollcall_nodes_held_up{condition="${type ?? ''}",reason="${reason}"}`
   await until(`the metric has ${series}`, async () => {
     const response = await fetch(`${url}/metrics`)

@@ -138,3 +138,11 @@ async function status(): Promise<unknown> {
   const { body } = await scene.cluster.request<{ status: unknown }>('GET', ownPath)
   return body.status
 }
+
+t.test("the API server's metrics count what the policy refuses", async (t) => {
+  const { body } = await scene.cluster.request<string>('GET', '/metrics')
+  t.match(
+    body,
+    /^apiserver_validating_admission_policy_check_total\{.*enforcement_action="deny".*policy="own-report\.rollcall\.dev".*\} \d\d+$/m,
+  )
+})

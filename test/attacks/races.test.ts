@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { NodeReportSpec } from '../../agent/contract.ts'
 import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
-import { checkHeld } from './held.ts'
+import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'
 import { races } from './rows/timing.ts'
 import { type Forger, type Machine, nic, openScene, truth } from './scene.ts'
@@ -43,7 +43,7 @@ await runTheme(t, races, {
       written(t, victim, truth(victim, NO_CLAIM)),
       written(t, forger, posing(forger, victim, NO_CLAIM)),
     ])
-    // The one that was judged before the other's report was there may hold the VM; else neither does.
+    // One that was judged before the other's report was there may hold the VM; else neither does.
     await reports.until('one is refused', () =>
       [victim, forger].some(
         ({ name }) => condition(reports.last(name), 'IdentityVerified')?.reason === row.seen,
@@ -85,12 +85,13 @@ await runTheme(t, races, {
     await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)))
     t.equal(await level(victim), 'reported')
   },
-  'a provider ID is first': async (t) => {
+  'a provider ID is first': async (t, row) => {
     const victim = await scene.forger('by-provider-id')
     const providerID = `vsphere://${victim.vm.uuid}`
     await scene.forger('by-provider-id-forger', { kubelet: { providerID } })
     await victim.proven()
     t.notOk(isInitialized(nodes.last('by-provider-id-forger')))
+    await metricSays(scene.running.url, 'Initialized', row.seen)
     t.equal(await level(victim), 'proven')
   },
   'a provider ID is first, no claim': async (t, row) => {

@@ -1,14 +1,13 @@
 import { NOTHING, type Row, theme } from './row.ts'
 
 const STANDS = 'the Node keeps what was verified'
-const verified = 'it was verified against vCenter; take it out of the --node-labels of the kubelet'
 
 function kubelet(tried: string, refusedBy: Row['refusedBy'], seen: string, victim = STANDS): Row {
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
 }
 
-/** From Kubernetes 1.36 on the labels are put back instead, and nobody is told. */
-const labels = (tried: string) => kubelet(tried, 'policy verified-labels', verified)
+const labels = (tried: string) =>
+  kubelet(tried, 'policy restore-labels', 'the labels as they were, in the answer')
 
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
 export const ownNode = theme('Changing what was verified of its own Node', {

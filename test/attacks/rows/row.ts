@@ -19,6 +19,7 @@ export type Refuser =
   | 'NodeRestriction'
   | 'policy own-report'
   | 'policy verified-labels'
+  | 'policy restore-labels'
   | 'schema'
   | 'API server'
   | 'controller'

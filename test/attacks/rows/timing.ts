@@ -77,7 +77,7 @@ export const races = theme('Being first', {
     'UUID and MACs of a VM at the same moment as its own Node, which cannot write a claim',
     'controller',
     'VMHasAnotherNode',
-    'waits as well, and is told which Node else points there, until one of both is deleted',
+    'waits, unless it was judged before the other was there; told which Node else points to the VM',
   ),
   'the victim has a claim': row(
     kubelet,

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { themes } from './rows/all.ts'
+import { table } from './table.ts'
+
+const docs = readFileSync(join(import.meta.dirname, '../../docs/attacks.md'), 'utf8')
+
+t.test('docs/attacks.md has every attack as the suite has it, and no other', async (t) => {
+  const from = docs.indexOf('\n## ') + 1
+  const to = docs.indexOf('## What is not refused')
+  t.equal(docs.slice(from, to).trim(), Object.values(themes).map(table).join('\n').trim())
+})
+
+t.test('every theme is run', async (t) => {
+  const suite = readdirSync(import.meta.dirname)
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+    .join('\n')
+  for (const name of Object.keys(themes)) t.match(suite, new RegExp(`runTheme\\(\\s*t,\\s*${name},`), name)
+})
+
+t.test('every reason of the controller in it is explained to operators', async (t) => {
+  const reasons = readFileSync(join(import.meta.dirname, '../../docs/reasons.md'), 'utf8')
+  for (const { rows } of Object.values(themes)) {
+    for (const { refusedBy, seen, open } of Object.values(rows)) {
+      if (refusedBy !== 'controller' || open !== undefined || seen.includes(' ')) continue
+      t.ok(reasons.includes(`\`${seen}\``), seen)
+    }
+  }
+})

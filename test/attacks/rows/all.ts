@@ -1,0 +1,23 @@
+import { bodies } from './bodies.ts'
+import { claims } from './claims.ts'
+import { credentials, minting } from './credentials.ts'
+import { otherMachines } from './other-machines.ts'
+import { otherReports } from './other-reports.ts'
+import { ownNode } from './own-node.ts'
+import { required } from './required.ts'
+import type { Theme } from './row.ts'
+import { races, replays } from './timing.ts'
+
+/** All attacks, in the order in which docs/attacks.md has them. */
+export const themes: Readonly<Record<string, Theme>> = {
+  otherReports,
+  credentials,
+  minting,
+  otherMachines,
+  replays,
+  races,
+  claims,
+  required,
+  ownNode,
+  bodies,
+}

@@ -1,0 +1,20 @@
+import type { Row, Theme } from './rows/row.ts'
+
+/** The attacks of a theme as docs/attacks.md has them. */
+export function table({ title, rows }: Theme): string {
+  return [
+    `## ${title}`,
+    '',
+    '| attacker has | tries | refused by | operator or attacker sees | victim |',
+    '| --- | --- | --- | --- | --- |',
+    ...Object.values(rows).map((row) => `| ${cells(row).join(' | ')} |`),
+    '',
+  ].join('\n')
+}
+
+function cells(row: Row): string[] {
+  const { credential, tried, refusedBy, seen, victim, open } = row
+  return open === undefined
+    ? [credential, tried, refusedBy, `\`${seen}\``, victim]
+    : [credential, tried, `**not refused yet**: ${open}`, '', 'see left']
+}
