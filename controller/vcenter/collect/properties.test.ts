@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
+import { TooLongError } from '../wire/errors.ts'
 import { createPropertyReader } from './properties.ts'
 
 const { signal } = new AbortController()
@@ -44,6 +45,33 @@ t.test('pages without end are no answer', async (t) => {
     t.match(error, { reason: 'MalformedAnswer', message }, name)
     t.equal(calls.length, count, name)
   }
+})
+
+t.test('what is too long is read in smaller pages, then and later', async (t) => {
+  const asked: number[] = []
+  const soap = fakeSoap(({ operation, parameters = '' }) => {
+    const atMost = Number(/<maxObjects>(\d+)/.exec(parameters)?.[1])
+    asked.push(atMost)
+    if (operation === 'RetrievePropertiesEx' && atMost > 40) throw new TooLongError('too long', 63)
+    // A large one comes on the second page.
+    if (atMost > 20) return `<returnval><token>1</token>${object}</returnval>`
+    if (Number.isNaN(atMost) && asked.at(-2) === 31) throw new TooLongError('too long', 900)
+    return `<returnval>${object}</returnval>`
+  })
+  const collector = { type: 'PropertyCollector', value: 'pc' }
+  const reader = createPropertyReader({ soap, collector, timings: TIMINGS, clock: createHandClock() })
+  await reader.read(['<x/>'], () => {}, signal)
+  t.same(asked, [1_000, 31, Number.NaN, 15])
+  await reader.read(['<x/>'], () => {}, signal)
+  t.equal(asked.at(-1), 15)
+})
+
+t.test('a single object that is too long is no answer', async (t) => {
+  const { error, calls } = await read(() => {
+    throw new TooLongError('too long', 0)
+  })
+  t.match(error, { name: 'TooLongError' })
+  t.equal(calls.length, 2)
 })
 
 t.test('one deadline holds for all pages', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
+import { TooLongError } from '../wire/errors.ts'
 import { openUpdates } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
@@ -57,6 +58,38 @@ t.test('the rest of a truncated answer is fetched at once', async (t) => {
     set(poll < 20 ? `<truncated>true</truncated>${CHANGE}` : CHANGE),
   )
   t.ok(polls >= 59 && polls <= 61, `${polls} polls`)
+})
+
+t.test('what is too long is asked for again in smaller pieces, from the beginning', async (t) => {
+  const versions: string[] = []
+  const soap = fakeSoap(({ operation, parameters = '' }) => {
+    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+    versions.push(
+      `${/<version>(.*)<\/version>/.exec(parameters)?.[1]}/${/<maxObjectUpdates>(\d+)/.exec(parameters)?.[1]}`,
+    )
+    if (versions.length === 2) throw new TooLongError('too long', 63)
+    return set(CHANGE)
+  })
+  const clock = createHandClock()
+  const end = new AbortController()
+  const { signal } = end
+  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock, signal })
+  const running = updates.run(() => {}, signal)
+  await clock.turn(700)
+  end.abort()
+  await running.catch((error: unknown) => t.equal(error, signal.reason))
+  t.same(versions, ['/500', '1/500', '/31', '1/31'])
+  t.same(
+    soap.calls.map((call) => call.operation).filter((operation) => operation !== 'WaitForUpdatesEx'),
+    [
+      'CreateListView',
+      'CreatePropertyCollector',
+      'CreateFilter',
+      'DestroyPropertyCollector',
+      'CreatePropertyCollector',
+      'CreateFilter',
+    ],
+  )
 })
 
 t.test('truncated answers without end are fetched at a pace', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { VCenterError } from './errors.ts'
-import { child, childrenOf, MAX_BYTES, MAX_BYTES_BY_RECORD, readXML, textOf, type XMLElement } from './xml.ts'
+import { MAX_BYTES, MAX_BYTES_BY_RECORD, MAX_RECORD_VALUE } from './limits.ts'
+import { child, childrenOf, readXML, textOf, type XMLElement } from './xml.ts'
 
 async function* bytes(text: string, size = 7): AsyncGenerator<Uint8Array> {
   const all = new TextEncoder().encode(text)
@@ -141,7 +142,11 @@ t.test('limits of size', async (t) => {
   t.equal(records, fifty, '50 MB by record are read')
 
   const more = repeated('<a>', `<o>${'x'.repeat((1 << 20) - 7)}</o>`, (MAX_BYTES_BY_RECORD >> 20) + 1, '</a>')
-  await t.rejects(readXML(more, 'a', by), { message: /longer than 64 MB/ })
+  records = 0
+  const error = await readXML(more, 'a', by).catch((error: unknown) => error)
+  t.match(error, { name: 'TooLongError', reason: 'MalformedAnswer', message: /longer than 64 MB/ })
+  t.match(error, { records }, 'it says how much came before')
+  t.ok(records >= 63, `${records} records`)
   const wide = repeated('<a><p>', '<i/>'.repeat(10_000), 11, '</p></a>')
   await t.rejects(readXML(wide, 'a', by), { message: /100000 elements/ })
 })
@@ -157,11 +162,10 @@ t.test('what is held at once stays small, whatever an answer is made of', async 
     ['siblings of records', `${'<a/>'.repeat(15_000)}<r/>`, 8, /100000 elements/],
     ['attributes', `<c ${[...attributes()].join('')}/>`, 1, /64 attributes/],
     ['a long attribute', `<c d="${'x'.repeat(1 << 18)}`, 2, /longer than 256 kB/],
-    ['text', '&amp;'.repeat(20_000), 100, /longer than 4096 kB/],
-    ['a comment', `<!--${text.repeat(50)}-->`, 1, /longer than 4096 kB/],
+    ['text', '&amp;'.repeat(20_000), 100, /longer than 8192 kB/],
+    ['a comment', `<!--${text.repeat(100)}-->`, 1, /longer than 8192 kB/],
     ['text outside of records', `<c>${text}</c><r/>`, 11, /too much text/],
     ['names outside of records', `<${text}/><r/>`, 11, /too much text/],
-    ['text in a record', `<r>${`<c>${text}</c>`.repeat(50)}</r>`, 1, /too much text/],
   ]
   for (const [name, block, times, message] of cases) {
     const body = repeated(page[0], block, times, page[1])
@@ -170,4 +174,41 @@ t.test('what is held at once stays small, whatever an answer is made of', async 
   const large = `<r>${`<c>${text}</c>`.repeat(30)}${'<c/>'.repeat(60_000)}</r>`
   await readXML(repeated(page[0], large, 5, page[1]), 'a', by)
   t.pass('records of 3 MB, one after the other')
+})
+
+t.test('a record that exceeds the limits spoils no other', async (t) => {
+  const value = 'x'.repeat(50_000)
+  const cases: readonly [string, string, boolean][] = [
+    ['nothing', '', true],
+    ['a value of 1 MB, each character escaped', `<v>${'&quot;'.repeat(1 << 20)}</v>`, true],
+    ['three megabytes in all', `<v>${value}</v>`.repeat(60), true],
+    ['five megabytes in all', `<v>${value}</v>`.repeat(100), false],
+    ['elements without end', '<v/>'.repeat(100_001), false],
+    ['elements in an element', `<v>${'<w/>'.repeat(100_001)}</v>`, false],
+  ]
+  for (const [name, inside, expected] of cases) {
+    const taken: (readonly [string | undefined, boolean])[] = []
+    const record = (id: string, more = '') => `<r><id>${id}</id>${more}</r>`
+    const document = `<a>${record('1')}${record('2', inside)}${record('3')}<end>e</end></a>`
+    const read = await readXML(bytes(document, 1 << 16), 'a', {
+      name: 'r',
+      depth: 2,
+      take: (each, whole) => taken.push([textOf(each, 'id'), whole]),
+    })
+    t.same(taken, [
+      ['1', true],
+      ['2', expected],
+      ['3', true],
+    ])
+    t.equal(textOf(read, 'end'), 'e', name)
+  }
+  let length = 0
+  await readXML(bytes(`<a><r><v>${'&quot;'.repeat(1 << 20)}</v></r></a>`, 1 << 16), 'a', {
+    name: 'r',
+    depth: 2,
+    take(record) {
+      length = textOf(record, 'v')?.length ?? 0
+    },
+  })
+  t.equal(length, MAX_RECORD_VALUE)
 })

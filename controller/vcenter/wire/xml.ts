@@ -2,6 +2,18 @@
 import { type SaxesAttributeNS, SaxesParser } from 'saxes'
 import { createCharacterReader } from './characters.ts'
 import { TooLongError, VCenterError } from './errors.ts'
+import {
+  MAX_ATTRIBUTES,
+  MAX_BYTES,
+  MAX_BYTES_BY_RECORD,
+  MAX_DEPTH,
+  MAX_ELEMENTS,
+  MAX_GATHERED,
+  MAX_RECORD_TEXT,
+  MAX_RECORD_VALUE,
+  MAX_TAG,
+  MAX_TEXT,
+} from './limits.ts'
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
@@ -25,29 +37,6 @@ export interface RecordReader {
   /** `whole` is false for one that exceeds the limits: the rest of it was passed over. */
   take(record: XMLElement, whole: boolean): void
 }
-
-/** vCenter's answers are about ten levels deep; snapshots nest, but are never asked for. */
-const MAX_DEPTH = 64
-/** Elements held at once: a VM's devices are some hundred. */
-const MAX_ELEMENTS = 100_000
-/** Characters held at once, outside of records and in one. */
-const MAX_TEXT = 1 << 20
-const MAX_RECORD_TEXT = 4 << 20
-/** Characters of one text in a record; the rest is passed over, for none that is meant is as long. */
-const MAX_RECORD_VALUE = 1 << 16
-/** Attributes of one element; namespaces count. */
-const MAX_ATTRIBUTES = 64
-/** Characters of one start tag. */
-const MAX_TAG = 1 << 18
-/**
- * Characters that the parser may gather, for a text or a comment, before it hands anything over: a guest may have
- * written a megabyte, each character of which may take six.
- */
-const MAX_GATHERED = 8 << 20
-/** Bytes of an answer that is kept whole. */
-export const MAX_BYTES = 1 << 20
-/** Bytes of an answer that is taken record by record: ten thousand VMs in one page stay under it. */
-export const MAX_BYTES_BY_RECORD = 64 << 20
 
 /**
  * Reads one document whose root has the local name `root`.

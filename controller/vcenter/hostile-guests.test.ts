@@ -1,0 +1,31 @@
+/** What guests write about themselves is as long as they like, up to a megabyte each. */
+import t from 'tap'
+import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+
+t.test('a megabyte from each of many guests takes nobody down', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 66 },
+    timings: { ...QUICK, callDeadline: 5_000, resync: 5_000 },
+    before: async (vCenter) => {
+      const vms = await vCenter.vms()
+      for (const [i, { ref }] of vms.slice(0, 62).entries()) {
+        // Escaped, the second takes six times as much.
+        const value = (i === 0 ? '"' : 'x').repeat(1 << 20)
+        await vCenter.setGuestinfo({ vm: ref, key: GUESTINFO_CLAIM, value })
+      }
+    },
+  })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  const stateOf = (uuid: string) => vmsOf(lab.inventory.lookup(uuid))?.[0]
+  await until('all', () => vms.every(({ uuid }) => stateOf(uuid)), 40_000)
+  const last = vms.at(-1)
+  await lab.vCenter.setState({ vm: last?.ref ?? '', powerState: 'suspended' })
+  await until('push', () => stateOf(last?.uuid ?? '')?.powerState === 'suspended', 40_000)
+  await until('a resync', () => lab.corrections.length > 0, 40_000)
+  const { operations } = await lab.vCenter.calls()
+  t.equal(operations.Login, 1)
+  t.equal(operations.CreateListView, 1, 'nothing began anew')
+  t.equal(lab.inventory.failure(), undefined)
+})
