@@ -269,7 +269,7 @@ t.test('a proof survives vMotion', async (t) => {
 const stranger: Rival = { name: 'forger', boundTo: undefined, level: undefined, spec: undefined }
 const proven = { boundTo: boundVM(), level: 'proven' } as const
 const without = { vms: [vm({ claim: undefined })] }
-const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined }[] = [
+const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined; reason?: string }[] = [
   { name: 'two newcomers, no claim', facts: facts({ ...without, rivals: [stranger] }), level: undefined },
   { name: 'two newcomers, this one proven', facts: facts({ rivals: [stranger] }), level: 'proven' },
   {
@@ -303,7 +303,8 @@ const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined
       ...without,
       rivals: [{ ...stranger, boundTo: boundVM({ moref: 'vm-7', instanceUUID: 'x' }) }],
     }),
-    level: 'reported',
+    level: undefined,
+    reason: 'AmbiguousUUID',
   },
   {
     name: 'the other one has other vNICs',
@@ -333,7 +334,11 @@ for (const row of RIVALS) {
     const decision = decide(row.facts)
     t.equal(decision.level, row.level)
     if (row.level !== undefined) return
-    t.match(verdict(decision), { status: 'False', reason: 'VMHasAnotherNode', message: /forger/ })
+    t.match(verdict(decision), {
+      status: 'False',
+      reason: row.reason ?? 'VMHasAnotherNode',
+      message: /forger/,
+    })
     t.equal(decision.patch?.taints, undefined)
     t.equal(decision.patch?.providerID, undefined)
   })

@@ -5,7 +5,7 @@ import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import type { NodeFacts } from './facts.ts'
 import { proofHolds } from './proof.ts'
-import { provenRival, strongerRival } from './rival.ts'
+import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
 import { no, type Verdict, yes } from './verdict.ts'
 import { describeVM, isOff } from './vm.ts'
 
@@ -44,6 +44,8 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
 
   const holds = isBoundTo(verifiedVM(question.standing), vm)
   if (!holds && isOff(vm)) return { level: undefined, ends: true, verdict: notRunning(vm) }
+  const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
+  if (original !== undefined) return { level: undefined, ends: true, verdict: original }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
     return {

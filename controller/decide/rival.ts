@@ -37,6 +37,18 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Verdi
   )
 }
 
+/** A copy of a verified Node's VM: told apart from it, but its provider ID would be the same, and name two Nodes. */
+export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): Verdict | undefined {
+  const other = rivals.find(
+    ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !isBoundTo(boundTo, vm),
+  )
+  if (other?.boundTo === undefined) return undefined
+  return no(
+    'AmbiguousUUID',
+    `${describeVM(vm)} has the BIOS UUID of VM "${other.boundTo.name}" (${other.boundTo.moref}), which is Node ${other.name}; give the copy a UUID of its own (power off, then set uuid.bios)`,
+  )
+}
+
 /** One that has a copy of the VM, with the same UUID and other vNICs, has nothing to do with this one. */
 function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
   if (boundTo !== undefined) return isBoundTo(boundTo, vm)

@@ -41,7 +41,8 @@ await runTheme(
       const next = await scene.forger('to-come')
       await write(liar, claimOf(next))
       t.match(await liar.report(truth(liar)), { status: 201 })
-      await checkHeld(t, scene, liar, row.seen)
+      const verdict = condition(await liar.judged(), 'IdentityVerified')
+      t.match(verdict, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
       await next.proven()
     },
     'of nobody': believedNoMore(() => formatClaim({ nodeUID: randomUUID(), bootID: randomUUID() })),
@@ -106,6 +107,9 @@ await runTheme(
       const { body: before } = await scene.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
       await write(owner, claimOf(thief))
       t.match(await thief.report(truth({ ...thief, vm: owner.vm })), { status: 201 })
+      await reports.until('the claim has come and counts for nothing', () => {
+        return condition(reports.last(thief.name), 'IdentityVerified')?.reason === row.seen
+      })
       await checkHeld(t, scene, thief, row.seen)
       const { body: after } = await scene.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
       t.same(after, before)

@@ -13,8 +13,8 @@ export const claims = theme('Claims written into a VM by others than its agent',
   'of a Node to come': row(
     USER,
     "the claim of the victim's Node, which nobody has verified yet",
-    'ClaimedByAnotherNode',
-    'becomes proven; the Node whose VM lies waits',
+    'ClaimOfOtherNode',
+    'becomes proven; the other Node is reported by its own word',
   ),
   'of nobody': row(USER, 'a claim of no Node', 'ClaimOfFormerNode', OWN),
   'of another boot': row(USER, 'the claim of its own Node and another boot', 'ClaimOfEarlierBoot', OWN),
@@ -38,21 +38,15 @@ export const claims = theme('Claims written into a VM by others than its agent',
     "a clone of the victim's VM, claim included, under a UUID of its own, joins as a Node",
     'ClaimCopied',
   ),
-  'a copy': {
-    ...row(
-      'whoever may copy VMX files',
-      "a copy of the victim's VM, UUID and claim included, joins as a Node",
-      'AmbiguousUUID',
-    ),
-    open: 'told apart by its vNICs, the copy is initialised under the provider ID that the victim has',
-  },
-  foothold: {
-    ...row(
-      "another node's kubelet, and a container in the victim's VM",
-      "that container claims the victim's VM for the other Node, which reports its UUID and MACs",
-      'VMHasAnotherNode',
-      'keeps running, and its proof for a quarter of an hour; its agent claims again',
-    ),
-    open: 'the last claim decides, even over a Node that is proven and runs: the other Node is initialised under its provider ID',
-  },
+  'a copy': row(
+    'whoever may copy VMX files',
+    "a copy of the victim's VM, UUID and claim included, joins as a Node",
+    'AmbiguousUUID',
+  ),
+  foothold: row(
+    "another node's kubelet, and a container in the victim's VM",
+    "that container claims the victim's VM for the other Node, which reports its UUID and MACs",
+    'VMHasAnotherNode',
+    'keeps running, and its proof for a quarter of an hour; its agent claims again',
+  ),
 })

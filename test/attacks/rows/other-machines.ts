@@ -13,10 +13,7 @@ export const otherMachines = theme("Reporting another's machine as its own", {
   'reported VM with its MACs': row('the same, with its MAC addresses', 'VMHasAnotherNode'),
   'VM without a Node': row('the UUID of a VM that has no Node', 'MACsContradict'),
   'no VM': row('a UUID that no VM has', 'NoVMWithUUID'),
-  'VM that is off': {
-    ...row('UUID and MAC addresses of a VM that is powered off', 'VMNotRunning'),
-    open: 'the power state is not asked for: nothing runs in such a VM, so whoever reports it is not it',
-  },
+  'VM that is off': row('UUID and MAC addresses of a VM that is powered off', 'VMNotRunning'),
   'another VM later': row(
     "first the truth, until proven; then the victim's UUID and MACs",
     'ProviderIDOfAnotherVM',
