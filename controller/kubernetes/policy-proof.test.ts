@@ -130,3 +130,30 @@ t.test('it asks once a minute while the policy is in force, sooner otherwise', a
   await clock.turn(500)
   await asked(11)
 })
+
+t.test('a start without an answer is told after two minutes, and what is known is kept', async (t) => {
+  const clock = createHandClock()
+  let code = 500
+  const message = `ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'b' denied request: no`
+  await using stub = await startApiStub((_, response) => {
+    answer(response, code, { kind: 'Status', message: code === 500 ? 'failed calling webhook' : message })
+  })
+  await using proof = startProof(stub.client, () => undefined, clock)
+  const next = async (ms: number) => {
+    const count = stub.requests.length
+    await clock.turn(ms)
+    await until('it has asked again', () => stub.requests.length > count && clock.sleepers > 0)
+  }
+  await until('it has asked', () => stub.requests.length === 1 && clock.sleepers > 0)
+  for (let turned = 0; turned < 100_000; turned += 15_000) await next(15_000)
+  t.same(proof.state(), { state: 'pending' })
+  await next(15_000)
+  await next(15_000)
+  t.match(proof.state(), { state: 'not-in-force', message: /failed calling webhook.*admission webhooks/ })
+  code = 403
+  await next(15_000)
+  t.same(proof.state(), { state: 'in-force' })
+  code = 500
+  for (let turned = 0; turned < 300_000; turned += 60_000) await next(60_000)
+  t.same(proof.state(), { state: 'in-force' }, 'no answer takes nothing away')
+})

@@ -28,6 +28,8 @@ const UID = '00000000-0000-0000-0000-000000000000'
 
 /** Between proofs of a policy that is in force. */
 const INTERVAL = { base: 60_000, max: 60_000 }
+/** A start without any answer, milliseconds, is told on the Nodes after this: they wait for it. */
+const PATIENCE = 120_000
 /** Otherwise: a policy acts some seconds after it was applied. */
 const RETRY = { base: 1_000, max: 30_000 }
 
@@ -70,6 +72,7 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
   let state: PolicyProof = { state: 'pending' }
   let doubted = false
   let silent = false
+  const start = clock.monotonic()
 
   async function ask(signal: AbortSignal): Promise<Finding> {
     const created = await tryWrite('create a report', {
@@ -106,6 +109,10 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
     if (finding.proof === 'none') {
       if (!silent) logger.warn({ policy: POLICY, cause: finding.cause }, 'policy proof without an answer')
       silent = true
+      if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return
+      const message = `whether reports can be forged cannot be proven: the trial write has no usable answer since the start (${finding.cause}); look at the API server and its admission webhooks`
+      state = { state: 'not-in-force', message }
+      onChange()
       return
     }
     silent = false
