@@ -61,11 +61,22 @@ await runTheme(t, races, {
     await checkHeld(t, scene, forger, row.seen)
     t.equal(await level(victim), 'proven')
   },
-  'the forger is first': async (t, row) => {
-    const { victim, forger } = await two('first')
+  'the Node is not heard yet': async (t, row) => {
+    const { victim, forger } = await two('unheard')
     await written(t, forger, posing(forger, victim))
+    await checkHeld(t, scene, forger, row.seen)
+    t.match(condition(await forger.judged(), 'IdentityVerified')?.message, new RegExp(victim.name))
+    await victim.proven()
+  },
+  'the forger is first': async (t, row) => {
+    const [vm] = scene.vms
+    if (vm === undefined) throw new Error('no VM is left')
+    const forger = await scene.forger('first-forger', { vm: scene.vms.pop() ?? vm })
+    await written(t, forger, posing(forger, { vm }))
     await nodes.until('the forger is initialised', () => isInitialized(nodes.last(forger.name)))
     t.equal(await level(forger), 'reported', 'as it would be anywhere without a second witness')
+    const victim = await scene.forger('first')
+    t.equal(victim.vm, vm)
     await victim.proven()
     await reports.until('the forger is refused', () => {
       return condition(reports.last(forger.name), 'IdentityVerified')?.reason === row.seen

@@ -85,6 +85,12 @@ export const races = theme('Being first', {
     'controller',
     'ClaimedByAnotherNode',
   ),
+  'the Node is not heard yet': row(
+    kubelet,
+    'UUID and MACs of a VM whose Node is registered, before its agent says a word',
+    'controller',
+    'VMHasAnotherNode',
+  ),
   'the forger is first': row(
     kubelet,
     'UUID and MACs of a VM whose Node is not there yet: the forger is initialised as it, at level reported',
