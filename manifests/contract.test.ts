@@ -79,6 +79,8 @@ function goPattern(source: string): string {
 function comparable(schema: Schema): Schema {
   const {
     description: _description,
+    // For what server-side apply leaves as null; the agent always writes the field.
+    default: _default,
     'x-kubernetes-list-type': _type,
     'x-kubernetes-list-map-keys': _keys,
     ...rest
