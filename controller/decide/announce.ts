@@ -4,7 +4,7 @@ import { reaches } from './level.ts'
 import { printable } from './printable.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import { MAX_MESSAGE, type Verdict, type Verdicts } from './verdict.ts'
-import { TAINT_UNINITIALIZED } from './well-known.ts'
+import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** An Event on the Node. */
 export interface Announcement {
@@ -49,11 +49,13 @@ const YOUNG = 600_000
 
 /** Said once: pods can have been scheduled to this Node before anybody knew which machine it is. */
 export function announceUntainted(
-  node: Pick<Node, 'taints' | 'providerID' | 'creationTimestamp'>,
+  node: Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>,
   { conditions = [] }: NodeReportStatus,
   now: number,
 ): Announcement[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
+  // No kubelet can have set it: a controller initialised the Node, and died before it could say so in the report.
+  if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
   if (node.providerID !== undefined && now - Date.parse(node.creationTimestamp) > YOUNG) return []
   const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]

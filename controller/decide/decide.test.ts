@@ -414,6 +414,13 @@ t.test('a Node that was registered without the taint is taken on, and that is sa
   })
   t.same(decide(after(bare, decision)).announcements, [])
 
+  const unsaid = { ...settled(), report: report() }
+  t.same(
+    decide(unsaid).announcements.map(({ reason }) => reason),
+    ['Initialized'],
+    'nor of one whose initialisation a controller did not live to report',
+  )
+
   const refused = decide(facts({ node: node({ taints: [] }), vms: [] }))
   t.match(condition(refused, 'Initialized'), { status: 'False', reason: 'NoVMWithUUID' })
   t.match(refused.announcements.at(-1), { reason: 'RegisteredUntainted' })
