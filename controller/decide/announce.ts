@@ -1,6 +1,6 @@
 import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../facts/node.ts'
-import { reaches } from './level.ts'
+import { reaches } from './identity/level.ts'
 import { printable } from './printable.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import { MAX_MESSAGE, type Verdict, type Verdicts } from './verdict.ts'

@@ -1,9 +1,9 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import type { Node, Taint } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { instanceType } from './instance-type.ts'
 import { providerID } from './provider-id.ts'
-import type { Topology } from './topology.ts'
+import { instanceType } from './topology/instance-type.ts'
+import type { Topology } from './topology/topology.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import {
   BETA_LABELS,

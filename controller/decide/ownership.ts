@@ -1,5 +1,5 @@
 import type { NodeFacts } from './facts.ts'
-import { requiredLevel } from './level.ts'
+import { requiredLevel } from './identity/level.ts'
 import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'

@@ -6,7 +6,7 @@ const docs = readFileSync(join(import.meta.dirname, '../../docs/reasons.md'), 'u
 
 t.test('every reason that can be given is explained to operators', async (t) => {
   const sources = [import.meta.dirname, join(import.meta.dirname, '../apply')].flatMap((folder) =>
-    readdirSync(folder)
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .map((file) => readFileSync(join(folder, file), 'utf8')),
   )

@@ -1,8 +1,8 @@
 import type { BoundVM, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { instanceType } from './instance-type.ts'
 import { printable } from './printable.ts'
-import type { Topology } from './topology.ts'
+import { instanceType } from './topology/instance-type.ts'
+import type { Topology } from './topology/topology.ts'
 import { mergeConditions, type Verdicts } from './verdict.ts'
 
 /** What is known of a verified Node, in the report's words. */

@@ -1,6 +1,6 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
-import { machineUUID } from '../decide/machine-uuid.ts'
+import { machineUUID } from '../decide/identity/machine-uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'

@@ -1,6 +1,6 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
-import { machineUUID } from '../decide/machine-uuid.ts'
+import { machineUUID } from '../decide/identity/machine-uuid.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import { PROVIDER_SCHEME } from '../decide/well-known.ts'

@@ -1,6 +1,8 @@
-import type { NodeAddress, NodeReportSpec } from '../../agent/contract.ts'
-import type { Node } from '../facts/node.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
+import type { Node } from '../../facts/node.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { isUninitialized } from '../uninitialized.ts'
+import { no, type Verdict, yes } from '../verdict.ts'
 import {
   type Candidate,
   candidateAddresses,
@@ -9,8 +11,6 @@ import {
   parseAddress,
 } from './candidate-addresses.ts'
 import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
-import { isUninitialized } from './uninitialized.ts'
-import { no, type Verdict, yes } from './verdict.ts'
 
 export interface AddressContext {
   readonly node: Node

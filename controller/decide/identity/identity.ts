@@ -1,12 +1,12 @@
-import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { isBoundTo, verifiedVM } from './binding.ts'
+import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/contract.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { isBoundTo, verifiedVM } from '../binding.ts'
+import type { NodeFacts } from '../facts.ts'
+import { no, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
-import type { NodeFacts } from './facts.ts'
 import { proofHolds } from './proof.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
-import { no, type Verdict, yes } from './verdict.ts'
 import { describeVM, isOff } from './vm.ts'
 
 export interface Identity {

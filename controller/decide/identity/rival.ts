@@ -1,8 +1,8 @@
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { isBoundTo } from './binding.ts'
-import type { Rival } from './facts.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { isBoundTo } from '../binding.ts'
+import type { Rival } from '../facts.ts'
+import { no, type Verdict } from '../verdict.ts'
 import { commonMACs } from './mac.ts'
-import { no, type Verdict } from './verdict.ts'
 import { describeVM } from './vm.ts'
 
 /**

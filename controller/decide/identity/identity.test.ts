@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../../agent/contract.ts'
 import {
   after,
   BIOS_UUID,
@@ -15,13 +15,13 @@ import {
   settled,
   spec,
   vm,
-} from '../../test/fixtures/facts.ts'
-import { parseLabelSelector } from '../label-selector.ts'
-import { agentlessReport } from './agentless.ts'
-import { decide } from './decide.ts'
-import type { Decision } from './decision.ts'
-import type { NodeFacts, Rival, Settings } from './facts.ts'
-import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
+} from '../../../test/fixtures/facts.ts'
+import { parseLabelSelector } from '../../label-selector.ts'
+import { agentlessReport } from '../agentless.ts'
+import { decide } from '../decide.ts'
+import type { Decision } from '../decision.ts'
+import type { NodeFacts, Rival, Settings } from '../facts.ts'
+import { LABEL_IDENTITY_LEVEL } from '../well-known.ts'
 
 const OTHER_UID = '22222222-2222-4333-8444-555555555555'
 const OTHER_BOOT = '77777777-8888-4777-8666-555555555555'

@@ -1,7 +1,7 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
-import type { Node } from '../facts/node.ts'
-import { matches } from '../label-selector.ts'
-import type { Settings } from './facts.ts'
+import type { IdentityLevel } from '../../../agent/contract.ts'
+import type { Node } from '../../facts/node.ts'
+import { matches } from '../../label-selector.ts'
+import type { Settings } from '../facts.ts'
 
 const ORDER: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 

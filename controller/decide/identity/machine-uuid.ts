@@ -1,8 +1,8 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
-import type { Settings } from './facts.ts'
+import type { IdentityLevel } from '../../../agent/contract.ts'
+import type { Node, NodeReport } from '../../facts/node.ts'
+import type { Settings } from '../facts.ts'
+import { canonicalUUID, swapUUID } from '../uuid.ts'
 import { requiredLevel } from './level.ts'
-import { canonicalUUID, swapUUID } from './uuid.ts'
 
 /** By which BIOS UUIDs a Node's VM is to be looked for. */
 export interface MachineUUID {

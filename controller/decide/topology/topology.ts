@@ -1,7 +1,7 @@
-import type { Ancestor, Ancestry } from '../facts/virtual-machine.ts'
-import type { Settings } from './facts.ts'
-import { no, type Verdict, yes } from './verdict.ts'
-import { isLabelValue } from './well-known.ts'
+import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
+import type { Settings } from '../facts.ts'
+import { no, type Verdict, yes } from '../verdict.ts'
+import { isLabelValue } from '../well-known.ts'
 
 export interface Topology {
   readonly zone: string | undefined

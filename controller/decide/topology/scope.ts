@@ -1,6 +1,6 @@
-import type { Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
-import { no, type Verdict } from './verdict.ts'
-import { describeVM } from './vm.ts'
+import type { Ancestry, VirtualMachine } from '../../facts/virtual-machine.ts'
+import { describeVM } from '../identity/vm.ts'
+import { no, type Verdict } from '../verdict.ts'
 
 /**
  * Why a VM is none of ours: its datacenter is not among the configured ones, which are names (`dc-1`) or inventory paths

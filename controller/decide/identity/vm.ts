@@ -1,11 +1,11 @@
-import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../agent/contract.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
-import { isBoundTo } from './binding.ts'
+import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { isBoundTo } from '../binding.ts'
+import type { NodeFacts } from '../facts.ts'
+import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim, proves } from './claim.ts'
-import type { NodeFacts } from './facts.ts'
 import { commonMACs } from './mac.ts'
 import type { MachineUUID } from './machine-uuid.ts'
-import { no, unknown, type Verdict, yes } from './verdict.ts'
 
 export type VMSearch =
   | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly verdict: Verdict }
