@@ -27,6 +27,9 @@ export const MAX_INTERFACES = 16
 export const MAX_ADDRESSES = 16
 export const MAX_UNREADABLE = 16
 
+/** Annotation of a report: RFC 3339, when the agent wrote it, so that a report which says nothing new is a sign of life too. */
+export const ANNOTATION_REPORTED_AT = 'rollcall.dev/reported-at'
+
 /** The path by which a missing BIOS UUID is explained in `spec.unreadable`. */
 export const FACT_SERIAL_UUID = 'machine.serialUUID'
 
@@ -128,6 +131,17 @@ export interface Condition {
 /** How strongly the VM behind a Node is known; each level includes the one before. */
 export type IdentityLevel = 'asserted' | 'reported' | 'proven'
 
+/** A managed object above a VM. */
+export interface ParentObject {
+  /** `Folder`, `Datacenter`, `ResourcePool`, ... */
+  readonly type: string
+  readonly moref: string
+  readonly name: string
+}
+
+/** Longest list of parents in a binding. */
+export const MAX_PARENTS = 16
+
 /** The durable binding of a Node to one VM of one vCenter. */
 export interface BoundVM {
   /** Name of the vCenter in the configuration. */
@@ -142,6 +156,8 @@ export interface BoundVM {
   readonly host?: string
   readonly cluster?: string
   readonly datacenter?: string
+  /** What stood above it when it was last seen and could be read: its folders up to the root, then its resource pool. */
+  readonly parents?: readonly ParentObject[]
 }
 
 export interface NodeAddress {
@@ -157,6 +173,8 @@ export interface NodeReportStatus {
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string
+  /** RFC 3339, seconds: since when the VM is missed together with too many others. It takes a person, or the VM, to end it. */
+  readonly brakeClosedAt?: string
   readonly topology?: { readonly zone?: string; readonly region?: string }
   readonly instanceType?: string
   readonly addresses?: readonly NodeAddress[]

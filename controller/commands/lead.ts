@@ -174,6 +174,8 @@ function settingsOf(config: Config): Settings {
   return {
     labels: config.labels,
     identity: config.identity,
+    lifecycle: config.lifecycle,
+    topology: config.topology,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
   }
 }

@@ -1,5 +1,6 @@
 /** The checked configuration: what the rest of the controller sees, whatever form it was written in. */
 import type { IdentityLevel } from '../../agent/contract.ts'
+import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
 import type { LabelSelector } from '../label-selector.ts'
 import type { Secret } from './secret.ts'
 
@@ -30,6 +31,8 @@ export interface Config {
   /** Tag categories; each label stands on its own. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
   readonly identity: IdentityConfig
+  readonly lifecycle: LifecycleSettings
+  readonly topology: TopologySettings
 }
 
 export interface IdentityConfig {

@@ -2,6 +2,7 @@
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
 import type { Lookup } from '../facts/vcenter-view.ts'
 import type { LabelSelector } from '../label-selector.ts'
 
@@ -16,6 +17,8 @@ export interface Settings {
     /** Nodes that may stay at `asserted`. */
     readonly exempt: LabelSelector | undefined
   }
+  readonly lifecycle: LifecycleSettings
+  readonly topology: TopologySettings
 }
 
 /** Another Node that points to the same BIOS UUID. */

@@ -3,6 +3,12 @@
 /** Set by a kubelet with `--cloud-provider=external`; removed by the cloud provider (KEP-2392). */
 export const TAINT_UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 
+/** Keeps pods away from a Node whose machine is off (k8s.io/cloud-provider, node lifecycle controller). */
+export const TAINT_SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
+
+/** Lets volumes be detached from a Node that is off for good, and its pods be deleted (KEP-2268). */
+export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+
 export const LABEL_ZONE = 'topology.kubernetes.io/zone'
 export const LABEL_REGION = 'topology.kubernetes.io/region'
 export const LABEL_INSTANCE_TYPE = 'node.kubernetes.io/instance-type'

@@ -1,6 +1,9 @@
 /** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, judged by `decide/`. */
 import type { NodeAddress, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 
+/** What a person wants of a Node's deletion: `hold` keeps it, `proceed` lets it go though the brake is closed. */
+export const ANNOTATION_DELETION = 'rollcall.dev/deletion'
+
 export interface Taint {
   readonly key: string
   readonly effect: string
@@ -22,6 +25,10 @@ export interface Node {
   readonly providerID: string | undefined
   readonly addresses: readonly { readonly type: string; readonly address: string }[]
   readonly systemUUID: string
+  /** The Ready condition; undefined where there is none. */
+  readonly ready: { readonly status: string; readonly lastHeartbeatTime: string } | undefined
+  /** Value of {@link ANNOTATION_DELETION}. */
+  readonly deletion: string | undefined
 }
 
 export interface NodeReport {
@@ -29,6 +36,8 @@ export interface NodeReport {
   readonly uid: string
   readonly resourceVersion: string
   readonly generation: number
+  /** As the agent wrote it; opaque: a sign of life when it changes. */
+  readonly reportedAt: string | undefined
   /** The checked spec, or what is wrong with it. */
   readonly spec:
     | { readonly ok: true; readonly spec: NodeReportSpec }

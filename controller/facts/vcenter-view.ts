@@ -1,4 +1,6 @@
 /** What the controller knows of the vCenters at this moment, as `gather/` reads it: from memory, at once. */
+import type { BoundVM } from '../../agent/contract.ts'
+import type { Probe } from './existence.ts'
 import type { VirtualMachine } from './virtual-machine.ts'
 
 /** Why a vCenter could not be asked. Proves nothing about any VM. */
@@ -32,6 +34,11 @@ export interface Inventory {
   /** Asks anew for a UUID that was answered with no VM: the VM may have come since. Costs at most one call. */
   recheck(biosUUID: string): void
   lookup(biosUUID: string): Lookup
+  /**
+   * Asks vCenter anew for a VM that is missed: by reference where it is bound to this vCenter, by both of its UUIDs, and
+   * whether an empty answer would mean anything. Never throws; what could not be asked is `unknown` with its reason.
+   */
+  probe(vm: BoundVM, signal: AbortSignal): Promise<Probe>
   /** Undefined while the vCenter answers. */
   failure(): VCenterFailure | undefined
 }

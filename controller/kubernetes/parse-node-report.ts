@@ -1,5 +1,11 @@
 import * as v from 'valibot'
-import { CONDITION_TYPES, type NodeReportStatus, parseSpec } from '../../agent/contract.ts'
+import {
+  ANNOTATION_REPORTED_AT,
+  CONDITION_TYPES,
+  MAX_PARENTS,
+  type NodeReportStatus,
+  parseSpec,
+} from '../../agent/contract.ts'
 import type { NodeReport } from '../facts/node.ts'
 
 const NodeReportObject = v.object({
@@ -8,6 +14,7 @@ const NodeReportObject = v.object({
     uid: v.string(),
     resourceVersion: v.string(),
     generation: v.optional(v.number(), 0),
+    annotations: v.nullish(v.record(v.string(), v.string()), {}),
   }),
   spec: v.optional(v.unknown()),
   status: v.optional(v.unknown()),
@@ -25,6 +32,12 @@ const BoundVM = v.object({
   host: text,
   cluster: text,
   datacenter: text,
+  parents: v.exactOptional(
+    v.pipe(
+      v.array(v.object({ type: v.string(), moref: v.string(), name: v.string() })),
+      v.maxLength(MAX_PARENTS),
+    ),
+  ),
 })
 
 const Condition = v.object({
@@ -38,6 +51,9 @@ const Condition = v.object({
 
 const Address = v.object({ type: v.picklist(['Hostname', 'InternalIP', 'ExternalIP']), address: v.string() })
 
+/** Longer than any time that is meant. */
+const MAX_TIME = 40
+
 /** Each field stands on its own: another version's word in one must not cost the binding in another. */
 const fields = {
   observedGeneration: v.number(),
@@ -45,6 +61,7 @@ const fields = {
   vm: BoundVM,
   identityLevel: v.picklist(['asserted', 'reported', 'proven']),
   provenUntil: v.pipe(v.string(), v.isoTimestamp()),
+  brakeClosedAt: v.pipe(v.string(), v.isoTimestamp()),
   topology: v.object({ zone: text, region: text }),
   instanceType: v.string(),
   addresses: v.array(Address),
@@ -58,7 +75,13 @@ export function parseNodeReport(object: unknown): NodeReport | undefined {
   const parsed = v.safeParse(NodeReportObject, object)
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
-  return { ...metadata, spec: parseSpec(spec), status: parseStatus(status) }
+  const { annotations, ...named } = metadata
+  return {
+    ...named,
+    reportedAt: annotations[ANNOTATION_REPORTED_AT]?.slice(0, MAX_TIME),
+    spec: parseSpec(spec),
+    status: parseStatus(status),
+  }
 }
 
 function parseStatus(value: unknown): NodeReportStatus {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Node } from '../facts/node.ts'
+import { ANNOTATION_DELETION, type Node } from '../facts/node.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 
@@ -11,6 +11,12 @@ const Taint = v.object({
   effect: v.string(),
   value: v.exactOptional(v.string()),
   timeAdded: v.exactOptional(v.string()),
+})
+
+const Condition = v.object({
+  type: v.string(),
+  status: v.string(),
+  lastHeartbeatTime: v.nullish(v.string(), ''),
 })
 
 const NodeObject = v.object({
@@ -30,6 +36,7 @@ const NodeObject = v.object({
   status: v.nullish(
     v.object({
       addresses: v.nullish(v.array(v.object({ type: v.string(), address: v.string() })), []),
+      conditions: v.nullish(v.array(Condition), []),
       nodeInfo: v.nullish(v.object({ systemUUID: v.optional(v.string(), '') }), {}),
     }),
     {},
@@ -41,6 +48,7 @@ export function parseNode(object: unknown): Node | undefined {
   const parsed = v.safeParse(NodeObject, object)
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
+  const ready = status.conditions.find(({ type }) => type === 'Ready')
   return {
     name: metadata.name,
     uid: metadata.uid,
@@ -53,5 +61,7 @@ export function parseNode(object: unknown): Node | undefined {
     providerID: spec.providerID || undefined,
     addresses: status.addresses,
     systemUUID: status.nodeInfo.systemUUID,
+    ready: ready && { status: ready.status, lastHeartbeatTime: ready.lastHeartbeatTime ?? '' },
+    deletion: metadata.annotations[ANNOTATION_DELETION],
   }
 }

@@ -36,6 +36,8 @@ function node(name: string, uid = `uid-${name}`): Node {
     providerID: undefined,
     addresses: [],
     systemUUID: '',
+    ready: undefined,
+    deletion: undefined,
   }
 }
 
