@@ -3,6 +3,7 @@ import type { Checked } from './checked.ts'
 import type { Config, Trust, VCenterConfig } from './config.ts'
 import type { Findings, Place } from './findings.ts'
 import { checkIdentity } from './identity.ts'
+import { LIFECYCLE_DEFAULTS, TOPOLOGY_DEFAULTS } from './lifecycle.ts'
 import type { ReadFile } from './read-text.ts'
 import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
@@ -51,6 +52,8 @@ export async function checkSections(sections: Sections, options: CheckOptions): 
     vCenters,
     labels: { zone: labels.get('zone')?.text, region: labels.get('region')?.text },
     identity,
+    lifecycle: LIFECYCLE_DEFAULTS,
+    topology: TOPOLOGY_DEFAULTS,
   }
 }
 
