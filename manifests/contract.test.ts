@@ -5,6 +5,7 @@ import {
   type ConditionType,
   type IdentityLevel,
   KIND,
+  MAX_PARENTS,
   type NodeAddress,
   NodeReportSpec,
   PLURAL,
@@ -144,6 +145,10 @@ await t.test('the words of the status in schema and contract are the same', asyn
   t.strictSame(fields.conditions?.items?.properties?.type?.enum, Object.keys(conditions))
   t.strictSame(fields.identityLevel?.enum, Object.keys(levels))
   t.strictSame(fields.addresses?.items?.properties?.type?.enum, Object.keys(addresses))
+})
+
+await t.test('the limits of the status in schema and contract are the same', async (t) => {
+  t.equal(status.properties?.vm?.properties?.parents?.maxItems, MAX_PARENTS)
 })
 
 await t.test('the complete report of these tests fits the contract', async (t) => {

@@ -19,6 +19,7 @@ const vm = {
   instanceUUID: 'c',
   biosUUID: 'd',
 }
+const parent = { type: 'Folder', moref: 'group-v3', name: 'vm' }
 const found = {
   type: 'VMFound',
   status: 'True',
@@ -28,8 +29,16 @@ const found = {
 } as const
 const status: NodeReportStatus = {
   observedGeneration: 3,
-  vm: { ...vm, host: 'esx-1' },
+  vm: {
+    ...vm,
+    host: 'esx-1',
+    parents: [
+      { type: 'Folder', moref: 'group-v3', name: 'vm' },
+      { type: 'ResourcePool', moref: 'resgroup-8', name: 'Resources' },
+    ],
+  },
   identityLevel: 'reported',
+  brakeClosedAt: '2026-01-01T00:10:00Z',
   topology: { zone: 'z' },
   instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
   addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
@@ -37,11 +46,39 @@ const status: NodeReportStatus = {
 }
 
 t.test('a whole report', async (t) => {
-  t.strictSame(parseNodeReport({ metadata: { ...metadata, managedFields: [] }, spec, status }), {
+  const annotations = { 'rollcall.dev/reported-at': '2026-01-01T00:00:00Z', other: 'x' }
+  t.strictSame(parseNodeReport({ metadata: { ...metadata, annotations, managedFields: [] }, spec, status }), {
     ...metadata,
+    reportedAt: '2026-01-01T00:00:00Z',
     spec: { ok: true, spec },
     status,
   })
+})
+
+const signs: [string, object | null | undefined, string | undefined][] = [
+  ['no annotations', undefined, undefined],
+  ['null', null, undefined],
+  ['others alone', { 'rollcall.dev/Reported-At': 'x' }, undefined],
+  ['an empty one', { 'rollcall.dev/reported-at': '' }, ''],
+  ['no time', { 'rollcall.dev/reported-at': 'soon' }, 'soon'],
+  ['256 KiB', { 'rollcall.dev/reported-at': 'x'.repeat(256 * 1024) }, 'x'.repeat(40)],
+]
+for (const [what, annotations, expected] of signs) {
+  t.test(`life sign: ${what}`, async (t) => {
+    t.equal(parseNodeReport({ metadata: { ...metadata, annotations }, spec })?.reportedAt, expected)
+  })
+}
+
+t.test('a long text is copied, not held by its first characters', async (t) => {
+  const kept: unknown[] = []
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < 200; i++) {
+    const annotations = { 'rollcall.dev/reported-at': `${i}`.padEnd(256 * 1024, 'x') }
+    kept.push(parseNodeReport(JSON.parse(JSON.stringify({ metadata: { ...metadata, annotations }, spec }))))
+  }
+  t.equal(kept.length, 200)
+  const grown = process.memoryUsage().heapUsed - before
+  t.ok(grown < 25 << 20, `200 reports with 256 KiB each: ${Math.round(grown / 1024)} KiB more`)
 })
 
 t.test('a wrong spec is told by field', async (t) => {
@@ -58,6 +95,19 @@ const corrupt: [string, unknown, NodeReportStatus][] = [
   ['a list', [], {}],
   ['every field wrong', { vm: 1, identityLevel: 'x', topology: 'x', addresses: {}, conditions: 'x' }, {}],
   ['a VM that lacks a field', { ...status, vm: { ...vm, moref: undefined } }, without(status, 'vm')],
+  [
+    'a binding with more parents than it may have',
+    { ...status, vm: { ...vm, parents: Array.from({ length: 17 }, () => parent) } },
+    without(status, 'vm'),
+  ],
+  [
+    'a parent without a reference',
+    { ...status, vm: { ...vm, parents: [{ type: 'Folder', name: 'vm' }] } },
+    without(status, 'vm'),
+  ],
+  ['parents that are no list', { ...status, vm: { ...vm, parents: parent } }, without(status, 'vm')],
+  ['a brake that is no time', { ...status, brakeClosedAt: 'yesterday' }, without(status, 'brakeClosedAt')],
+  ['a brake that is a number', { ...status, brakeClosedAt: 1 }, without(status, 'brakeClosedAt')],
   ['a level from another version', { ...status, identityLevel: 'sworn' }, without(status, 'identityLevel')],
   [
     'a condition from another version',

@@ -7,6 +7,7 @@ import {
   parseSpec,
 } from '../../agent/contract.ts'
 import type { NodeReport } from '../facts/node.ts'
+import { shortText } from './parse-node-text.ts'
 
 const NodeReportObject = v.object({
   metadata: v.object({
@@ -51,9 +52,6 @@ const Condition = v.object({
 
 const Address = v.object({ type: v.picklist(['Hostname', 'InternalIP', 'ExternalIP']), address: v.string() })
 
-/** Longer than any time that is meant. */
-const MAX_TIME = 40
-
 /** Each field stands on its own: another version's word in one must not cost the binding in another. */
 const fields = {
   observedGeneration: v.number(),
@@ -76,9 +74,10 @@ export function parseNodeReport(object: unknown): NodeReport | undefined {
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
   const { annotations, ...named } = metadata
+  const reportedAt = annotations[ANNOTATION_REPORTED_AT]
   return {
     ...named,
-    reportedAt: annotations[ANNOTATION_REPORTED_AT]?.slice(0, MAX_TIME),
+    reportedAt: reportedAt === undefined ? undefined : shortText(reportedAt),
     spec: parseSpec(spec),
     status: parseStatus(status),
   }

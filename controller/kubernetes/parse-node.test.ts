@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Node } from '../facts/node.ts'
 import { parseNode } from './parse-node.ts'
 
 const whole = {
@@ -9,7 +10,11 @@ const whole = {
     resourceVersion: '42',
     creationTimestamp: '2026-01-01T00:00:00Z',
     labels: { 'kubernetes.io/os': 'linux' },
-    annotations: { 'alpha.kubernetes.io/provided-node-ip': '10.0.0.1', other: 'x' },
+    annotations: {
+      'alpha.kubernetes.io/provided-node-ip': '10.0.0.1',
+      'rollcall.dev/deletion': 'hold',
+      other: 'x',
+    },
     managedFields: [{ manager: 'kubelet' }],
   },
   spec: {
@@ -22,6 +27,10 @@ const whole = {
   },
   status: {
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+    conditions: [
+      { type: 'MemoryPressure', status: 'False', lastHeartbeatTime: '2026-01-01T00:05:00Z' },
+      { type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:05:01Z', reason: 'KubeletReady' },
+    ],
     images: [{ names: ['huge'] }],
     nodeInfo: { systemUUID: '4227E4B2', kernelVersion: '6.1' },
   },
@@ -43,6 +52,8 @@ t.test('takes what is needed and nothing else', async (t) => {
     providerID: 'vsphere://42',
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
     systemUUID: '4227E4B2',
+    ready: { status: 'True', lastHeartbeatTime: '2026-01-01T00:05:01Z' },
+    deletion: 'hold',
   })
 })
 
@@ -54,7 +65,7 @@ for (const [what, node] of Object.entries({
   'nulls for empty lists and maps': {
     metadata: { ...bare, labels: null, annotations: null, deletionTimestamp: null },
     spec: { taints: null },
-    status: { addresses: null, nodeInfo: null },
+    status: { addresses: null, conditions: null, nodeInfo: null },
   },
 })) {
   t.test(what, async (t) => {
@@ -67,7 +78,71 @@ for (const [what, node] of Object.entries({
       providerID: undefined,
       addresses: [],
       systemUUID: '',
+      ready: undefined,
+      deletion: undefined,
     })
+  })
+}
+
+const huge = 'x'.repeat(256 * 1024)
+const beat = '2026-01-01T00:05:00Z'
+const conditions: [string, unknown[], Node['ready']][] = [
+  ['none', [], undefined],
+  [
+    'none of that type',
+    [
+      { type: 'ready', status: 'True' },
+      { type: '', status: '' },
+    ],
+    undefined,
+  ],
+  ['never a heartbeat', [{ type: 'Ready', status: 'Unknown' }], { status: 'Unknown', lastHeartbeatTime: '' }],
+  [
+    'a heartbeat of null',
+    [{ type: 'Ready', status: 'True', lastHeartbeatTime: null }],
+    { status: 'True', lastHeartbeatTime: '' },
+  ],
+  [
+    'two of one type: the first, as kubectl',
+    [
+      { type: 'Ready', status: 'False', lastHeartbeatTime: beat },
+      { type: 'Ready', status: 'True', lastHeartbeatTime: beat },
+    ],
+    { status: 'False', lastHeartbeatTime: beat },
+  ],
+  [
+    'a status that is no word and a heartbeat that is no time',
+    [{ type: 'Ready', status: huge, lastHeartbeatTime: huge }],
+    { status: 'x'.repeat(40), lastHeartbeatTime: 'x'.repeat(40) },
+  ],
+  [
+    '10,000 others before it',
+    [
+      ...Array.from({ length: 10_000 }, (_, index) => ({ type: `T${index}`, status: 'True' })),
+      { type: 'Ready', status: 'True', lastHeartbeatTime: beat },
+    ],
+    { status: 'True', lastHeartbeatTime: beat },
+  ],
+]
+for (const [what, given, expected] of conditions) {
+  t.test(`readiness: ${what}`, async (t) => {
+    t.strictSame(parseNode({ metadata: bare, status: { conditions: given } })?.ready, expected)
+  })
+}
+
+const wishes: [string, string][] = [
+  ['hold', 'hold'],
+  ['proceed', 'proceed'],
+  ['', ''],
+  ['Hold ', 'Hold '],
+  ['proceed'.padEnd(256 * 1024), 'proceed'.padEnd(40)],
+  [`hold${huge}`, `hold${'x'.repeat(36)}`],
+  ['\u{1f6d1}'.repeat(1000), '\u{1f6d1}'.repeat(20)],
+]
+for (const [given, expected] of wishes) {
+  t.test(`the wish ${JSON.stringify(given.slice(0, 9))} of ${given.length} characters`, async (t) => {
+    const metadata = { ...bare, annotations: { 'rollcall.dev/deletion': given } }
+    t.equal(parseNode({ metadata })?.deletion, expected, 'no other wish than was written')
   })
 }
 
@@ -81,4 +156,12 @@ t.test('no Node', async (t) => {
   }
   t.equal(parseNode({ metadata: { ...bare, labels: 'x' } }), undefined)
   t.equal(parseNode({ metadata: bare, spec: { taints: [{ key: 1 }] } }), undefined)
+  t.equal(parseNode({ metadata: { ...bare, annotations: { 'rollcall.dev/deletion': true } } }), undefined)
+  for (const odd of ['Ready', null, [], { type: 'Ready' }, { status: 'True' }, { type: 1, status: 'True' }])
+    t.equal(parseNode({ metadata: bare, status: { conditions: [odd] } }), undefined, JSON.stringify(odd))
+  for (const lastHeartbeatTime of [0, {}, true]) {
+    const odd = [{ type: 'Ready', status: 'True', lastHeartbeatTime }]
+    t.equal(parseNode({ metadata: bare, status: { conditions: odd } }), undefined)
+  }
+  t.equal(parseNode({ metadata: bare, status: { conditions: {} } }), undefined)
 })

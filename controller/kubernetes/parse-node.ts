@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { ANNOTATION_DELETION, type Node } from '../facts/node.ts'
+import { shortText } from './parse-node-text.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 
@@ -48,6 +49,7 @@ export function parseNode(object: unknown): Node | undefined {
   const parsed = v.safeParse(NodeObject, object)
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
+  const deletion = metadata.annotations[ANNOTATION_DELETION]
   const ready = status.conditions.find(({ type }) => type === 'Ready')
   return {
     name: metadata.name,
@@ -61,7 +63,10 @@ export function parseNode(object: unknown): Node | undefined {
     providerID: spec.providerID || undefined,
     addresses: status.addresses,
     systemUUID: status.nodeInfo.systemUUID,
-    ready: ready && { status: ready.status, lastHeartbeatTime: ready.lastHeartbeatTime ?? '' },
-    deletion: metadata.annotations[ANNOTATION_DELETION],
+    ready: ready && {
+      status: shortText(ready.status),
+      lastHeartbeatTime: shortText(ready.lastHeartbeatTime),
+    },
+    deletion: deletion === undefined ? undefined : shortText(deletion),
   }
 }

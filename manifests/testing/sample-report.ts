@@ -80,9 +80,14 @@ export const completeStatus: Complete<NodeReportStatus> = {
     host: 'esx-1',
     cluster: 'cluster-1',
     datacenter: 'dc-1',
+    parents: [
+      { type: 'Folder', moref: 'group-v3', name: 'vm' },
+      { type: 'ResourcePool', moref: 'resgroup-8', name: 'Resources' },
+    ],
   },
   identityLevel: 'proven',
   provenUntil: '2026-11-21T09:45:00Z',
+  brakeClosedAt: '2026-11-21T09:50:00Z',
   topology: { zone: 'zone-a', region: 'region-1' },
   instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
   addresses: [
