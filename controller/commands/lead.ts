@@ -6,6 +6,7 @@ import type { PolicyProof } from '../facts/policy-proof.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
+import type { Term } from '../kubernetes/leader-election.ts'
 import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
@@ -22,6 +23,8 @@ import { createQueue, type Outcome } from '../watch/queue.ts'
 export interface LeadOptions {
   readonly config: Config
   readonly client: KubeClient
+  /** To be asked before what cannot be undone. */
+  readonly term: Term
   readonly events: Pick<EventRecorder, 'event'>
   readonly openInventory: (
     config: Config['vCenters'][number],

@@ -78,7 +78,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
   try {
-    await election.run(async (term) => {
+    await election.run(async (whileLeading, term) => {
       metrics.leading(true)
       leadership = createLeadership(
         {
@@ -99,8 +99,9 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
           random,
           logger,
           metrics,
+          term,
         },
-        term,
+        whileLeading,
       )
       try {
         await leadership.run()

@@ -22,6 +22,13 @@ export interface Candidate {
    * @throws what the requests throw; whose the Lease is, is then unknown
    */
   acquireOrRenew(signal: AbortSignal): Promise<boolean>
+  /**
+   * Renews the Lease if nobody else has held it since it became ours, and makes it again if someone deleted it; never
+   * takes it. Resolves with whether it is ours. May be under way twice at once.
+   *
+   * @throws as {@link acquireOrRenew}
+   */
+  renew(signal: AbortSignal): Promise<boolean>
   /** Gives the Lease back if it is ours, so that the next need not wait. */
   release(signal: AbortSignal): Promise<void>
 }
@@ -66,8 +73,22 @@ export function createCandidate({
     const written = await send()
     if (!written) return false
     observe(written)
-    renewedAt = sent
+    // Of two writes at once the answers may come in either order.
+    renewedAt = Math.max(renewedAt, sent)
     return true
+  }
+
+  async function step(mayWrite: (found: LeaseRecord) => boolean, signal: AbortSignal): Promise<boolean> {
+    const held = seen
+    // Most often nobody has touched our Lease, and one request does.
+    if (held?.record.holder === identity) {
+      if (await write(() => store.update(held, ours(held.record), signal))) return true
+    }
+    const found = await store.get(signal)
+    if (!found) return write(() => store.create(ours(undefined), signal))
+    observe(found)
+    if (!mayWrite(found.record)) return false
+    return write(() => store.update(found, ours(found.record), signal))
   }
 
   return {
@@ -80,17 +101,10 @@ export function createCandidate({
     get renewedAt() {
       return renewedAt
     },
-    async acquireOrRenew(signal) {
-      const held = seen
-      // Most often nobody has touched our Lease, and one request does.
-      if (held?.record.holder === identity) {
-        if (await write(() => store.update(held, ours(held.record), signal))) return true
-      }
-      const found = await store.get(signal)
-      if (!found) return write(() => store.create(ours(undefined), signal))
-      observe(found)
-      if (expiresIn() > 0) return false
-      return write(() => store.update(found, ours(found.record), signal))
+    acquireOrRenew: (signal) => step(() => expiresIn() === 0, signal),
+    renew(signal) {
+      const term = seen?.record
+      return step((found) => found.holder === identity && found.transitions === term?.transitions, signal)
     },
     async release(signal) {
       const found = await store.get(signal)

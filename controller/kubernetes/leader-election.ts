@@ -3,6 +3,9 @@ import type { Logger } from '../log.ts'
 import { type Candidate, createCandidate } from './candidate.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'
+import { createTerm, type Term } from './term.ts'
+
+export type { Term } from './term.ts'
 
 /** client-go's defaults: each is well below the one before, so that a leader stops before another may start. */
 export const LEASE_DURATION = 15_000
@@ -28,7 +31,7 @@ export interface LeaderElectionOptions {
  * What a leader does. The signal aborts when leadership is lost or the election ends; the function then winds down and
  * returns. When it returns unasked, the election ends; when it throws, the election throws.
  */
-export type Lead = (signal: AbortSignal) => Promise<void>
+export type Lead = (signal: AbortSignal, term: Term) => Promise<void>
 
 export interface LeaderElection {
   /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
@@ -49,7 +52,8 @@ export interface LeadershipStatus {
  * Leader election by client-go's rules (`tools/leaderelection`). The Lease of another counts as expired when it has not
  * changed for its own duration by this process's monotonic clock; no clock is compared with another's.
  *
- * It keeps two leaders apart in time, as far as clocks run at one speed, but fences nothing: writes need preconditions.
+ * It keeps two leaders apart in time, as far as clocks run at one speed, but fences nothing: writes need preconditions,
+ * and what cannot be undone the term's confirmation.
  *
  * Beyond client-go: the next leader tries at the very moment of expiry, so a dead one is replaced within 20 s; and at
  * the end the Lease is renewed until lead() has returned, and only then given back.
@@ -62,7 +66,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      if (await attempt(candidate, ATTEMPT_TIMEOUT, signal)) return true
+      if (await attempt(candidate.acquireOrRenew, ATTEMPT_TIMEOUT, signal)) return true
       const retry = RETRY_PERIOD * (1 + random() * RETRY_JITTER)
       // The moment it expires is known: waiting past it would leave the work undone for up to one retry more.
       const expiry = candidate.expiresIn
@@ -79,17 +83,17 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       if (signal.aborted) return true
       const left = candidate.renewedAt + RENEW_DEADLINE - clock.monotonic()
       // An attempt under way is finished even when the signal aborts: what became of it must be known for the release.
-      if (left > 0 && (await attempt(candidate, Math.min(ATTEMPT_TIMEOUT, left), never))) continue
+      if (left > 0) await attempt(candidate.renew, Math.min(ATTEMPT_TIMEOUT, left), never)
       const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= RENEW_DEADLINE
       if (lost) return false
     }
   }
 
   /** One attempt to get or keep the Lease; a failure is logged, and counts as none. */
-  async function attempt(by: Candidate, ms: number, signal: AbortSignal): Promise<boolean> {
+  async function attempt(step: Candidate['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
     const deadline = createDeadline(clock, ms, signal)
     try {
-      return await by.acquireOrRenew(deadline.signal)
+      return await step(deadline.signal)
     } catch (error) {
       if (!signal.aborted) logger.warn({ leading, cause: messageOf(error) }, 'lease not written')
       return false
@@ -112,7 +116,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   }
 
   /** One term of office; resolves with whether it was lost. */
-  async function term(lead: Lead, signal: AbortSignal): Promise<boolean> {
+  async function serve(lead: Lead, signal: AbortSignal): Promise<boolean> {
     const stop = new AbortController()
     const done = new AbortController()
     const abort = () => stop.abort()
@@ -120,18 +124,28 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     if (signal.aborted) abort()
     logger.info({ identity }, 'leadership begins')
     leading = true
-    const work = lead(stop.signal).finally(() => done.abort())
+    const term = createTerm({
+      candidate,
+      identity,
+      renewDeadline: RENEW_DEADLINE,
+      renew: (ms, over) => attempt(candidate.renew, ms, over),
+      clock,
+    })
+    const work = lead(stop.signal, term).finally(() => done.abort())
     let kept = true
     const [outcome] = await Promise.allSettled([
       work,
-      keep(done.signal).then((still) => {
+      keep(done.signal).then(async (still) => {
         kept = still
         if (still) return
         logger.error({ identity, holder: candidate.holder }, 'leadership lost')
         stop.abort()
+        // A confirmation that comes late must not bring the term back to life.
+        await term.end()
       }),
     ])
     leading = false
+    await term.end()
     signal.removeEventListener('abort', abort)
     if (kept) await release()
     if (outcome.status === 'rejected') throw outcome.reason
@@ -141,7 +155,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   return {
     async run(lead, signal) {
       while (await acquire(signal)) {
-        const lost = await term(lead, signal)
+        const lost = await serve(lead, signal)
         if (!lost) return
       }
     },
