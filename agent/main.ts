@@ -74,7 +74,7 @@ async function start(options: Options): Promise<number> {
     writeSync(1, await renderReport({ ...parts, log }))
     return 0
   }
-  const reporter = createReporter(parts)
+  const reporter = createReporter({ ...parts, now: Date.now })
   if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1
   log.info({ version: VERSION }, 'the agent has started')
   const { refresh, look } = options
@@ -84,7 +84,7 @@ async function start(options: Options): Promise<number> {
 }
 
 /**
- * After a report 2.5 MB of pages are free that V8 would keep for the next one, ten minutes later. A collection of the
+ * After a report 2.5 MB of pages are free that V8 would keep for the next one, minutes later. A collection of the
  * last resort is the one that gives pages back; it takes 8 ms. Needs `--expose-gc`, which the binary is built with.
  */
 function trim(): void {

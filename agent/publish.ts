@@ -1,30 +1,50 @@
 import type { ApiClient } from './api/client.ts'
-import { AGENT_FIELD_MANAGER, API_GROUP, API_VERSION, KIND, type NodeReportSpec, PLURAL } from './contract.ts'
+import {
+  AGENT_FIELD_MANAGER,
+  ANNOTATION_REPORTED_AT,
+  API_GROUP,
+  API_VERSION,
+  KIND,
+  type NodeReportSpec,
+  PLURAL,
+} from './contract.ts'
 import type { NodeIdentity } from './identity.ts'
 
-/** The report as it is applied: named as its Node and owned by it, so that it goes when the Node goes. */
-export function reportObject({ nodeName, nodeUID }: NodeIdentity, spec: NodeReportSpec) {
+/**
+ * The report as it is applied: named as its Node and owned by it, so that it goes when the Node goes.
+ *
+ * @param reportedAt RFC 3339, seconds
+ */
+export function reportObject({ nodeName, nodeUID }: NodeIdentity, spec: NodeReportSpec, reportedAt?: string) {
   return {
     apiVersion: `${API_GROUP}/${API_VERSION}`,
     kind: KIND,
     metadata: {
       name: nodeName,
+      ...(reportedAt === undefined ? {} : { annotations: { [ANNOTATION_REPORTED_AT]: reportedAt } }),
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUID }],
     },
     spec,
   }
 }
 
-/** Writes the report by server-side apply, which needs no read right and makes it where there is none. */
+/**
+ * Writes the report by server-side apply, which needs no read right and makes it where there is none. An apply that
+ * changes nothing leaves no trace at all; the time in it does, and leaves the generation as it was.
+ *
+ * @param now milliseconds since 1970
+ */
 export async function publish(
   client: ApiClient,
   identity: NodeIdentity,
   spec: NodeReportSpec,
+  now: number,
 ): Promise<void> {
+  const reportedAt = `${new Date(now).toISOString().slice(0, 19)}Z`
   await client.request({
     method: 'PATCH',
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true`,
     contentType: 'application/apply-patch+yaml',
-    body: reportObject(identity, spec),
+    body: reportObject(identity, spec, reportedAt),
   })
 }

@@ -11,7 +11,13 @@ import type { CredentialSource } from './api/credential.ts'
 import { inClusterCredential } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
 import { systemClock } from './clock.ts'
-import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './contract.ts'
+import {
+  AGENT_FIELD_MANAGER,
+  ANNOTATION_REPORTED_AT,
+  formatClaim,
+  GUESTINFO_CLAIM,
+  type NodeReportSpec,
+} from './contract.ts'
 import { fileSign } from './facts/file-sign.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { findTools as locate } from './facts/rpctool.ts'
@@ -27,10 +33,20 @@ type Owner = Parameters<typeof makeRoot>[0]
 const cluster = await startCluster()
 t.teardown(() => cluster.stop())
 const { signal } = new AbortController()
+
+/** The agents' time, milliseconds since 1970; turned by hand. */
+let now = Date.parse('2026-11-21T09:30:00.999Z')
 const { hostname, port } = new URL(cluster.url)
 
 interface NodeReport {
-  metadata: { uid: string; generation: number; ownerReferences: unknown }
+  metadata: {
+    uid: string
+    generation: number
+    resourceVersion: string
+    annotations?: Record<string, string>
+    ownerReferences: unknown
+    managedFields: readonly { manager: string; fieldsV1: unknown }[]
+  }
   spec: NodeReportSpec
 }
 
@@ -95,6 +111,7 @@ function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
     readLocal: () => readLocalFacts(root, () => ({})),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
     readSign: () => fileSign(sign),
+    now: () => now,
   })
   return { root, reporter }
 }
@@ -155,9 +172,29 @@ t.test('a kubelet’s credential', async (t) => {
     t.notOk(reporter.changed())
     reporter.forget()
     t.match(await reporter.report(), { ok: true, changed: false })
-    t.equal((await report('n1')).body.metadata.generation, body.metadata.generation)
+    const still = (await report('n1')).body.metadata
+    t.equal(still.resourceVersion, body.metadata.resourceVersion, 'within a second it leaves no trace')
     const calls = readFileSync(join(root, 'calls'), 'utf8').trim().split('\n')
     t.equal(calls.filter((call) => call.startsWith('info-set')).length, 1, 'the claim is written once')
+  })
+  await t.test('a sign of life: the time alone', async (t) => {
+    const { metadata } = body
+    t.strictSame(metadata.annotations, { [ANNOTATION_REPORTED_AT]: '2026-11-21T09:30:00Z' })
+    const owner = metadata.managedFields.find(({ manager }) => manager === AGENT_FIELD_MANAGER)
+    t.match(owner?.fieldsV1, { 'f:metadata': { 'f:annotations': { [`f:${ANNOTATION_REPORTED_AT}`]: {} } } })
+
+    now += 270_000
+    t.notOk(reporter.changed(), 'time is no change of the machine')
+    t.match(await reporter.report(), { ok: true, changed: false })
+    const later = (await report('n1')).body.metadata
+    t.strictSame(later.annotations, { [ANNOTATION_REPORTED_AT]: '2026-11-21T09:34:30Z' })
+    t.not(later.resourceVersion, metadata.resourceVersion, 'watchers see it')
+    t.equal(later.generation, metadata.generation, 'the spec is the same to all who read it')
+
+    now -= 86_400_000
+    t.match(await reporter.report(), { ok: true, changed: false }, 'a clock that was set back')
+    const back = (await report('n1')).body.metadata
+    t.strictSame(back.annotations, { [ANNOTATION_REPORTED_AT]: '2026-11-20T09:34:30Z' })
   })
   await t.test('the lease renews to another address', async (t) => {
     const before = readFileSync(join(root, 'calls'), 'utf8')
@@ -268,7 +305,7 @@ t.test('reports that are refused', async (t) => {
   const refused = async (nodeName: string, spec: NodeReportSpec) => {
     const client = { userAgent: 'test', signal }
     const sent = withApiClient(await credential(), client, (api) =>
-      publish(api, { nodeName, nodeUID: uid }, spec),
+      publish(api, { nodeName, nodeUID: uid }, spec, now),
     )
     return explainFailure(await sent.catch((error: unknown) => error), 'publish')
   }

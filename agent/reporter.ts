@@ -19,6 +19,8 @@ export interface ReporterOptions {
   readonly readGuest: () => Promise<GuestFacts>
   /** A text that changes when the Node may have been registered anew. */
   readonly readSign: () => string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
 export type Outcome =
@@ -32,7 +34,7 @@ export type Outcome =
 
 export interface Reporter {
   /**
-   * Finds out whose report it is, writes the claim, sends the report. What only the hypervisor tells is asked once and
+   * Finds out whose report it is, writes the claim, sends the report with the time, as a sign of life. What only the hypervisor tells is asked once and
    * kept until {@link forget}, so that attempts against a dead API server cost no processes.
    *
    * @throws only what is a fault of the agent
@@ -74,7 +76,7 @@ export function createReporter(options: ReporterOptions): Reporter {
           const bootID = local.bootID.ok ? local.bootID.value : undefined
           const spec = build(identity.nodeUID, local, guest, await claim.stand(identity.nodeUID, bootID))
           step = 'publish'
-          await publish(client, identity, spec)
+          await publish(client, identity, spec, options.now())
           const text = JSON.stringify(spec)
           const changed = sent?.text !== text
           sent = { text, identity, sign }

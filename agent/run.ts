@@ -10,7 +10,7 @@ export interface RunOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly log: Logger
-  /** Milliseconds between two full reports, at least; up to a fifth more is added at random. */
+  /** Milliseconds between two full reports, at least; up to a quarter more is added at random. */
   readonly refresh: number
   /** Milliseconds between two looks at the machine. */
   readonly look: number
@@ -43,7 +43,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     const due = clock.monotonic() >= refreshAt
     if (due) {
       reporter.forget()
-      refreshAt = clock.monotonic() + options.refresh * (1 + random() / 5)
+      refreshAt = clock.monotonic() + options.refresh * (1 + random() / 4)
     } else if (claim.due()) await reporter.retryClaim()
     let wait = options.look
     let trim = clock.monotonic() - trimmedAt >= TRIM_EVERY

@@ -119,6 +119,7 @@ await t.test('and says nothing else of it', async (t) => {
     { finalizers: ['example.com/x'] },
     { labels: { a: 'b' } },
     { annotations: { a: 'b' } },
+    { annotations: { 'rollcall.dev/reported-at': '2026-11-21T09:30:00Z' } },
   ]) {
     const expected = { status: 403, message: /with other finalizers, labels or annotations/ }
     t.match(await create(controller, agentless('b', uid, { metadata })), expected)

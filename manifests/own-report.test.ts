@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ANNOTATION_REPORTED_AT } from '../agent/contract.ts'
 import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
 import { completeStatus, sampleReport } from './testing/sample-report.ts'
@@ -103,6 +104,57 @@ await t.test('a report carries nothing that would keep it from being collected',
   }
 })
 
+await t.test('a report carries its sign of life, and of annotations nothing else', async (t) => {
+  const { metadata, ...rest } = sampleReport('a', uidA)
+  const withAnnotations = (annotations: object | undefined) => ({
+    ...rest,
+    metadata: { ...metadata, ...(annotations && { annotations }) },
+  })
+  const time = '2026-11-21T09:30:00Z'
+  const last = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' }
+  const say = (reportedAt: string, others = {}) =>
+    withAnnotations({ [ANNOTATION_REPORTED_AT]: reportedAt, ...others })
+  const stored = async () => {
+    const { body } = await cluster.request<{ metadata: object }>('GET', `${collection}/a`)
+    return body.metadata
+  }
+  for (const [who, send] of [
+    ['the agent of a Pod', agentA],
+    ['a kubelet', kubeletA.request],
+  ] as const) {
+    t.match(await apply(send, say(time)), { status: 200 }, who)
+    t.match(await stored(), { annotations: { [ANNOTATION_REPORTED_AT]: time } })
+    for (const [what, report, message] of [
+      ['no time', say('soon'), /reported-at that is no time such as/],
+      ['nothing', say(''), /reported-at that is no time/],
+      ['more than a time', say(`${time}x`), /reported-at that is no time/],
+      ['a line more', say(`${time}\n`), /reported-at that is no time/],
+      ['another zone', say('2026-11-21T09:30:00+01:00'), /reported-at that is no time/],
+      ['200 KiB', say('2'.repeat(200 * 1024)), /reported-at that is no time/],
+      ['another one besides', say(time, { a: 'b' }), /finalizers, labels or annotations/],
+      ['what kubectl writes', say(time, last), /finalizers, labels or annotations/],
+      [
+        'a wish for the Node',
+        say(time, { 'rollcall.dev/deletion': 'hold' }),
+        /finalizers, labels or annotations/,
+      ],
+      [
+        '10,000 others',
+        withAnnotations(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`a${i}`, 'x']))),
+        /finalizers, labels or annotations/,
+      ],
+    ] as const) {
+      t.match(await apply(send, report), { status: 403, message }, `${what}: ${who}`)
+    }
+    t.match(await apply(send, withAnnotations(undefined)), { status: 200 }, 'an agent that writes no time')
+    t.match(await stored(), { annotations: undefined })
+  }
+  await apply(agentA, say(time))
+  const expected = { status: 403, message: /"system:node:b" may not update .* speaks for Node "b"/ }
+  t.match(await apply(kubeletB.request, say('2026-11-21T09:31:00Z')), expected, "another's sign of life")
+  t.match(await stored(), { annotations: { [ANNOTATION_REPORTED_AT]: time } })
+})
+
 await t.test('a token that names no node is refused, and the message says what to use', async (t) => {
   const send = withToken(cluster, await token(cluster, 'rollcall-agent'))
   t.match(await apply(send, sampleReport('a', uidA)), {
@@ -194,6 +246,37 @@ await t.test('the garbage collector deletes', async (t) => {
     groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
   })
   t.match(await collector.request('DELETE', `${collection}/b`), { status: 200 })
+})
+
+await t.test('what stood in a report before the policy was there shuts no agent out', async (t) => {
+  const collector = await cluster.as({
+    user: 'system:serviceaccount:kube-system:generic-garbage-collector',
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+  })
+  const good = sampleReport('b', uidB)
+  const at = (time: string, others = {}) => ({
+    ...good,
+    metadata: { ...good.metadata, annotations: { [ANNOTATION_REPORTED_AT]: time, ...others } },
+  })
+  t.match(await apply(kubeletB.request, at('2026-11-21T09:30:00Z')), { status: 201 })
+  // The one writer of metadata whom the policy lets pass stands for whoever wrote then.
+  const annotations = { a: 'b', [ANNOTATION_REPORTED_AT]: 'nonsense' }
+  const path = `${collection}/b`
+  t.match(await merge(collector.request, path, { metadata: { annotations } }), { status: 200 })
+  t.match(await apply(kubeletB.request, at('2026-11-21T09:35:00Z')), { status: 200 })
+  const { body } = await cluster.request<{ metadata: object }>('GET', path)
+  t.match(body.metadata, { annotations: { a: 'b', [ANNOTATION_REPORTED_AT]: '2026-11-21T09:35:00Z' } })
+  t.match(
+    await apply(kubeletB.request, at('2026-11-21T09:40:00Z', { a: 'c' })),
+    { status: 403, message: /annotations: leave them out/ },
+    'to change what is not its own',
+  )
+  t.match(
+    await merge(kubeletB.request, path, { metadata: { annotations: { a: null } } }),
+    { status: 403, body: { message: /annotations: leave them out/ } },
+    'to take it away',
+  )
+  t.match(await cluster.request('DELETE', path), { status: 200 })
 })
 
 await t.test('the garbage collector takes owners and finalizers off, and leaves the spec', async (t) => {
