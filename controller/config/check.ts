@@ -1,16 +1,19 @@
 import { readCertificates } from './certificates.ts'
 import type { Checked } from './checked.ts'
 import type { Config, Trust, VCenterConfig } from './config.ts'
-import type { Findings, Place } from './findings.ts'
+import type { Findings } from './findings.ts'
+import { parseFlag } from './flag.ts'
 import { checkIdentity } from './identity.ts'
-import { LIFECYCLE_DEFAULTS, TOPOLOGY_DEFAULTS } from './lifecycle.ts'
+import { checkLifecycle } from './lifecycle.ts'
 import type { ReadFile } from './read-text.ts'
 import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
 import { parseServer } from './server.ts'
 import { take } from './take.ts'
 import { parseThumbprint } from './thumbprint.ts'
+import { checkTopology } from './topology.ts'
 import { shapeOfText } from './tree.ts'
+import { refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
 
 const DEFAULT_PORT = 443
 
@@ -33,47 +36,24 @@ export async function checkSections(sections: Sections, options: CheckOptions): 
     const message = 'no vCenter: write "vcenter:", a name below it, and below that server, user and password'
     findings.refuse('vcenter', undefined, message)
   }
-  const [, second] = wanted
-  if (second !== undefined) {
-    const names = wanted.map(({ name }) => name).join(', ')
-    findings.refuse(second.path, second.at, `several vCenters (${names}) are not served yet: keep one`)
-  }
-  const vCenters: VCenterConfig[] = []
+  const checked = []
   for (const one of wanted) {
-    // One too many that `global` means only by its server has nothing else to be said of it.
-    if (wanted.length > 1 && one.section === sections.global) continue
     const vCenter = await checkVCenter(one, sections.global, options)
-    if (vCenter !== undefined) vCenters.push(vCenter)
+    if (vCenter !== undefined) checked.push({ wanted: one, config: vCenter })
   }
+  refuseDoubled(checked, findings)
   const identity = checkIdentity(sections.identity, findings)
+  const lifecycle = checkLifecycle(sections.lifecycle, findings)
+  const topology = checkTopology(sections.topology, findings)
   if (findings.problems.length > 0) return undefined
   const { labels } = sections
   return {
-    vCenters,
+    vCenters: checked.map(({ config }) => config),
     labels: { zone: labels.get('zone')?.text, region: labels.get('region')?.text },
     identity,
-    lifecycle: LIFECYCLE_DEFAULTS,
-    topology: TOPOLOGY_DEFAULTS,
+    lifecycle,
+    topology,
   }
-}
-
-interface WantedVCenter {
-  readonly name: string
-  readonly path: string
-  readonly at: Place | undefined
-  readonly section: Section
-}
-
-/**
- * `global.server` is a vCenter of its own, named after itself, unless one of that name stands under `vcenter`: the
- * CPI's rule. One that an entry under another name has as its server is the same vCenter, too.
- */
-function vCentersOf({ global, vCenters }: Sections): readonly WantedVCenter[] {
-  const listed = vCenters.map((one) => ({ ...one, path: `vcenter.${one.name}` }))
-  const server = global.get('server')
-  if (server === undefined) return listed
-  const known = listed.some(({ name, section }) => [name, section.get('server')?.text].includes(server.text))
-  return known ? listed : [...listed, { name: server.text, path: 'global', at: server.at, section: global }]
 }
 
 async function checkVCenter(
@@ -171,13 +151,6 @@ function parsePort(text: string): Checked<number> {
   if (port === 0) return { ok: true, value: DEFAULT_PORT }
   if (port <= 65535) return { ok: true, value: port }
   return { ok: false, message: `expected a number from 1 to 65535, got ${shapeOfText(text)}` }
-}
-
-/** The words of YAML 1.1, which the CPI reads, and of its INI form. */
-function parseFlag(text: string): Checked<boolean> {
-  if (/^(true|yes|on|y|1)$/i.test(text)) return { ok: true, value: true }
-  if (/^(false|no|off|n|0)$/i.test(text)) return { ok: true, value: false }
-  return { ok: false, message: `expected true or false, got ${shapeOfText(text)}` }
 }
 
 /** The CPI takes a certificate as user and its key as password for a login by SAML token. */

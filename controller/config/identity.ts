@@ -1,13 +1,11 @@
 import type { IdentityLevel } from '../../agent/contract.ts'
-import { didYouMean } from '../did-you-mean.ts'
 import { type LabelSelector, parseLabelSelector, type Requirement } from '../label-selector.ts'
-import type { Checked } from './checked.ts'
+import { parseChoice } from './choice.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Findings } from './findings.ts'
 import { kubeletMaySet } from './kubelet-labels.ts'
 import type { Section } from './sections.ts'
 import { take } from './take.ts'
-import { shapeOfText } from './tree.ts'
 
 const LEVELS: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 const DEFAULT_LEVEL: IdentityLevel = 'reported'
@@ -16,7 +14,7 @@ const DEFAULT_LEVEL: IdentityLevel = 'reported'
 export function checkIdentity(section: Section, findings: Findings): IdentityConfig {
   const level = section.get('require')
   const selector = section.get('exempt')
-  const require = take(level, parseLevel, findings) ?? DEFAULT_LEVEL
+  const require = take(level, (text) => parseChoice(text, LEVELS), findings) ?? DEFAULT_LEVEL
   const exempt = take(selector, parseLabelSelector, findings)
   if (require === 'asserted' && level !== undefined) findings.warn(level.path, level.at, ASSERTED)
   if (selector !== undefined && exempt !== undefined) {
@@ -31,14 +29,6 @@ const ASSERTED =
 const IDLE_EXEMPT = 'has no effect beside "require: asserted", no Node must prove more: remove it'
 const SELF_EXEMPT =
   'rests on labels that a kubelet can give its own Node, so that a compromised node exempts itself: select by a label under "node-restriction.kubernetes.io/", as example.com.node-restriction.kubernetes.io/no-agent'
-
-function parseLevel(text: string): Checked<IdentityLevel> {
-  const found = LEVELS.find((level) => level === text.toLowerCase())
-  if (found !== undefined) return { ok: true, value: found }
-  const near = didYouMean(text, LEVELS)
-  const next = near === undefined ? '' : `: did you mean "${near}"?`
-  return { ok: false, message: `expected ${LEVELS.join(', ')}, got ${shapeOfText(text)}${next}` }
-}
 
 /** Whether no kubelet can bring its Node among those that are picked: it would need a label that it may not set. */
 function standsFirm({ requirements }: LabelSelector): boolean {

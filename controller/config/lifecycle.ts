@@ -1,8 +1,17 @@
-import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
+import type { LifecycleSettings } from '../facts/settings.ts'
+import type { Checked } from './checked.ts'
+import { parseChoice } from './choice.ts'
+import { parseDuration, parseDurationOrOff } from './duration.ts'
+import type { Findings } from './findings.ts'
+import { parseFlag } from './flag.ts'
+import { parseInteger, parseShare } from './number.ts'
+import type { Section } from './sections.ts'
+import { take } from './take.ts'
 
-const SECOND = 1000
+const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
+/** What each of them protects against stands in docs/configuration.md. */
 export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
   deletion: 'on',
   confirmations: 3,
@@ -16,4 +25,61 @@ export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
   outOfServiceControlPlane: false,
 }
 
-export const TOPOLOGY_DEFAULTS: TopologySettings = { onChange: 'report' }
+/** What is wrong with it is in the findings, and counts as not written; what is dangerous draws a warning. */
+export function checkLifecycle(section: Section, findings: Findings): LifecycleSettings {
+  const standard = LIFECYCLE_DEFAULTS
+  const read = <K extends keyof LifecycleSettings>(
+    key: K,
+    parse: (text: string) => Checked<LifecycleSettings[K]>,
+  ): LifecycleSettings[K] => take(section.get(key), parse, findings) ?? standard[key]
+  const settings: LifecycleSettings = {
+    deletion: read('deletion', parseDeletion),
+    confirmations: read('confirmations', (text) => parseInteger(text, 1, 100)),
+    absentFor: read('absentFor', (text) => parseDuration(text, '1s')),
+    leaderAge: read('leaderAge', (text) => parseDuration(text, '0s')),
+    deletionsPerMinute: read('deletionsPerMinute', (text) => parseInteger(text, 1, 1_000)),
+    maxAbsentShare: read('maxAbsentShare', parseShare),
+    maxAbsentMinimum: read('maxAbsentMinimum', (text) => parseInteger(text, 0, 100_000)),
+    waitForVolumes: read('waitForVolumes', (text) => parseDurationOrOff(text, '1s')),
+    outOfServiceAfter: read('outOfServiceAfter', (text) => parseDurationOrOff(text, '1s')),
+    outOfServiceControlPlane: read('outOfServiceControlPlane', parseFlag),
+  }
+  for (const [key, message] of dangers(settings)) {
+    const setting = section.get(key)
+    if (setting !== undefined) findings.warn(setting.path, setting.at, message)
+  }
+  return settings
+}
+
+/** YAML's `on` and `off` are its `true` and `false`, and whoever quotes them means the same. */
+function parseDeletion(text: string): Checked<LifecycleSettings['deletion']> {
+  const flag = parseFlag(text)
+  if (flag.ok) return { ok: true, value: flag.value ? 'on' : 'off' }
+  return parseChoice(text, ['on', 'dry-run', 'off'])
+}
+
+/** One warning for each setting, the weightiest. */
+function* dangers(settings: LifecycleSettings): Generator<[keyof LifecycleSettings, string]> {
+  const { absentFor, outOfServiceAfter } = settings
+  if (absentFor < 30 * SECOND) yield ['absentFor', SOONER_THAN_VCENTER]
+  else if (absentFor < 5 * MINUTE) yield ['absentFor', SOONER_THAN_AGENTS]
+  if (settings.leaderAge === 0) yield ['leaderAge', YOUNG_LEADER]
+  if (settings.maxAbsentShare === 1) yield ['maxAbsentShare', NO_BRAKE]
+  if (outOfServiceAfter !== undefined && outOfServiceAfter < MINUTE)
+    yield ['outOfServiceAfter', SOONER_THAN_RESTART]
+  if (settings.outOfServiceControlPlane && outOfServiceAfter === undefined)
+    yield ['outOfServiceControlPlane', IDLE_CONTROL_PLANE]
+}
+
+const SOONER_THAN_VCENTER =
+  'is under 30s: a vCenter that restarts or loads its inventory shows VMs as gone for longer than that; set 5m or more outside tests'
+const SOONER_THAN_AGENTS =
+  'is under 5m, the time between two reports of an agent with nothing new to say: that of a machine that lives may not have spoken yet; set 5m or more'
+const YOUNG_LEADER =
+  'of 0 lets a replica delete Nodes as soon as it leads, while the one before it may still be writing: set 30s or more'
+const NO_BRAKE =
+  'of 100% lets every Node of a vCenter be deleted where all its VMs are missed at once, as after the restore of an old backup: set 50% or less'
+const SOONER_THAN_RESTART =
+  'is under 1m: a VM that is only being restarted has its Pods killed and its volumes detached; set 1m or more'
+const IDLE_CONTROL_PLANE =
+  'has no effect while outOfServiceAfter is off: set outOfServiceAfter, or remove this one'

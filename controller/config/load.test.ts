@@ -225,7 +225,6 @@ labels:
     [
       'vsphere.conf:6:3: global.secretName: credentials from a Secret are not supported',
       'vsphere.conf:7:3: global.secretNamespace: credentials from a Secret are not supp',
-      'vsphere.conf:17:3: vcenter.tenant: several vCenters (finance, tenant) are not se',
       'vsphere.conf:17:3: vcenter.tenant.user: is missing',
       'vsphere.conf:17:3: vcenter.tenant.password: is missing',
       'vsphere.conf:20:5: vcenter.tenant.secretName: credentials from a Secret are not ',

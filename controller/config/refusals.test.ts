@@ -45,7 +45,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file('', 'zone: z'), ['vsphere.conf:7:1: zone: unknown key: it belongs under "labels"']],
     [
       file('', 'storage: z'),
-      ['storage: unknown key: known here are global, vcenter, labels, identity, nodes'],
+      ['storage: unknown key: known here are global, vcenter, labels, identity, lifecycle, topology, nodes'],
     ],
     [file('    port: 1\n    port: 2'), ['vsphere.conf:7:5: vcenter.vc1.port: stands twice, first in line 6']],
     [file('    caFile: ca.pem\n    ca-file: ca.pem'), ['vsphere.conf:7:5: vcenter.vc1.caFile: stands twice']],
@@ -67,11 +67,6 @@ await t.test('refused, in words that name the place and the next step', async (t
         'vcenter: "password"',
       ],
     ],
-    [
-      file('  b: {server: b, user: u, password: p}'),
-      ['vsphere.conf:6:3: vcenter.b: several vCenters (vc1, b) are not served yet: keep one'],
-    ],
-    [file('', 'global: {server: 10.0.0.1}'), ['vsphere.conf:7:18: global: several vCenters (vc1, 10.0.0.1)']],
     [
       'vcenter:\n  vc1:\n',
       [

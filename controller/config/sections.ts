@@ -5,9 +5,11 @@ import {
   GLOBAL,
   IDENTITY,
   LABELS,
+  LIFECYCLE,
   NODES,
   type Settings,
   spelling,
+  TOPOLOGY,
   VCENTER,
 } from './settings.ts'
 import { type Branch, type Entry, shape, type Tree } from './tree.ts'
@@ -28,9 +30,11 @@ export interface Sections {
   readonly vCenters: readonly { readonly name: string; readonly at: Place; readonly section: Section }[]
   readonly labels: Section
   readonly identity: Section
+  readonly lifecycle: Section
+  readonly topology: Section
 }
 
-const SECTIONS = ['global', 'vcenter', 'labels', 'identity', 'nodes'] as const
+const SECTIONS = ['global', 'vcenter', 'labels', 'identity', 'lifecycle', 'topology', 'nodes'] as const
 const TOP = [...SECTIONS, ...FOREIGN_SECTIONS.keys()]
 /** The INI form's `[VirtualCenter "name"]`. */
 const TOP_ALIASES: ReadonlyMap<string, string> = new Map([['virtualcenter', 'vcenter']])
@@ -67,6 +71,8 @@ export function readSections(tree: Tree, findings: Findings): Sections | undefin
     vCenters: readVCenters(top.get('vcenter'), findings),
     labels: section('labels', LABELS),
     identity: section('identity', IDENTITY),
+    lifecycle: section('lifecycle', LIFECYCLE),
+    topology: section('topology', TOPOLOGY),
   }
 }
 
@@ -154,6 +160,8 @@ function unknownKey(
     ['global', GLOBAL],
     ['labels', LABELS],
     ['identity', IDENTITY],
+    ['lifecycle', LIFECYCLE],
+    ['topology', TOPOLOGY],
     ['nodes', NODES],
   ]
   const home = homes.find(

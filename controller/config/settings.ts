@@ -1,6 +1,6 @@
 /**
- * Every setting that Rollcall knows, and what becomes of it. All but those of {@link IDENTITY} are the CPI's, by their
- * names in its YAML form; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
+ * Every setting that Rollcall knows, and what becomes of it. All are the CPI's, by their names in its YAML
+ * form, but those of {@link IDENTITY}, {@link LIFECYCLE} and {@link TOPOLOGY}; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
  */
 export type Standing =
   | { readonly is: 'served' }
@@ -69,6 +69,23 @@ export const IDENTITY: Settings = new Map([
   ['require', SERVED],
   ['exempt', SERVED],
 ])
+
+/** Rollcall's own. */
+export const LIFECYCLE: Settings = new Map([
+  ['deletion', SERVED],
+  ['confirmations', SERVED],
+  ['absentFor', SERVED],
+  ['leaderAge', SERVED],
+  ['deletionsPerMinute', SERVED],
+  ['maxAbsentShare', SERVED],
+  ['maxAbsentMinimum', SERVED],
+  ['waitForVolumes', SERVED],
+  ['outOfServiceAfter', SERVED],
+  ['outOfServiceControlPlane', SERVED],
+])
+
+/** Rollcall's own. */
+export const TOPOLOGY: Settings = new Map([['onChange', SERVED]])
 
 export const NODES: Settings = new Map([
   ['internalNetworkSubnetCidr', BY_NETWORK],

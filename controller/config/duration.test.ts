@@ -1,0 +1,84 @@
+import t from 'tap'
+import { parseDuration, parseDurationOrOff } from './duration.ts'
+
+t.test('as Go reads them', async (t) => {
+  // What time.ParseDuration of Go 1.26 makes of them, rounded to milliseconds.
+  const cases: readonly [string, number][] = [
+    ['0', 0],
+    ['0s', 0],
+    ['0h0m0s', 0],
+    ['1s', 1_000],
+    ['90s', 90_000],
+    ['5m', 300_000],
+    ['1h30m', 5_400_000],
+    ['1500ms', 1_500],
+    ['1m1h', 3_660_000],
+    ['1s1s', 2_000],
+    ['1.5h', 5_400_000],
+    ['.5s', 500],
+    ['2.s', 2_000],
+    ['0.25m', 15_000],
+    ['1h2m3.004s', 3_723_004],
+    ['1ms2us', 1],
+    ['1500µs', 2],
+    ['2000μs', 2],
+    ['3000000ns', 3],
+    ['007s', 7_000],
+    ['168h', 604_800_000],
+  ]
+  for (const [text, value] of cases) t.same(parseDuration(text, '0s'), { ok: true, value }, text)
+})
+
+t.test('what is none is refused, with what was meant where that is plain', async (t) => {
+  const NONE = 'expected a duration such as 90s, 5m or 1h30m, got'
+  const cases: readonly [string, string][] = [
+    ['300', `${NONE} text of 3 characters: did you mean "300s"?`],
+    ['00300', `${NONE} text of 5 characters: did you mean "300s"?`],
+    ['5M', `${NONE} text of 2 characters: did you mean "5m"?`],
+    ['5 m', `${NONE} text of 3 characters: did you mean "5m"?`],
+    ['5min', `${NONE} text of 4 characters: did you mean "5m"?`],
+    ['90 Seconds', `${NONE} text of 10 characters: did you mean "90s"?`],
+    ['2d', `${NONE} text of 2 characters: did you mean "48h"?`],
+    ['1 hour', `${NONE} text of 6 characters: did you mean "1h"?`],
+    ['1234567', `${NONE} text of 7 characters`],
+    ['1.5', `${NONE} text of 3 characters`],
+    ['-5m', `${NONE} text of 3 characters`],
+    ['+5m', `${NONE} text of 3 characters`],
+    ['5m ', `${NONE} text of 3 characters`],
+    ['5m 30s', `${NONE} text of 6 characters`],
+    ['5x', `${NONE} text of 2 characters`],
+    ['.s', `${NONE} text of 2 characters`],
+    ['1.2.3s', `${NONE} text of 6 characters`],
+    ['m', `${NONE} text of 1 character`],
+    ['PT5M', `${NONE} text of 4 characters`],
+    ['5:00', `${NONE} text of 4 characters`],
+    ['soon', `${NONE} text of 4 characters`],
+    ['0', 'expected a duration of at least 1s, got a shorter one'],
+    ['999ms', 'expected a duration of at least 1s, got a shorter one'],
+    ['168h1ms', 'expected a duration of at most 168h, got a longer one'],
+    [`${'9'.repeat(400)}h`, 'expected a duration of at most 168h, got a longer one'],
+  ]
+  for (const [text, message] of cases) t.same(parseDuration(text, '1s'), { ok: false, message }, text)
+})
+
+t.test('or off', async (t) => {
+  for (const text of ['off', 'OFF', 'Off', 'false', 'no', 'n', 'never', 'none'])
+    t.same(parseDurationOrOff(text, '1s'), { ok: true, value: undefined }, text)
+  t.same(parseDurationOrOff('5m', '1s'), { ok: true, value: 300_000 })
+  const cases: readonly [string, string][] = [
+    ['on', 'expected "off" or a duration such as 90s, 5m or 1h30m, got text of 2 characters'],
+    ['0', 'expected "off" or a duration of at least 1s, got a shorter one'],
+    [
+      '10',
+      'expected "off" or a duration such as 90s, 5m or 1h30m, got text of 2 characters: did you mean "10s"?',
+    ],
+  ]
+  for (const [text, message] of cases) t.same(parseDurationOrOff(text, '1s'), { ok: false, message }, text)
+})
+
+t.test('a hostile text takes no time', async (t) => {
+  const start = performance.now()
+  for (const part of ['1', '1.', '.1', '1s', '1m'])
+    t.notOk(parseDuration(`${part.repeat(100_000)}!`, '0s').ok)
+  t.ok(performance.now() - start < 1_000, `${performance.now() - start} ms`)
+})
