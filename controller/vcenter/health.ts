@@ -5,6 +5,8 @@ import type { VCenterFailure } from '../facts/vcenter-view.ts'
 export interface Health {
   /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */
   failure(): VCenterFailure | undefined
+  /** Why it does not answer, shown or not. */
+  latest(): VCenterFailure | undefined
   /** `lasting`: no use in waiting, or waited already. A vCenter that never answered has no grace either. */
   failed(failure: VCenterFailure, lasting: boolean): void
   recovered(): void
@@ -51,6 +53,7 @@ export function createHealth({ grace, clock, onChange }: HealthOptions): Health 
 
   return {
     failure: () => shown,
+    latest: () => latest,
     failed(failure, lasting) {
       latest = failure
       if (shown !== undefined || lasting || !everAnswered) show(failure)

@@ -13,6 +13,7 @@ import { Table } from './facts/table.ts'
 import { createTopology } from './facts/topology.ts'
 import { createHealth } from './health.ts'
 import type { Metrics } from './metrics.ts'
+import { createProber } from './probe/prober.ts'
 import { serve } from './serve.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
@@ -79,6 +80,15 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     onChange: () => onChange(table.followed()),
   })
 
+  const prober = createProber({
+    vCenter,
+    table,
+    timings,
+    clock,
+    instanceUUID: () => instanceUUID,
+    failure: health.latest,
+  })
+
   async function run(signal: AbortSignal): Promise<void> {
     const last = new AbortController()
     const ended = new AbortController()
@@ -115,6 +125,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         table,
         topology,
         tagReader,
+        prober,
         triggers,
         timings,
         clock,
@@ -193,6 +204,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         ? { state: 'unknown', failure: toFailure(vCenter, answer.error) }
         : answer
     },
+    probe: prober.probe,
     failure: () => health.failure(),
     connected: () => health.connected(),
   }

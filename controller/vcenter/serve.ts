@@ -15,6 +15,7 @@ import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import { type FollowOptions, locateWanted, readAncestors, resync } from './follow.ts'
 import type { Metrics } from './metrics.ts'
+import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
 import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
@@ -28,6 +29,7 @@ export interface ServeOptions {
   readonly topology: Topology
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
+  readonly prober: Prober
   /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed. */
   readonly triggers: { readonly locate: Debounce; readonly tags: Debounce; readonly members: Debounce }
   readonly timings: Timings
@@ -50,6 +52,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     table,
     topology,
     tagReader,
+    prober,
     triggers,
     timings,
     clock,
@@ -133,6 +136,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
       (signal) => updates.run(take, signal),
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
+      (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),
       timed(timings.sweep, sweep),

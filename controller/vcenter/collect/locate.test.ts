@@ -17,6 +17,7 @@ function setUp(found = 1, swept: readonly string[] = []) {
     propertyCollector: object('PropertyCollector'),
     searchIndex: object('SearchIndex'),
     sessionManager: object('SessionManager'),
+    authorizationManager: object('AuthorizationManager'),
   }
   const vm = '<returnval type="VirtualMachine">vm</returnval>'
   const soap = fakeSoap(({ operation }) => {

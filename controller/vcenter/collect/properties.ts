@@ -160,7 +160,8 @@ function tooLate(seconds: number): VCenterError {
   )
 }
 
-function readObject(record: XMLElement, whole: boolean): ObjectContent {
+/** One `ObjectContent` of an answer. Throws a VCenterError. */
+export function readObject(record: XMLElement, whole = true): ObjectContent {
   const object = toReference(child(record, 'obj'))
   if (object === undefined) {
     throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')

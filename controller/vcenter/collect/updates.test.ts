@@ -13,6 +13,7 @@ const content = {
   propertyCollector: object('PropertyCollector'),
   searchIndex: object('SearchIndex'),
   sessionManager: object('SessionManager'),
+  authorizationManager: object('AuthorizationManager'),
 }
 
 const CHANGE =

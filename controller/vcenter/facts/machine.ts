@@ -166,11 +166,11 @@ const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
 const POWER_STATES: ReadonlySet<string> = new Set<PowerState>(['poweredOn', 'poweredOff', 'suspended'])
 
 // A state that is missing or unknown must not look like a healthy VM, nor like one that is shut down.
-function readConnectionState(value: XMLElement | undefined): ConnectionState {
+export function readConnectionState(value: XMLElement | undefined): ConnectionState {
   return isConnectionState(value?.text) ? value.text : 'invalid'
 }
 
-function readPowerState(value: XMLElement | undefined): PowerState {
+export function readPowerState(value: XMLElement | undefined): PowerState {
   return isPowerState(value?.text) ? value.text : 'poweredOn'
 }
 

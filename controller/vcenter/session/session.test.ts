@@ -7,7 +7,14 @@ import { TIMINGS } from '../timings.ts'
 import { createSoapClient } from '../wire/soap.ts'
 import { createSession } from './session.ts'
 
-const REFERENCES = ['rootFolder', 'propertyCollector', 'viewManager', 'searchIndex', 'sessionManager']
+const REFERENCES = [
+  'rootFolder',
+  'propertyCollector',
+  'viewManager',
+  'searchIndex',
+  'sessionManager',
+  'authorizationManager',
+]
   .map((name) => `<${name} type="T">${name}-1</${name}>`)
   .join('')
 

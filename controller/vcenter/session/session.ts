@@ -18,6 +18,15 @@ export interface ServiceContent {
   readonly viewManager: Reference
   readonly searchIndex: Reference
   readonly sessionManager: Reference
+  readonly authorizationManager: Reference
+}
+
+/** A login that vCenter has accepted. */
+export interface Login {
+  /** Counts from 1. */
+  readonly number: number
+  /** vCenter's own name for the session, to ask about its privileges; undefined where it was not told. */
+  readonly key: string | undefined
 }
 
 export interface Session {
@@ -27,6 +36,8 @@ export interface Session {
    * means a new Session.
    */
   ensure(signal: AbortSignal): Promise<ServiceContent>
+  /** The last one; undefined before the first. */
+  lastLogin(): Login | undefined
   /** To be told when a call met NotAuthenticated. */
   lost(): void
   /** Whether vCenter has refused the credential. */
@@ -51,6 +62,7 @@ export interface SessionOptions {
 export function createSession({ soap, config, timings, logger, loginSignal }: SessionOptions): Session {
   let content: ServiceContent | undefined
   let refusal: VCenterError | undefined
+  let latest: Login | undefined
   const { callDeadline: deadline } = timings
 
   async function keepAlive(signal: AbortSignal): Promise<void> {
@@ -60,13 +72,14 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
   async function login({ sessionManager }: ServiceContent): Promise<void> {
     const parameters = element('userName', config.user) + element('password', config.password.reveal())
     try {
-      await soap.call({
+      const response = await soap.call({
         operation: 'Login',
         target: sessionManager,
         parameters,
         deadline,
         signal: loginSignal,
       })
+      latest = { number: (latest?.number ?? 0) + 1, key: textOf(child(response, 'returnval'), 'key') }
     } catch (error) {
       if (!(error instanceof SoapFault && error.fault === 'InvalidLogin')) throw error
       refusal = new VCenterError(
@@ -107,6 +120,7 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
       signal.throwIfAborted()
       return content
     },
+    lastLogin: () => latest,
     lost() {
       soap.forgetSession()
     },
@@ -133,12 +147,13 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     )
   }
   const instanceUUID = textOf(about, 'instanceUuid')
-  const [rootFolder, propertyCollector, viewManager, searchIndex, sessionManager] = [
+  const [rootFolder, propertyCollector, viewManager, searchIndex, sessionManager, authorizationManager] = [
     'rootFolder',
     'propertyCollector',
     'viewManager',
     'searchIndex',
     'sessionManager',
+    'authorizationManager',
   ].map((name) => toReference(child(value, name)))
   if (
     instanceUUID === undefined ||
@@ -146,7 +161,8 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     propertyCollector === undefined ||
     viewManager === undefined ||
     searchIndex === undefined ||
-    sessionManager === undefined
+    sessionManager === undefined ||
+    authorizationManager === undefined
   ) {
     throw new VCenterError('MalformedAnswer', `${server} answers with a service content that lacks objects`)
   }
@@ -157,5 +173,6 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     viewManager,
     searchIndex,
     sessionManager,
+    authorizationManager,
   }
 }

@@ -1,0 +1,105 @@
+/** The way to vCenter during one probe: in one session, and no further after a call that was left without an answer. */
+import type { Clock } from '../../clock.ts'
+import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+import type { Login, ServiceContent } from '../session/session.ts'
+import type { Timings } from '../timings.ts'
+import { isSessionLost, type Reference, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'
+import type { SoapClient } from '../wire/soap.ts'
+import type { XMLElement } from '../wire/xml.ts'
+
+/** What a session offers to those who ask in it. */
+export interface Access {
+  readonly soap: SoapClient
+  readonly content: ServiceContent
+  readonly login: Login | undefined
+}
+
+export interface Line extends Access {
+  /** Small calls only. Throws a VCenterError; after one that is no fault of an object, the same for all that follow. */
+  call(operation: string, target: Reference, parameters: string): Promise<XMLElement>
+  /** What an error means for the question that met it. Defects are thrown on. */
+  failure(error: unknown): VCenterFailure
+}
+
+export interface LineOptions {
+  readonly vCenter: string
+  readonly access: Access
+  readonly timings: Timings
+  readonly clock: Clock
+  /** Aborts when the session, or what was made in it, is no longer the one that the probe began in. */
+  readonly period: AbortSignal
+  readonly signal: AbortSignal
+  /** To be told when a call meets NotAuthenticated. */
+  readonly lost: (error: VCenterError) => void
+}
+
+export function openLine(options: LineOptions): Line {
+  const { vCenter, access, timings, clock, period, signal, lost } = options
+  const either = AbortSignal.any([signal, period])
+  // Many small calls that are slow, one after the other, must come to an end too.
+  const end = clock.monotonic() + timings.readDeadline
+  let broken: VCenterError | undefined
+
+  function understand(error: unknown): VCenterError {
+    if (broken !== undefined) return broken
+    if (period.aborted) broken = sessionEnded()
+    else if (signal.aborted) broken = givenUp()
+    else if (!(error instanceof VCenterError)) throw error
+    else if (isSessionLost(error)) {
+      broken = error
+      lost(error)
+    } else if (error instanceof SoapFault) return error
+    else broken = error
+    return broken
+  }
+
+  async function send(operation: string, target: Reference, parameters: string): Promise<XMLElement> {
+    const left = end - clock.monotonic()
+    if (left <= 0) throw tooLong(timings.readDeadline)
+    const deadline = Math.min(timings.callDeadline, left)
+    const response = await access.soap.call({ operation, target, parameters, deadline, signal: either })
+    // An empty answer to something else must not pass for "there is none".
+    if (response.name !== `${operation}Response`) throw wrongAnswer(operation)
+    return response
+  }
+
+  return {
+    ...access,
+    async call(operation, target, parameters) {
+      if (broken !== undefined || either.aborted) throw understand(either.reason)
+      try {
+        const response = await send(operation, target, parameters)
+        either.throwIfAborted()
+        return response
+      } catch (error) {
+        throw understand(error)
+      }
+    },
+    failure: (error) => toFailure(vCenter, understand(error)),
+  }
+}
+
+function sessionEnded(): VCenterError {
+  return new VCenterError(
+    'SessionLost',
+    'the session with vCenter ended while a VM was asked for, which is asked again in the next one',
+  )
+}
+
+function givenUp(): VCenterError {
+  return new VCenterError('TimedOut', 'the question about a VM was given up before vCenter had answered it')
+}
+
+function tooLong(milliseconds: number): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `vCenter did not answer all questions about a VM within ${milliseconds / 1000} s, check the state of its services`,
+  )
+}
+
+function wrongAnswer(operation: string): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `vCenter answers to ${operation} with something else, check for a proxy in between`,
+  )
+}

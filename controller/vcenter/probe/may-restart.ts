@@ -1,0 +1,67 @@
+/** Why vCenter itself may start or move a VM before long. */
+import { filterSpec, objectSpec, propertySpec, readObject } from '../collect/properties.ts'
+import { type Reference, type SoapFault, VCenterError } from '../wire/errors.ts'
+import { toReference } from '../wire/soap.ts'
+import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Line } from './line.ts'
+
+export const MAY_RESTART_PATHS = [
+  'runtime.faultToleranceState',
+  'runtime.dasVmProtection',
+  'recentTask',
+] as const
+
+/** Of all tasks of a VM; vCenter keeps them for minutes only. */
+const MAX_TASKS = 64
+const MAX_WORD = 100
+
+const WITHOUT_FAULT_TOLERANCE = new Set(['', 'notConfigured', 'disabled'])
+
+/** The reasons in words. A property that is missing is no reason; tasks that may not be read are one. */
+export async function readMayRestart(
+  line: Line,
+  properties: ReadonlyMap<string, XMLElement>,
+  missing: ReadonlyMap<string, SoapFault>,
+): Promise<readonly string[]> {
+  const reasons: string[] = []
+  const faultTolerance = properties.get('runtime.faultToleranceState')?.text ?? ''
+  if (!WITHOUT_FAULT_TOLERANCE.has(faultTolerance)) {
+    reasons.push(`its fault tolerance is in state "${word(faultTolerance)}"`)
+  }
+  if (textOf(properties.get('runtime.dasVmProtection'), 'dasProtected') === 'true') {
+    reasons.push('vSphere HA protects it')
+  }
+  const unreadable = missing.get('recentTask')
+  if (unreadable !== undefined) return [...reasons, `its tasks cannot be read (${unreadable.fault})`]
+  const tasks = childrenOf(properties.get('recentTask'), 'ManagedObjectReference').flatMap(
+    (each) => toReference(each) ?? [],
+  )
+  return [...reasons, ...(await unfinished(line, tasks.slice(-MAX_TASKS)))]
+}
+
+/** Tasks that wait or run. One that cannot be read, or is gone, is passed over. */
+async function unfinished({ call, content }: Line, tasks: readonly Reference[]): Promise<string[]> {
+  if (tasks.length === 0) return []
+  const specs = filterSpec(
+    propertySpec('Task', ['info.state', 'info.descriptionId']),
+    tasks.map((task) => objectSpec(task)).join(''),
+  )
+  try {
+    const parameters = `<specSet>${specs}</specSet><options/>`
+    const response = await call('RetrievePropertiesEx', content.propertyCollector, parameters)
+    return childrenOf(child(response, 'returnval'), 'objects').flatMap((record) => {
+      const { properties } = readObject(record)
+      const state = properties.get('info.state')?.text
+      if (state !== 'running' && state !== 'queued') return []
+      return `a task "${word(properties.get('info.descriptionId')?.text ?? 'unknown')}" is ${state}`
+    })
+  } catch (error) {
+    if (!(error instanceof VCenterError)) throw error
+    // What was found of the VM itself stands all the same.
+    return [`its tasks cannot be read (${error.reason})`]
+  }
+}
+
+function word(text: string): string {
+  return text.slice(0, MAX_WORD).toWellFormed()
+}

@@ -1,0 +1,94 @@
+/** All questions about one VM that is missed, one after the other: each answer is evidence by itself. */
+import type { BoundVM } from '../../../agent/contract.ts'
+import type { Finding, Probe, Proof, SeenVM } from '../../facts/existence.ts'
+import { VCenterError } from '../wire/errors.ts'
+import { type Canary, proveCanary } from './canary.ts'
+import type { Line } from './line.ts'
+import { provePrivileges } from './privileges.ts'
+import { isGone, readVM, vmReference } from './read-vm.ts'
+import { searchVMs, type UUIDKind } from './search.ts'
+
+export type Answers = Pick<Probe, 'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>
+
+export interface ProbeOptions {
+  readonly line: Line
+  readonly vCenter: string
+  readonly vm: BoundVM
+  /** Whether the VM is bound to this vCenter. */
+  readonly own: boolean
+  /** Other VMs that are known to exist here. */
+  readonly canaries: readonly Canary[]
+}
+
+/** Asks them. Throws only for a defect. */
+export async function askAll({ line, vCenter, vm, own, canaries }: ProbeOptions): Promise<Answers> {
+  const finding = async (ask: () => Promise<Finding>): Promise<Finding> => {
+    try {
+      return await ask()
+    } catch (error) {
+      return { state: 'unknown', failure: line.failure(error) }
+    }
+  }
+  const proof = async (ask: () => Promise<Proof>): Promise<Proof> => {
+    try {
+      return await ask()
+    } catch (error) {
+      return { state: 'unproven', failure: line.failure(error) }
+    }
+  }
+  const seen = new Map<string, SeenVM>()
+
+  async function byReference(): Promise<Finding> {
+    try {
+      const found = await readVM(line, vm.moref)
+      seen.set(vm.moref, found)
+      return { state: 'found', vm: found }
+    } catch (error) {
+      if (isGone(error, vmReference(vm.moref))) return { state: 'not-found' }
+      throw error
+    }
+  }
+
+  async function byUUID(uuid: string, kind: UUIDKind): Promise<Finding> {
+    if (uuid === '') return { state: 'unknown', failure: withoutUUID(vCenter) }
+    const found = await searchVMs(line, uuid, kind)
+    const [first] = found
+    if (first === undefined) return { state: 'not-found' }
+    const reference = own && found.includes(vm.moref) ? vm.moref : first
+    const known = seen.get(reference) ?? (await readFound(line, reference))
+    seen.set(reference, known)
+    return { state: 'found', vm: known }
+  }
+
+  const reference = own ? await finding(byReference) : undefined
+  const instance =
+    vm.instanceUUID === '' ? undefined : await finding(() => byUUID(vm.instanceUUID, 'instance'))
+  const biosUUID = await finding(() => byUUID(vm.biosUUID, 'bios'))
+  const privileges = own ? await proof(() => provePrivileges(line, vCenter, vm.parents ?? [])) : undefined
+  const canary = await proof(() => proveCanary(line, vCenter, vm, canaries))
+  return { reference, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
+}
+
+/** A VM that a search has found exists, whether or not more can be learnt of it. */
+async function readFound(line: Line, reference: string): Promise<SeenVM> {
+  try {
+    return await readVM(line, reference)
+  } catch (error) {
+    if (!(error instanceof VCenterError)) throw error
+    return {
+      reference,
+      name: reference,
+      biosUUID: undefined,
+      // As everywhere: what cannot be told looks neither healthy nor shut down.
+      connectionState: 'invalid',
+      powerState: 'poweredOn',
+      mayRestart: [`it cannot be read (${line.failure(error).reason})`],
+    }
+  }
+}
+
+function withoutUUID(vCenter: string) {
+  const message =
+    'the VM was bound without a BIOS UUID, so that it cannot be searched for, delete the Node by hand'
+  return { vCenter, reason: 'UUIDUnknown', message }
+}

@@ -1,0 +1,86 @@
+/** Reads one VM by reference, as much of it as may be read. */
+import type { SeenVM } from '../../facts/existence.ts'
+import { objectSpec, propertySpec, readObject } from '../collect/properties.ts'
+import { readConnectionState, readPowerState } from '../facts/machine.ts'
+import { readName, readUUID } from '../facts/properties.ts'
+import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { toReference } from '../wire/soap.ts'
+import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Line } from './line.ts'
+import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
+
+/** All of them exist in vSphere 6.7: a real vCenter fails the whole read for one that it does not know. */
+const PATHS = ['name', 'config.uuid', 'runtime.connectionState', 'runtime.powerState', ...MAY_RESTART_PATHS]
+
+/** The reference of a VM. */
+export function vmReference(value: string): Reference {
+  return { type: 'VirtualMachine', value }
+}
+
+/** Throws a VCenterError, also where nothing of the VM may be read. */
+export async function readVM(line: Line, value: string): Promise<SeenVM> {
+  const record = await readProperties(line, vmReference(value), PATHS)
+  const { properties } = readObject(record)
+  const missing = missingFaults(record)
+  if (!properties.has('name') && !properties.has('runtime.connectionState')) {
+    throw missing.get('name') ?? missing.get('runtime.connectionState') ?? nothingSaid(value)
+  }
+  return {
+    reference: value,
+    name: readName(properties.get('name')) ?? value,
+    biosUUID: readUUID(properties.get('config.uuid')),
+    connectionState: readConnectionState(properties.get('runtime.connectionState')),
+    powerState: readPowerState(properties.get('runtime.powerState')),
+    mayRestart: await readMayRestart(line, properties, missing),
+  }
+}
+
+/** The name of a VM by reference. Throws a VCenterError. */
+export async function readVMName(line: Line, value: string): Promise<string> {
+  const record = await readProperties(line, vmReference(value), ['name'])
+  const name = readName(readObject(record).properties.get('name'))
+  if (name === undefined) throw missingFaults(record).get('name') ?? nothingSaid(value)
+  return name
+}
+
+/** Whether vCenter says of this object, and of no other, that it does not exist. */
+export function isGone(error: unknown, { type, value }: Reference): boolean {
+  if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
+  return error.object?.type === type && error.object.value === value
+}
+
+/** The one object's content. Without the flag to report missing objects, for a missing one is to fail the call. */
+async function readProperties(
+  { call, content }: Line,
+  object: Reference,
+  paths: readonly string[],
+): Promise<XMLElement> {
+  const specs = `<specSet>${propertySpec(object.type, paths)}${objectSpec(object)}</specSet><options/>`
+  const response = await call('RetrievePropertiesEx', content.propertyCollector, specs)
+  for (const record of childrenOf(child(response, 'returnval'), 'objects')) {
+    const named = toReference(child(record, 'obj'))
+    if (named?.type === object.type && named.value === object.value) return record
+  }
+  throw nothingSaid(object.value)
+}
+
+/** Why properties are missing, by their paths. */
+function missingFaults(record: XMLElement): ReadonlyMap<string, SoapFault> {
+  const faults = new Map<string, SoapFault>()
+  for (const missing of childrenOf(record, 'missingSet')) {
+    const path = textOf(missing, 'path')
+    const outer = child(missing, 'fault')
+    const fault = child(outer, 'fault')
+    if (path === undefined || fault === undefined) continue
+    const object = toReference(child(fault, 'obj') ?? child(fault, 'object'))
+    faults.set(path, new SoapFault(fault.type ?? 'unknown', textOf(outer, 'localizedMessage') ?? '', object))
+  }
+  return faults
+}
+
+function nothingSaid(value: string): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `vCenter says nothing of the VM ${value}, neither what it is nor that it is gone, check the account's role on it`,
+  )
+}
