@@ -2,8 +2,10 @@ import t from 'tap'
 import type { NodeReportStatus } from '../../agent/contract.ts'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { applyManifests } from '../../test/servers/manifests.ts'
+import { systemClock } from '../clock.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import { ApiError } from './api-error.ts'
+import { createKubeClient } from './client.ts'
 import { createNodeWriter } from './node-writer.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
@@ -96,6 +98,7 @@ t.test('writes to the very object that was looked at', async (t) => {
   const writes = (name: string, node: Node, report: NodeReport) => [
     () => writer.patchNodeStatus(name, node, { addresses: [{ type: 'Hostname', address: 'x' }] }),
     () => writer.patchNode(name, node, { taints: [] }),
+    () => writer.deleteNode(name, node),
     () => writer.patchReportStatus(name, report, { instanceType: 'x' }),
   ]
   for (const write of writes('nobody', node, report)) t.same(await write(), { outcome: 'gone' })
@@ -119,8 +122,64 @@ t.test('writes to the very object that was looked at', async (t) => {
   t.not(other.outcome, 'written', 'the UID alone is enough to refuse')
   const addresses = await writer.patchNodeStatus('guarded', mixed, { addresses: [] })
   t.not(addresses.outcome, 'written')
+  const halves = [mixed, { uid: nextNode.uid, resourceVersion: node.resourceVersion }]
+  for (const half of halves) t.same(await writer.deleteNode('guarded', half), { outcome: 'conflict' })
   const { body } = await cluster.request('GET', '/api/v1/nodes/guarded')
   t.strictSame(parseNode(body), nextNode, 'nothing was written')
+})
+
+t.test('an annotation is written and taken away, others stay', async (t) => {
+  const node = await createNode('annotated')
+  const first = await writer.patchNode('annotated', node, { annotations: { 'x/a': '1', 'x/b': '2' } })
+  if (first.outcome !== 'written') throw new Error(first.outcome)
+  const second = await writer.patchNode('annotated', first.object, { annotations: { 'x/a': null } })
+  t.equal(second.outcome, 'written')
+  const { body } = await cluster.request<{ metadata: object }>('GET', '/api/v1/nodes/annotated')
+  t.match(body.metadata, { annotations: { 'x/b': '2' }, labels: { mine: 'x' } })
+  t.notMatch(body.metadata, { annotations: { 'x/a': '1' } })
+})
+
+t.test('a deletion', async (t) => {
+  const node = await createNode('unwanted')
+  t.same(await writer.deleteNode('unwanted', node), { outcome: 'written', object: { gone: true } })
+  t.equal((await cluster.request('GET', '/api/v1/nodes/unwanted')).status, 404)
+
+  await t.test('that finalizers hold up', async (t) => {
+    const merge = { contentType: 'application/merge-patch+json' }
+    await createNode('lingering')
+    const finalizers = (list: string[]) =>
+      cluster.request('PATCH', '/api/v1/nodes/lingering', { metadata: { finalizers: list } }, merge)
+    const { body } = await finalizers(['example.com/wait'])
+    const held = present(parseNode(body))
+    t.same(await writer.deleteNode('lingering', held), { outcome: 'written', object: { gone: false } })
+    const now = parseNode((await cluster.request('GET', '/api/v1/nodes/lingering')).body)
+    t.match(now, { deleting: true, uid: held.uid })
+    t.same(await writer.deleteNode('lingering', held), { outcome: 'conflict' }, 'it is another version now')
+    await finalizers([])
+    t.equal((await cluster.request('GET', '/api/v1/nodes/lingering')).status, 404)
+  })
+
+  await t.test('by who may not', async (t) => {
+    const nobody = createKubeClient({
+      credentials: { kind: 'kubeconfig', path: await cluster.kubeconfig({ user: 'nobody', groups: [] }) },
+      clock: systemClock,
+      userAgent: 'test',
+    })
+    t.teardown(() => nobody.close())
+    const kept = await createNode('kept')
+    t.match(await createNodeWriter(nobody, new AbortController().signal).deleteNode('kept', kept), {
+      outcome: 'refused',
+      message: /403 Forbidden: .*nobody/,
+    })
+  })
+})
+
+t.test('an answer to a deletion that says neither', async (t) => {
+  for (const said of [{}, { kind: 'Status', status: 'Failure' }, []]) {
+    await using stub = await startApiStub((_, response) => answer(response, 200, said))
+    const writing = createNodeWriter(stub.client, new AbortController().signal)
+    await t.rejects(writing.deleteNode('x', { uid: 'u', resourceVersion: '1' }), /object of another kind/)
+  }
 })
 
 t.test("a report's status is replaced whole", async (t) => {

@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import { API_GROUP, API_VERSION, KIND, PLURAL } from '../../agent/contract.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../facts/node.ts'
@@ -24,9 +25,16 @@ export type WriteResult<T> =
 export interface NodeChanges {
   /** Added to those that are there; null takes one away. */
   readonly labels?: Readonly<Record<string, string | null>>
+  readonly annotations?: Readonly<Record<string, string | null>>
   readonly providerID?: string
   /** All of them: the list is replaced whole. */
   readonly taints?: readonly Taint[]
+}
+
+/** What became of an object that was told to go. */
+export interface Deletion {
+  /** False where finalizers keep it for a while: it is marked as being deleted. */
+  readonly gone: boolean
 }
 
 /** The controller's writes to Nodes and NodeReports. Each is one request, and throws what `KubeClient.request` does. */
@@ -38,6 +46,8 @@ export interface NodeWriter {
     changes: { readonly addresses: readonly NodeAddress[] },
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
+  /** Deletes just the Node that was looked at. What it owns goes after it, by the garbage collector. */
+  deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<Deletion>>
   /** Makes the NodeReport of a Node that does without an agent, owned by it; a conflict where there is one already. */
   createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>
   /** Replaces the status whole: a field that the new one lacks is gone. */
@@ -47,6 +57,11 @@ export interface NodeWriter {
     status: NodeReportStatus,
   ): Promise<WriteResult<NodeReport>>
 }
+
+const Deleted = v.variant('kind', [
+  v.object({ kind: v.literal('Status'), status: v.literal('Success') }),
+  v.object({ kind: v.literal('Node') }),
+])
 
 const NODES = '/api/v1/nodes'
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
@@ -61,6 +76,8 @@ const JSON_PATCH = 'application/json-patch+json'
  * A report's status takes a JSON patch, as a merge patch could not drop fields without knowing them. It sets the
  * resourceVersion rather than test it: a failed test is answered with 422, as an invalid status is; this with 409. The
  * API server does not look at a UID there.
+ *
+ * A deletion names both as preconditions.
  */
 export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeWriter {
   async function write<T>(
@@ -94,12 +111,21 @@ export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeW
       const body = { metadata: guard(seen), status: { addresses } }
       return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parseNode)
     },
-    patchNode(name, seen, { labels, providerID, taints }) {
+    patchNode(name, seen, { labels, annotations, providerID, taints }) {
       const body = {
-        metadata: { ...guard(seen), ...(labels && { labels }) },
+        metadata: { ...guard(seen), ...(labels && { labels }), ...(annotations && { annotations }) },
         spec: { ...(providerID !== undefined && { providerID }), ...(taints && { taints }) },
       }
       return patch(`${NODES}/${encodeURIComponent(name)}`, MERGE, body, parseNode)
+    },
+    deleteNode(name, seen) {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: guard(seen),
+        propagationPolicy: 'Background',
+      }
+      return write({ method: 'DELETE', path: `${NODES}/${encodeURIComponent(name)}`, body }, parseDeletion)
     },
     createReport({ name, uid }, spec) {
       const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
@@ -119,6 +145,12 @@ export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeW
 
 function guard({ uid, resourceVersion }: ObjectVersion) {
   return { uid, resourceVersion }
+}
+
+/** The API server answers with a Status when the object is gone, with the object itself when it lingers. */
+function parseDeletion(answer: unknown): Deletion | undefined {
+  const parsed = v.safeParse(Deleted, answer)
+  return parsed.success ? { gone: parsed.output.kind === 'Status' } : undefined
 }
 
 /** What an answer other than success comes to; throws those that say nothing of the write itself. */

@@ -1,0 +1,72 @@
+import t from 'tap'
+import { startCluster } from '../../test/servers/cluster.ts'
+import { ApiError } from './api-error.ts'
+import type { KubeClient } from './client.ts'
+import { adminClient, eightAtOnce } from './testing/cluster-client.ts'
+import { volumesAttachedTo } from './volume-attachments.ts'
+
+const path = '/apis/storage.k8s.io/v1/volumeattachments'
+const signal = new AbortController().signal
+
+t.test('on a real API server', async (t) => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.stop())
+  const client = adminClient(cluster)
+  t.teardown(() => client.close())
+  const attach = async (name: string, nodeName: string, finalizers: string[] = []) => {
+    const { status, body } = await cluster.request('POST', path, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttachment',
+      metadata: { name, finalizers },
+      spec: { attacher: 'csi.vsphere.vmware.com', nodeName, source: { persistentVolumeName: `pv-${name}` } },
+    })
+    if (status !== 201) throw new Error(`${name} was not taken: ${JSON.stringify(body)}`)
+  }
+
+  t.equal(await volumesAttachedTo(client, 'a', signal), 0, 'none at all')
+  await attach('one', 'a')
+  await attach('two', 'a', ['external-attacher/csi-vsphere-vmware-com'])
+  await attach('three', 'a.example')
+  t.equal(await volumesAttachedTo(client, 'a', signal), 2)
+  t.equal(await volumesAttachedTo(client, 'A', signal), 0)
+  await cluster.request('DELETE', `${path}/one`)
+  await cluster.request('DELETE', `${path}/two`)
+  t.equal(await volumesAttachedTo(client, 'a', signal), 1, 'one is being deleted, and still there')
+
+  await t.test('on the last page', async (t) => {
+    await eightAtOnce(600, (index) => attach(`crowd-${index}`, 'b'))
+    await attach('zzz', 'c')
+    t.equal(await volumesAttachedTo(client, 'c', signal), 1)
+    t.equal(await volumesAttachedTo(client, 'b', signal), 600)
+  })
+})
+
+t.test('what cannot be read is not none', async (t) => {
+  const answering = (answer: () => Promise<unknown>): KubeClient => ({
+    request: answer,
+    stream: () => Promise.reject(new Error('not asked for')),
+    close: () => Promise.resolve(),
+  })
+  const items = (...list: unknown[]) =>
+    answering(() => Promise.resolve({ metadata: { resourceVersion: '1' }, items: list }))
+  for (const item of [null, {}, { spec: {} }, { spec: { nodeName: 1 } }]) {
+    await t.rejects(volumesAttachedTo(items(item), 'a', signal), /no VolumeAttachment/, JSON.stringify(item))
+  }
+  await t.rejects(
+    volumesAttachedTo(
+      answering(() => Promise.resolve({})),
+      'a',
+      signal,
+    ),
+    /no list/,
+  )
+  const forbidden = new ApiError('403 Forbidden', { status: 403, reason: 'Forbidden' })
+  await t.rejects(
+    volumesAttachedTo(
+      answering(() => Promise.reject(forbidden)),
+      'a',
+      signal,
+    ),
+    forbidden,
+  )
+})
