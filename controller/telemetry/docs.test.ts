@@ -18,7 +18,10 @@ async function sampled(): Promise<string> {
   const rest = { announcements: [], retry: false }
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const status = {
-    conditions: [{ type: 'VMFound', status: 'False', reason: 'NoSerial', message: '', lastTransitionTime }],
+    conditions: [
+      { type: 'VMFound', status: 'False', reason: 'NoSerial', message: '', lastTransitionTime },
+      { type: 'DeletionPending', status: 'Unknown', reason: 'NotConfirmed', message: '', lastTransitionTime },
+    ],
   } as const
   metrics.decided('a', { state: 'refused', refusal, status, ...rest }, node())
   metrics.reconciled(1, 'done')
@@ -26,6 +29,7 @@ async function sampled(): Promise<string> {
   metrics.vCenter('main').reconnect('Unreachable')
   metrics.vCenter('main').resynced(1, 1)
   metrics.vCentersUp(() => [{ name: 'main', up: true }])
+  metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeClosed: true }])
   const inner: KubeClient = {
     request: () => Promise.resolve(report()),
     stream: () => Promise.reject(new Error('not asked for')),

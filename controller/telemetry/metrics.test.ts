@@ -131,6 +131,60 @@ await t.test('conditions that are not True', async (t) => {
   t.ok(length < 70, `${length} series of ${made.length} reasons`)
 })
 
+await t.test('deletions: done, pending, held by the brake', async (t) => {
+  const metrics = create()
+  const decided = (name: string, status: Condition['status'], reason: string) => {
+    const condition = {
+      type: 'DeletionPending',
+      status,
+      reason,
+      message: '',
+      lastTransitionTime: '',
+    } as const
+    metrics.decided(name, decision('initialized', { status: { conditions: [condition] } }), node(name))
+  }
+  metrics.decided('well', decision('initialized', { status: { conditions: [] } }), node('well'))
+  decided('back', 'False', 'VMExists')
+  decided('a', 'Unknown', 'NotConfirmed')
+  decided('b', 'True', 'BrakeClosed')
+  decided('c', 'True', 'BrakeClosed')
+  decided('d', 'True', 'not a reason')
+  t.same(await samples(metrics, 'rollcall_node_deletions_pending'), [
+    'rollcall_node_deletions_pending{status="Unknown",reason="NotConfirmed"} 1',
+    'rollcall_node_deletions_pending{status="True",reason="BrakeClosed"} 2',
+    'rollcall_node_deletions_pending{status="True",reason="other"} 1',
+  ])
+  t.same(await samples(metrics, 'rollcall_node_conditions'), [], 'to be kept is no problem')
+  metrics.decided('b', undefined, undefined)
+  t.match(await samples(metrics, 'rollcall_node_deletions_pending{status="True",reason="BrakeClosed"'), [
+    / 1$/,
+  ])
+
+  metrics.lifecycle(() => [
+    { vCenter: 'vc1', missing: 7, brakeClosed: true },
+    { vCenter: 'vc2', missing: 0, brakeClosed: false },
+  ])
+  t.same(await samples(metrics, 'rollcall_vms_missing'), [
+    'rollcall_vms_missing{vcenter="vc1"} 7',
+    'rollcall_vms_missing{vcenter="vc2"} 0',
+  ])
+  t.same(await samples(metrics, 'rollcall_deletion_brake_closed'), [
+    'rollcall_deletion_brake_closed{vcenter="vc1"} 1',
+    'rollcall_deletion_brake_closed{vcenter="vc2"} 0',
+  ])
+  metrics.nodeDeleted('vc1')
+  const counts = [
+    'rollcall_nodes_deleted_total{vcenter="vc1"} 1',
+    'rollcall_nodes_deleted_total{vcenter="vc2"} 0',
+  ]
+  t.same(await samples(metrics, 'rollcall_nodes_deleted_total'), counts)
+  metrics.leading(false)
+  t.same(await samples(metrics, 'rollcall_vms_missing'), [])
+  t.same(await samples(metrics, 'rollcall_deletion_brake_closed'), [])
+  t.same(await samples(metrics, 'rollcall_node_deletions_pending'), [])
+  t.same(await samples(metrics, 'rollcall_nodes_deleted_total'), counts, 'what was done stays done')
+})
+
 await t.test('a refusal counts once for as long as it lasts', async (t) => {
   const metrics = create()
   const said = [NO_REPORT, NO_REPORT, MACS, undefined, MACS]

@@ -1,13 +1,19 @@
 import { Gauge, Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
+import { addLifecycleMetrics, type LifecycleMetrics } from './lifecycle-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addProcessMetrics } from './process-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
 import { addWorkMetrics, type WorkMetrics } from './work-metrics.ts'
 
 /** All that the controller tells of itself in numbers; each part is handed what it reports to. */
-export interface Metrics extends VCenterMetrics, Pick<NodeMetrics, 'decided'>, WorkMetrics, ApiMetrics {
+export interface Metrics
+  extends VCenterMetrics,
+    Pick<NodeMetrics, 'decided'>,
+    LifecycleMetrics,
+    WorkMetrics,
+    ApiMetrics {
   /** Whether this replica leads; when it no longer does, what only a leader knows is forgotten. */
   leading(is: boolean): void
   /** The text that Prometheus reads. */
@@ -32,10 +38,12 @@ export function createMetrics({ version, clock }: MetricsOptions): Metrics {
   addProcessMetrics(registry)
   const vCenters = addVCenterMetrics(registry)
   const nodes = addNodeMetrics(registry, clock)
+  const lifecycle = addLifecycleMetrics(registry, nodes.decisions)
   const work = addWorkMetrics(registry)
   return {
     ...vCenters,
     decided: nodes.decided,
+    ...lifecycle,
     ...work,
     ...addApiMetrics(registry),
     leading(is) {
@@ -43,6 +51,7 @@ export function createMetrics({ version, clock }: MetricsOptions): Metrics {
       if (is) return
       nodes.forgetNodes()
       vCenters.vCentersUp(() => [])
+      lifecycle.lifecycle(() => [])
       work.queueDepth(() => 0)
       work.policyInForce(() => false)
     },

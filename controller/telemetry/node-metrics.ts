@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../facts/node.ts'
-import { createLabelGuard } from './label-value.ts'
+import { createReasonGuard } from './label-value.ts'
 
 export interface NodeMetrics {
   /**
@@ -10,6 +10,8 @@ export interface NodeMetrics {
    * for each look: a refusal that comes and goes in between would count as new each time.
    */
   decided(name: string, decision: Decision | undefined, node: Node | undefined): void
+  /** Of every Node that is known. */
+  decisions(): Iterable<Decision>
   /** Forgets every Node, when another replica takes them over. */
   forgetNodes(): void
 }
@@ -23,9 +25,6 @@ const STATES = [
   'initialized',
 ] as const satisfies readonly State[]
 const LEVELS = ['asserted', 'reported', 'proven'] as const
-
-/** What the controller's own reasons look like. A condition that it has not judged stands as somebody wrote it. */
-const REASON = /^[A-Z][A-Za-z]{0,63}$/
 
 interface Known {
   readonly decision: Decision
@@ -73,6 +72,9 @@ export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
       }
       known.set(name, { decision, uid: node?.uid, initializing: began && !done })
     },
+    *decisions() {
+      for (const { decision } of known.values()) yield decision
+    },
     forgetNodes: () => known.clear(),
   }
 }
@@ -104,7 +106,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
       }
     },
   })
-  const guard = createLabelGuard()
+  const guard = createReasonGuard()
   new Gauge({
     name: 'rollcall_node_conditions',
     help: 'Conditions of Nodes that are not True, by status and reason',
@@ -114,8 +116,9 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
       this.reset()
       for (const { decision } of known.values()) {
         for (const { type, status, reason } of decision.status?.conditions ?? []) {
-          if (status === 'True') continue
-          this.inc({ condition: type, status, reason: REASON.test(reason) ? guard(reason) : 'other' })
+          // The one condition that is better not True; it has a metric of its own.
+          if (status === 'True' || type === 'DeletionPending') continue
+          this.inc({ condition: type, status, reason: guard(reason) })
         }
       }
     },
