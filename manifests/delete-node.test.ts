@@ -1,0 +1,201 @@
+import t from 'tap'
+import { startCluster } from '../test/servers/cluster.ts'
+import { applyManifests } from '../test/servers/manifests.ts'
+import { initialise, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
+import { bindToEverything, registerNode, token, withToken } from './testing/writers.ts'
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+await applyManifests(cluster)
+const controller: Requester = { request: withToken(cluster, await token(cluster, 'rollcall-controller')) }
+const merge = 'application/merge-patch+json'
+const policy = "ValidatingAdmissionPolicy 'delete-node.rollcall.dev'"
+
+interface Node {
+  message?: string
+  metadata: { uid: string; resourceVersion: string }
+  status: { conditions: readonly object[] }
+}
+
+const read = async (name: string) => (await cluster.request<Node>('GET', `/api/v1/nodes/${name}`)).body
+
+/** What is told by the kubelet of a Node. */
+interface Told {
+  readonly ready?: string
+  readonly others?: readonly string[]
+  readonly wish?: string
+  readonly providerID?: string
+  /** No conditions at all. */
+  readonly silent?: boolean
+}
+
+let nodes = 0
+
+/** An initialised Node in this state; its name. */
+async function nodeThat({ ready = 'Unknown', others = [], wish, providerID, silent }: Told): Promise<string> {
+  const name = `node-${nodes++}`
+  const kubelet = await kubeletOf(cluster, name)
+  await registerNode(kubelet.request, name)
+  if (providerID === undefined) await initialise(controller, name)
+  else if (providerID !== '') await patchNode(controller, name, { spec: { providerID } }, merge)
+  const conditions = [
+    ...others.map((type) => ({ type, status: 'True', lastHeartbeatTime: new Date() })),
+    { type: 'Ready', status: ready, reason: 'Told', message: 'told', lastHeartbeatTime: new Date() },
+  ]
+  if (!silent) await patchNode(kubelet, `${name}/status`, { status: { conditions } })
+  if (wish !== undefined)
+    await patchNode(cluster, name, { metadata: { annotations: { 'rollcall.dev/deletion': wish } } })
+  return name
+}
+
+async function remove(who: Requester, name: string, options: object = {}) {
+  const { status, body } = await who.request<{ message?: string }>('DELETE', `/api/v1/nodes/${name}`, options)
+  return { status, message: String(body.message) }
+}
+
+/** The very Node that stands there. */
+async function asSeen(name: string) {
+  const { uid, resourceVersion } = (await read(name)).metadata
+  return { preconditions: { uid, resourceVersion } }
+}
+
+const taken: [string, Told][] = [
+  ['whose kubelet is not heard of', {}],
+  ['that is not ready', { ready: 'False' }],
+  ['that never said whether it is ready', { silent: true }],
+  ['of which other conditions are true', { others: ['MemoryPressure', 'NetworkUnavailable'] }],
+  ['that a person lets go', { wish: 'proceed' }],
+]
+for (const [what, told] of taken) {
+  t.test(`the controller deletes a Node ${what}`, async (t) => {
+    const name = await nodeThat(told)
+    t.match(await remove(controller, name, await asSeen(name)), { status: 200 })
+    t.match(await read(name), { reason: 'NotFound' })
+  })
+}
+
+const kept: [string, Told, RegExp][] = [
+  ['that is ready', { ready: 'True' }, /which is Ready: its kubelet runs/],
+  ['that is ready, and let go', { ready: 'True', wish: 'proceed' }, /which is Ready/],
+  ['that is held', { wish: 'hold' }, /holds; take the annotation away/],
+  ['that is held in other words', { wish: 'Hold!' }, /holds; take the annotation away/],
+  ['whose annotation is empty', { wish: '' }, /holds; take the annotation away/],
+  ['whose annotation is long', { wish: 'proceed'.padEnd(100_000) }, /holds; take the annotation away/],
+  ['of another provider', { providerID: 'other://vsphere://1' }, /provider ID does not begin/],
+  ['without a provider ID', { providerID: '' }, /provider ID does not begin/],
+]
+for (const [what, told, message] of kept) {
+  t.test(`the controller deletes no Node ${what}`, async (t) => {
+    const name = await nodeThat(told)
+    const seen = await asSeen(name)
+    const answer = await remove(controller, name, seen)
+    t.match(answer, { status: 403, message })
+    t.match(answer.message, policy)
+    t.match(
+      answer.message,
+      `"system:serviceaccount:kube-system:rollcall-controller" may not delete Node "${name}"`,
+    )
+    t.match(await remove(controller, name, { ...seen, dryRun: ['All'] }), { status: 403 }, 'nor in a dry run')
+    t.match((await read(name)).metadata, seen.preconditions, 'it is as it was')
+    t.match(await remove(cluster, name), { status: 200 }, 'a person may')
+  })
+}
+
+t.test('the controller deletes the very Node that it has judged, or none', async (t) => {
+  const name = await nodeThat({})
+  const { preconditions } = await asSeen(name)
+  const { uid, resourceVersion } = preconditions
+  const missing = { status: 403, message: /without its UID and resourceVersion as preconditions/ }
+  t.match(await remove(controller, name), missing, 'no options')
+  t.match(await remove(controller, name, { gracePeriodSeconds: 0 }), missing, 'other options')
+  t.match(await remove(controller, name, { preconditions: {} }), missing, 'none')
+  t.match(await remove(controller, name, { preconditions: { uid } }), missing, 'the UID alone')
+  t.match(
+    await remove(controller, name, { preconditions: { resourceVersion } }),
+    missing,
+    'the version alone',
+  )
+  const other = '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11'
+  t.match(await remove(controller, name, { preconditions: { uid: other, resourceVersion } }), { status: 409 })
+
+  const kubelet = await kubeletOf(cluster, name)
+  const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: new Date() }
+  await patchNode(kubelet, `${name}/status`, { status: { conditions: [ready] } })
+  t.match(
+    await remove(controller, name, { preconditions }),
+    { status: 409 },
+    'that it has come back meanwhile is a conflict, to be judged anew',
+  )
+})
+
+t.test('the controller does not turn the lock itself', async (t) => {
+  const name = await nodeThat({ ready: 'True', wish: 'hold' })
+  const before = await read(name)
+  const refused = {
+    status: 403,
+    message: /with other conditions or another annotation rollcall.dev\/deletion/,
+  }
+  const conditions = [{ type: 'Ready', status: 'False' }]
+  for (const [what, path, body, type] of [
+    ['not ready', `${name}/status`, { status: { conditions } }, merge],
+    ['not ready, by a strategic merge', `${name}/status`, { status: { conditions } }, undefined],
+    ['no conditions', `${name}/status`, { status: { conditions: null } }, merge],
+    ...['', '/status'].flatMap((subresource) =>
+      ['proceed', 'other', null].map(
+        (wish) =>
+          [
+            `the wish ${wish} at ${subresource}`,
+            `${name}${subresource}`,
+            { metadata: { annotations: { 'rollcall.dev/deletion': wish } } },
+            merge,
+          ] as const,
+      ),
+    ),
+    ['no annotations', name, { metadata: { annotations: null } }, merge],
+  ] as const) {
+    t.match(await patchNode(controller, path, body, type), refused, what)
+  }
+  t.strictSame((await read(name)).metadata, before.metadata)
+  t.match(await patchNode(controller, name, { status: { conditions } }, merge), { status: 200 }, 'no effect')
+  t.strictSame((await read(name)).status.conditions, before.status.conditions)
+
+  t.test('and does its work', async (t) => {
+    const taints = [{ key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }]
+    t.match(await patchNode(controller, name, { spec: { taints } }, merge), { status: 200 })
+    t.match(await patchNode(controller, name, { metadata: { labels: { a: 'b' } } }, merge), { status: 200 })
+    const addresses = [{ type: 'InternalIP', address: '10.0.0.9' }]
+    t.match(await patchNode(controller, `${name}/status`, { status: { addresses } }, merge), { status: 200 })
+    const silent = await nodeThat({ silent: true })
+    t.match(await patchNode(controller, `${silent}/status`, { status: { addresses } }, merge), {
+      status: 200,
+    })
+  })
+})
+
+t.test('whatever its rights are', async (t) => {
+  const name = await nodeThat({ ready: 'True' })
+  await bindToEverything(cluster, [
+    { kind: 'ServiceAccount', name: 'rollcall-controller', namespace: 'kube-system' },
+    { kind: 'ServiceAccount', name: 'default', namespace: 'kube-system' },
+  ])
+  const all = await controller.request('DELETE', '/api/v1/nodes')
+  t.match(all, { status: 403, body: { message: policy } }, 'all at once')
+  const node = await cluster.request<Node>('GET', `/api/v1/nodes/${name}`)
+  const body = { ...node.body, status: { ...node.body.status, conditions: [] } }
+  t.match(
+    await controller.request('PUT', `/api/v1/nodes/${name}/status`, body),
+    { status: 403 },
+    'as a whole',
+  )
+})
+
+t.test('others delete Nodes as they did', async (t) => {
+  const lifecycle = await cluster.as({
+    user: 'system:serviceaccount:kube-system:node-controller',
+    groups: ['system:masters'],
+  })
+  for (const who of [cluster, lifecycle]) {
+    const name = await nodeThat({ ready: 'True', wish: 'hold' })
+    t.match(await remove(who, name), { status: 200 })
+  }
+})
