@@ -2,25 +2,50 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
-import { FOREIGN_SECTIONS, GLOBAL, IDENTITY, LABELS, NODES, type Standing, VCENTER } from './settings.ts'
-import { loaded } from './testing/load.ts'
+import {
+  FOREIGN_SECTIONS,
+  GLOBAL,
+  IDENTITY,
+  LABELS,
+  LIFECYCLE,
+  NODES,
+  type Settings,
+  type Standing,
+  TOPOLOGY,
+  VCENTER,
+} from './settings.ts'
+import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const docs = read('docs/configuration.md')
 
+const TAKEN_OVER = [GLOBAL, VCENTER, LABELS, IDENTITY, NODES, FOREIGN_SECTIONS]
+const CONDUCT = [LIFECYCLE, TOPOLOGY]
+
 /** Settings by what becomes of them. */
-function settings(...kinds: Standing['is'][]): string[] {
-  const all = [GLOBAL, VCENTER, LABELS, IDENTITY, NODES, FOREIGN_SECTIONS].flatMap((section) => [...section])
+function settings(sections: readonly Settings[], ...kinds: Standing['is'][]): string[] {
+  const all = sections.flatMap((section) => [...section])
   return [...new Set(all.filter(([, { is }]) => kinds.includes(is)).map(([name]) => name))].sort()
+}
+
+/** The rows of the first table after `text`, each a list of cells. */
+function table(text: string): string[][] {
+  const [, after = ''] = docs.split(`\n${text}`)
+  const [rows = ''] = /(^\|.*\n)+/m.exec(after) ?? []
+  return rows.split('\n').map((row) => row.split('|').slice(1))
+}
+
+/** What stands in backticks in a cell. */
+function quoted(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 }
 
 /** What stands in backticks in the first column of the first table after `text`. */
 function firstColumn(text: string): string[] {
-  const [, after = ''] = docs.split(`\n${text}`)
-  const [table = ''] = /(^\|.*\n)+/m.exec(after) ?? []
-  const cells = table.split('\n').map((row) => row.split('|')[1] ?? '')
-  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)).sort()
+  return table(text)
+    .flatMap(([first]) => quoted(first))
+    .sort()
 }
 
 /** The long options that a help text has at the beginning of a line. */
@@ -30,13 +55,20 @@ function options(help: string): string[] {
 
 await t.test('every example is a configuration that draws no warning', async (t) => {
   const examples = [...docs.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text)
-  t.equal(examples.length, 3)
+  t.equal(examples.length, 4)
   for (const example of examples) {
-    const { vCenter, warnings } = await loaded(example)
+    const { config, warnings } = await load(example)
     t.same(warnings, [], example)
-    t.equal(vCenter?.name, 'main')
+    t.equal(config.vCenters[0]?.name, 'main')
   }
-  const last = await loaded(examples.at(-1) ?? '')
+  const several = await load(examples.at(-1) ?? '')
+  t.match(several.config.vCenters, [
+    { name: 'main', user: 'rollcall@vsphere.local', datacenters: [] },
+    { name: 'second', user: 'rollcall@vsphere.local', datacenters: ['dc-9'] },
+  ])
+  const whole = examples.at(-2) ?? ''
+  for (const name of settings(CONDUCT, 'served')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
+  const last = await loaded(whole)
   t.match(last.vCenter, { port: 443, password: "it's # secret", trust: { kind: 'ca' } })
   t.same(last.vCenter?.datacenters, ['dc-1', '/customers/dc-2'])
   t.same(last.labels, { zone: 'k8s-zone', region: 'k8s-region' })
@@ -51,13 +83,37 @@ await t.test('the example of the manifests is a configuration that draws no warn
   const { vCenter, warnings } = await loaded(text.replaceAll(/^ {4}/gm, ''))
   t.same(warnings, [])
   t.match(vCenter, { port: 443, trust: { kind: 'thumbprint' }, datacenters: ['dc-1'] })
+  const [example, standard] = await Promise.all([load(text.replaceAll(/^ {4}/gm, '')), load(file())])
+  t.strictSame(example.config.lifecycle, standard.config.lifecycle, 'it shows the defaults')
+  t.strictSame(example.config.topology, standard.config.topology)
 })
 
 await t.test('every setting stands in the table that says what becomes of it, and no other', async (t) => {
-  t.same(firstColumn('## Settings\n'), settings('served', 'served list'))
-  t.same(firstColumn('Refused, as'), settings('refused'))
-  t.same(firstColumn('Ignored, with'), settings('ignored'))
+  t.same(firstColumn('## Settings\n'), settings(TAKEN_OVER, 'served', 'served list'))
+  t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'served'))
+  t.same(settings(CONDUCT, 'served list', 'refused', 'ignored'), [], 'nothing else becomes of these')
+  t.same(firstColumn('Refused, as'), settings(TAKEN_OVER, 'refused'))
+  t.same(firstColumn('Ignored, with'), settings(TAKEN_OVER, 'ignored'))
 })
+
+await t.test(
+  'the lifecycle settings stand under their section and have the default that is said',
+  async (t) => {
+    const { config } = await load(file())
+    for (const [first, section, , standard, protects] of table('## When a Node goes\n').slice(2, -1)) {
+      const [name = ''] = quoted(first)
+      const [home = ''] = quoted(section)
+      const [value = ''] = quoted(standard)
+      t.equal((home === 'topology' ? TOPOLOGY : LIFECYCLE).has(name), true, `${name} under ${home}`)
+      const written = await load(file('', `${home}: {${name}: ${value}}`))
+      t.not(value, '', `${name} has a default`)
+      t.same(written.warnings, [])
+      const { lifecycle, topology } = written.config
+      t.strictSame({ lifecycle, topology }, { lifecycle: config.lifecycle, topology: config.topology }, name)
+      t.ok(protects?.trim(), `what ${name} protects against is said`)
+    }
+  },
+)
 
 await t.test('every option stands in the table of its program, and no other', async (t) => {
   t.same(firstColumn('## Command line of the controller\n'), options(HELP))
