@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialSource } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/events.ts'
+import { createFencedClient } from '../kubernetes/fenced-client.ts'
 import { createLeaderElection } from '../kubernetes/leader-election.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import type { Logger } from '../log.ts'
@@ -83,7 +84,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
       leadership = createLeadership(
         {
           config: options.config,
-          client,
+          client: createFencedClient(client, term),
           events,
           openInventory: (vCenter, onChange) =>
             openInventory({

@@ -1,0 +1,18 @@
+import type { KubeClient } from './client.ts'
+import type { Term } from './term.ts'
+
+/**
+ * A client for the leader's work, which sends no write once another replica may lead. A process that was frozen reads
+ * what waited for it before its timers tell it that its time is over, and would act on it.
+ */
+export function createFencedClient(client: KubeClient, term: Pick<Term, 'holds'>): KubeClient {
+  return {
+    async request(request) {
+      if (request.method !== 'GET' && !term.holds())
+        throw new Error(`${request.method} ${request.path} was not sent: the Lease may be another's by now`)
+      return client.request(request)
+    },
+    stream: client.stream,
+    close: client.close,
+  }
+}
