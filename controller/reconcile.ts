@@ -4,41 +4,50 @@ import { decide } from './decide/decide.ts'
 import type { Decision } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
 import { gather, type Sources } from './gather/gather.ts'
+import type { Inquiries } from './gather/inquiries.ts'
 import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'
 import type { Outcome } from './watch/queue.ts'
 
 export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
+  readonly inquiries: Pick<Inquiries, 'take' | 'deleting'>
   readonly clock: Clock
   /** Told what each look at a Node came to, and of a Node that is no more. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
+  /** Told of each Node that was deleted. */
+  readonly onDeleted: (vCenter: string, name: string) => void
   /** Told what the API server said to a write that it will not have. */
   readonly onRefused: (name: string, message: string) => void
 }
 
 /** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
 export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<Outcome> {
-  const { writer, clock, onDecision } = options
+  const { writer, clock, inquiries, onDecision } = options
   const nodes = createOwnWrites<Node>(options.sources.node)
   const reports = createOwnWrites<NodeReport>(options.sources.report)
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
   return async (name) => {
     const now = clock.now()
-    const facts = gather(name, sources, now)
+    const facts = gather(name, sources, { now, uptime: clock.monotonic() })
     if (facts === undefined) {
       nodes.forget(name)
       reports.forget(name)
+      inquiries.take(name, undefined)
       onDecision(name, undefined, undefined)
       return 'done'
     }
     const decision = decide(facts)
+    const { deletion } = decision
+    if (deletion !== undefined) inquiries.deleting(deletion.vCenterInstanceUUID)
+    inquiries.take(name, decision.inquiry)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
     const { refusal } = applied
+    if (deletion !== undefined && applied.deleted) options.onDeleted(deletion.vCenter, name)
     if (refusal !== undefined) options.onRefused(name, refusal.message)
     onDecision(
       name,

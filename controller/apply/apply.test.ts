@@ -3,8 +3,9 @@ import type { NodeReportStatus } from '../../agent/contract.ts'
 import { facts, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import type { Announcement } from '../decide/announce.ts'
 import { decide } from '../decide/decide.ts'
+import type { Decision } from '../decide/decision.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
+import type { Deletion, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
 import { apply, type Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */
@@ -14,6 +15,9 @@ function recorder(
     node?: WriteResult<Node>
     report?: WriteResult<NodeReport>
     created?: WriteResult<NodeReport>
+    deleted?: WriteResult<Deletion>
+    /** One answer for each time that leadership is to be confirmed; yes where there is none. */
+    confirmed?: boolean[]
   } = {},
 ) {
   const calls: string[] = []
@@ -40,6 +44,15 @@ function recorder(
       guards.push(guard)
       lastStatus = status
       return answers.report ?? { outcome: 'written', object: report({ resourceVersion: '201', status }) }
+    },
+    async deleteNode(_, guard) {
+      calls.push('delete')
+      guards.push(guard)
+      return answers.deleted ?? { outcome: 'written', object: { gone: true } }
+    },
+    async confirm() {
+      calls.push('confirm')
+      return answers.confirmed?.shift() ?? true
     },
     announce: (_, announcement) => said.push(announcement),
   }
@@ -139,4 +152,65 @@ t.test('a report that has to be made comes alone', async (t) => {
   const applied = await apply(without, decision, refused.writer)
   t.match(applied, { incomplete: true, refusal: { reason: 'ReportRefused', message: /no; apply/ } })
   t.match(refused.said, [{ type: 'Warning', reason: 'ReportRefused' }])
+})
+
+t.test('a deletion comes last, and from a leader that is sure', async (t) => {
+  const status: NodeReportStatus = { conditions: [] }
+  const decision: Decision = {
+    state: 'refused',
+    status,
+    announcements: [{ type: 'Warning', reason: 'VMGone', message: 'it is gone' }],
+    retry: false,
+    fenced: true,
+    deletion: {
+      vCenter: 'vc1',
+      vCenterInstanceUUID: 'uuid',
+      announcement: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
+    },
+  }
+  const run = async (answers: Parameters<typeof recorder>[0]) => {
+    const { writer, calls, guards, said } = recorder(answers)
+    const applied = await apply({ node: node(), report: report(), now: 0 }, decision, writer)
+    return { applied, calls, guard: guards.at(-1), said: said.map(({ reason }) => reason) }
+  }
+
+  const done = await run({})
+  t.strictSame(done.calls, ['confirm', 'report/status', 'confirm', 'delete'])
+  t.match(done.applied, { deleted: true, incomplete: false })
+  t.match(done.guard, { uid: node().uid, resourceVersion: node().resourceVersion })
+  t.strictSame(done.said, ['VMGone', 'NodeDeleted'])
+
+  const rows: [string, Parameters<typeof recorder>[0], string[], string[]][] = [
+    ['not sure at first', { confirmed: [false] }, ['confirm'], []],
+    [
+      'not sure after writing',
+      { confirmed: [true, false] },
+      ['confirm', 'report/status', 'confirm'],
+      ['VMGone'],
+    ],
+    [
+      'the reason could not be put on record',
+      { report: { outcome: 'conflict' } },
+      ['confirm', 'report/status'],
+      [],
+    ],
+    [
+      'the Node has changed',
+      { deleted: { outcome: 'conflict' } },
+      ['confirm', 'report/status', 'confirm', 'delete'],
+      ['VMGone'],
+    ],
+    [
+      'it is refused',
+      { deleted: { outcome: 'refused', message: 'nodes "worker-1" is forbidden' } },
+      ['confirm', 'report/status', 'confirm', 'delete'],
+      ['VMGone', 'DeletionRefused'],
+    ],
+  ]
+  for (const [name, answers, calls, said] of rows) {
+    const seen = await run(answers)
+    t.strictSame(seen.calls, calls, name)
+    t.strictSame(seen.said, said, name)
+    t.match(seen.applied, { incomplete: true, deleted: undefined }, name)
+  }
 })

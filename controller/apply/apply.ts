@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import { type Announcement, announce, warning, words } from '../decide/announce.ts'
-import type { Decision, Refusal } from '../decide/decision.ts'
+import type { Decision, Deletion, Refusal } from '../decide/decision.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -11,12 +11,16 @@ import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 export interface Writer extends NodeWriter {
   /** Never fails and never waits: an Event is news, not state. */
   announce(node: Node, announcement: Announcement): void
+  /** Whether this replica leads beyond doubt, at this moment. */
+  confirm(): Promise<boolean>
 }
 
 export interface Applied {
   /** The API server's answers to the writes, in order. */
   readonly nodes: readonly Node[]
   readonly reports: readonly NodeReport[]
+  /** Whether the Node was deleted. */
+  readonly deleted?: boolean
   /** A write did not go through; look again. */
   readonly incomplete: boolean
   /** What the API server will not have, in its own words. */
@@ -33,6 +37,8 @@ export async function apply(
   writer: Writer,
 ): Promise<Applied> {
   if (decision.create !== undefined) return makeReport(node, decision.create, writer)
+  if (decision.fenced === true && !(await writer.confirm()))
+    return { nodes: [], reports: [], incomplete: true }
   const nodes: Node[] = []
   const failure = await applyToNode(node, decision.patch, writer, nodes)
   if (failure?.outcome === 'conflict') return { nodes, reports: [], incomplete: true }
@@ -59,8 +65,29 @@ export async function apply(
     nodes,
     reports: written?.outcome === 'written' ? [written.object] : [],
     ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', ...words(refused) } }),
-    incomplete: refused !== undefined || written?.outcome === 'conflict',
+    ...(decision.deletion === undefined || refused !== undefined
+      ? { incomplete: refused !== undefined || written?.outcome === 'conflict' }
+      : await applyDeletion(node, decision.deletion, written, writer)),
   }
+}
+
+/** Comes last, when the reason is on record. */
+async function applyDeletion(
+  node: Node,
+  { announcement }: Deletion,
+  written: WriteResult<NodeReport> | undefined,
+  writer: Writer,
+): Promise<Pick<Applied, 'deleted' | 'incomplete'>> {
+  if (written !== undefined && written.outcome !== 'written') return { incomplete: true }
+  // Writing took time.
+  if (!(await writer.confirm())) return { incomplete: true }
+  const result = await writer.deleteNode(node.name, node)
+  if (result.outcome === 'written') {
+    writer.announce(node, announcement)
+    return { deleted: true, incomplete: false }
+  }
+  if (result.outcome === 'refused') writer.announce(node, warning(deletionRefused(result.message)))
+  return { incomplete: result.outcome !== 'gone' }
 }
 
 /** One that is there already is on its way by the watch, as is the one that was made. */
@@ -126,6 +153,13 @@ function statusRefused(message: string): Verdict {
   return no(
     'StatusRefused',
     `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
+  )
+}
+
+function deletionRefused(message: string): Verdict {
+  return no(
+    'DeletionRefused',
+    `the API server refuses the deletion of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller, or delete it by hand`,
   )
 }
 

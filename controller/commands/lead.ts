@@ -3,6 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
+import { createAsker } from '../gather/asker.ts'
+import { createInquiries } from '../gather/inquiries.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
@@ -12,6 +14,7 @@ import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import { createPolicyProof } from '../kubernetes/policy-proof.ts'
+import { volumesAttachedTo } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
@@ -33,11 +36,16 @@ export interface LeadOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  readonly metrics: Pick<Metrics, 'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp' | 'policyInForce'>
+  readonly metrics: Pick<
+    Metrics,
+    'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp' | 'policyInForce' | 'lifecycle' | 'nodeDeleted'
+  >
 }
 
 /** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
 const CONCURRENCY = 16
+/** VMs that are asked about at once: each costs a vCenter some six small calls. */
+const QUESTIONS = 4
 const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** The work of the leader. */
@@ -66,6 +74,27 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       if (!signal.aborted) logger.warn({ node: name, err: error }, 'reconcile failed')
     },
     concurrency: CONCURRENCY,
+    backoff: BACKOFF,
+    clock,
+    random,
+  })
+  const inquiries = createInquiries({ ask: (name) => questions.add(name), uptime: () => clock.monotonic() })
+  const questions = createQueue({
+    process: createAsker(
+      {
+        inquiries,
+        inventories,
+        volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
+        onAnswer: (name) => queue.add(name),
+        clock,
+        logger,
+      },
+      signal,
+    ),
+    onError(name, error) {
+      if (!signal.aborted) logger.warn({ node: name, err: error }, 'asking vCenter failed')
+    },
+    concurrency: QUESTIONS,
     backoff: BACKOFF,
     clock,
     random,
@@ -113,17 +142,26 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       inventories,
       policy: policy.state,
       settings,
+      inquiries,
+      leadingFor: options.term.leadingFor,
     },
+    inquiries,
     writer: {
       ...createNodeWriter(client, signal),
+      confirm: () => options.term.confirm(signal),
       announce: ({ name, uid }, announcement) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...announcement }),
     },
     clock,
     onDecision: metrics.decided,
+    onDeleted(vCenter, name) {
+      logger.warn({ node: name, vCenter }, 'Node deleted, its VM is gone')
+      metrics.nodeDeleted(vCenter)
+    },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
   })
   metrics.queueDepth(queue.depth)
+  metrics.lifecycle(() => inventories.map(({ vCenter }) => ({ vCenter, ...inquiries.missing(vCenter) })))
   metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.vCentersUp(() =>
     inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.connected() })),
@@ -143,7 +181,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
 
   const work: Task = async (signal) => {
     await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
-    await queue.run(signal)
+    await Promise.all([queue.run(signal), questions.run(signal)])
   }
 
   return {

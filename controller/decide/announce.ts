@@ -28,6 +28,13 @@ export function announce(previous: readonly Condition[], verdicts: Verdicts): An
   return announcements
 }
 
+/** DeletionPending is good news when it ends, and news for as long as it does not. */
+export function announceDeletion(previous: readonly Condition[], verdict: Verdict): Announcement[] {
+  const before = previous.find(({ type }) => type === 'DeletionPending')
+  if (before?.status === verdict.status && before.reason === verdict.reason) return []
+  return [verdict.status === 'False' ? { type: 'Normal', ...words(verdict) } : warning(verdict)]
+}
+
 /** A level that rises, falls or comes back; the first one is told with the initialisation, its loss by the refusal. */
 export function announceLevel(
   { identityLevel: before, conditions = [] }: NodeReportStatus,

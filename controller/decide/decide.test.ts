@@ -270,7 +270,7 @@ t.test('Nodes that are none of our business are invisible', async (t) => {
 
 t.test('a vCenter that does not answer proves nothing', async (t) => {
   const failure = { vCenter: 'vc1', reason: 'InvalidLogin', message: 'the password is wrong' }
-  const lookups = [{ vCenter: 'vc1', lookup: { state: 'unknown' as const, failure } }]
+  const lookups = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown' as const, failure } }]
   const waiting = decide(facts({ lookups }))
   t.match(waiting, { state: 'waiting', refusal: { condition: 'VMFound', reason: 'InvalidLogin' } })
   t.match(condition(waiting, 'VMFound'), { status: 'Unknown', reason: 'InvalidLogin' })
@@ -322,7 +322,7 @@ t.test('strangers’ names cannot paint a terminal, and fit the schema', async (
 })
 
 t.test('nothing is done before the vCenter has answered in full', async (t) => {
-  t.match(decide(facts({ lookups: [{ vCenter: 'vc1', lookup: { state: 'pending' } }] })), {
+  t.match(decide(facts({ lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'pending' } }] })), {
     state: 'waiting',
     patch: undefined,
   })
@@ -334,8 +334,8 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const decision = decide(
     facts({
       lookups: [
-        { vCenter: 'vc1', lookup: { state: 'answered', vms: [vm({ claim: undefined })] } },
-        { vCenter: 'vc2', lookup: { state: 'answered', vms: [other] } },
+        { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [vm({ claim: undefined })] } },
+        { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [other] } },
       ],
     }),
   )

@@ -1,19 +1,24 @@
 import type { NodeReportSpec } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
+import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import { agentlessReport } from './agentless.ts'
 import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
-import { standingStatus, verifiedVM } from './binding.ts'
+import { isBoundTo, standingStatus, verifiedVM } from './binding.ts'
 import type { Decision } from './decision.ts'
+import { describeVM } from './describe-vm.ts'
 import type { NodeFacts } from './facts.ts'
 import { type Identity, verifyIdentity } from './identity/identity.ts'
 import { reaches, requiredLevel } from './identity/level.ts'
 import { machineUUID } from './identity/machine-uuid.ts'
-import { describeVM, findVM } from './identity/vm.ts'
+import { findVM } from './identity/vm.ts'
+import { judgeLifecycle, type Lifecycle } from './lifecycle/lifecycle.ts'
+import { withLifecycle } from './lifecycle/with-lifecycle.ts'
+import { machineState } from './machine-state.ts'
 import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
-import { judgeOwnership } from './ownership.ts'
-import { levelTooLow, policyNotInForce, type Refused, refuse } from './refusal.ts'
-import { type Standing, statusFacets, statusWith } from './status.ts'
+import { judgeOwnership, type Ownership } from './ownership.ts'
+import { levelTooLow, policyNotInForce, type RefusalContext, type Refused, refuse } from './refusal.ts'
+import { binding, type Standing, statusFacets, statusWith } from './status.ts'
 import { outOfScope } from './topology/scope.ts'
 import { resolveTopology } from './topology/topology.ts'
 import { isUninitialized } from './uninitialized.ts'
@@ -26,7 +31,7 @@ const NOTHING: Decision = { state: 'invisible', announcements: [], retry: false 
  * is as it should be gives one that changes nothing.
  */
 export function decide(facts: NodeFacts): Decision {
-  const { node, report, now } = facts
+  const { node, report } = facts
   const ownership = judgeOwnership(facts)
   if (ownership.kind === 'invisible') return NOTHING
   if (ownership.kind === 'agentless') {
@@ -43,18 +48,35 @@ export function decide(facts: NodeFacts): Decision {
   }
   if (report === undefined) return NOTHING
   const standing = standingOf(report, node)
+  const lifecycle = judgeLifecycle(standing, facts)
+  const decision = decideOnIdentity(report, ownership, { standing, lifecycle, facts })
+  return withLifecycle(decision, lifecycle, standing, facts.now)
+}
+
+interface Context {
+  readonly standing: Standing
+  readonly lifecycle: Lifecycle
+  readonly facts: NodeFacts
+}
+
+function decideOnIdentity(
+  report: NodeReport,
+  ownership: Extract<Ownership, { kind: 'ours' | 'refused' }>,
+  context: Context,
+): Decision {
   if (ownership.kind === 'refused') {
+    const { standing, facts } = context
     const { verdict, ends } = ownership
-    return refuse({ node, standing, now }, { condition: 'IdentityVerified', verdict, ends })
+    return refuse({ ...facts, standing }, { condition: 'IdentityVerified', verdict, ends })
   }
-  return report.spec.ok ? decideOnReport(report.spec.spec, standing, facts) : NOTHING
+  return report.spec.ok ? decideOnReport(report.spec.spec, context) : NOTHING
 }
 
 function standingOf(report: NodeReport, node: Node): Standing {
   return { status: standingStatus(report, node), nodeUID: node.uid, generation: report.generation }
 }
 
-function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFacts): Decision {
+function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Context): Decision {
   const { node, now, settings } = facts
   const context = { node, standing, now }
   const said = (refused: Refused): Decision => refuse(context, refused)
@@ -64,7 +86,8 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
     return said({ condition: 'IdentityVerified', verdict: policyNotInForce(facts.policy), ends: false })
   }
   const machine = machineUUID(node, facts.report, settings.identity)
-  const search = findVM({ machine, spec, boundTo: verifiedVM(standing.status) }, facts)
+  const boundTo = verifiedVM(standing.status)
+  const search = findVM({ machine, spec, boundTo }, facts)
   if (search.outcome === 'pending') return wait(node, standing)
   if (search.outcome === 'unknown') {
     // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write.
@@ -73,14 +96,18 @@ function decideOnReport(spec: NodeReportSpec, standing: Standing, facts: NodeFac
   }
   if (search.outcome !== 'found') {
     const ends = search.outcome === 'refused'
-    return { ...said({ condition: 'VMFound', verdict: search.verdict, ends }), recheck: machine.uuids }
+    const verdict = ends ? search.verdict : (lifecycle.vmFound ?? search.verdict)
+    return { ...said({ condition: 'VMFound', verdict, ends }), recheck: machine.uuids }
   }
   const { vm } = search
   if (vm.ancestry === undefined) return wait(node, standing)
   const stranger = outOfScope(vm, vm.ancestry, settings.datacenters[vm.vCenter.name] ?? [])
   if (stranger !== undefined) return said({ condition: 'VMFound', verdict: stranger, ends: false })
 
-  const passed: Verdicts = { VMFound: search.verdict }
+  const passed: Verdicts = {
+    VMFound: isBoundTo(boundTo, vm) ? (lifecycle.vmFound ?? search.verdict) : search.verdict,
+  }
+  if (isBoundTo(boundTo, vm) && machineState(vm) === 'off') return rest(vm, passed, context)
   const { witness } = machine
   const identity = verifyIdentity({ witness, spec, vm, standing: standing.status }, facts)
   const { level, provenUntil } = identity
@@ -146,6 +173,15 @@ function overridden(node: Node, patch: NodePatch | undefined): Announcement[] {
   if (labels.length === 0) return []
   const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels`
   return [{ type: 'Warning', reason: 'LabelOverridden', message }]
+}
+
+/** What is off can neither speak for itself nor do anything: what was verified rests until it runs. */
+function rest(vm: VirtualMachine, verdicts: Verdicts, { node, standing, now }: RefusalContext): Decision {
+  const bound = binding(vm)
+  return {
+    ...wait(node, standing),
+    status: statusWith(standing, verdicts, now, bound === undefined ? {} : { vm: bound }),
+  }
 }
 
 /** Somebody calls back; until then what stands, stands. */

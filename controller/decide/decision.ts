@@ -1,5 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Announcement } from './announce.ts'
+import type { Question } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
 
 /** What stands in the way, for the metric. */
@@ -26,4 +27,28 @@ export interface Decision {
   readonly again?: number
   /** BIOS UUIDs to ask the vCenters for again. */
   readonly recheck?: readonly string[]
+  /** What is being found out about a VM that is missed or off; without it, what was found out is forgotten. */
+  readonly inquiry?: Inquiry
+  /** The Node is to be deleted. */
+  readonly deletion?: Deletion
+  /** Whether only a leader that is sure of its Lease may do this. */
+  readonly fenced?: boolean
+}
+
+export interface Deletion {
+  /** The vCenter that had the VM. */
+  readonly vCenter: string
+  readonly vCenterInstanceUUID: string
+  /** Told when the Node is gone. */
+  readonly announcement: Announcement
+}
+
+export interface Inquiry {
+  readonly question: Question
+  /** Whether to ask now. */
+  readonly ask: boolean
+  /** Whether it counts for the brake... */
+  readonly missed: boolean
+  /** ... and whether that has closed for it. */
+  readonly braked: boolean
 }

@@ -5,6 +5,8 @@ import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
 import type { Lookup } from '../facts/vcenter-view.ts'
 import type { LabelSelector } from '../label-selector.ts'
+import type { Fleet } from './lifecycle/brake.ts'
+import type { Evidence } from './lifecycle/evidence.ts'
 
 export interface Settings {
   /** Tag categories. */
@@ -43,8 +45,8 @@ export interface ClaimedNode {
 export interface NodeFacts {
   readonly node: Node
   readonly report: NodeReport | undefined
-  /** One answer per configured vCenter and BIOS UUID to look for; empty where there is none. */
-  readonly lookups: readonly { readonly vCenter: string; readonly lookup: Lookup }[]
+  /** One answer per configured vCenter and BIOS UUID: those to look for, and that of the VM it is bound to. */
+  readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
   readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
@@ -53,6 +55,14 @@ export interface NodeFacts {
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyProof
   readonly settings: Settings
-  /** Milliseconds since the epoch. */
+  /** What was found out about a VM of this Node that is missed or off. */
+  readonly evidence: Evidence | undefined
+  /** By `about.instanceUuid`; this Node counts among the bound alone. */
+  readonly fleet: (vCenterInstanceUUID: string) => Fleet
+  /** Milliseconds since this replica became leader. */
+  readonly leadingFor: number
+  /** Milliseconds since the epoch, for what is written down. */
   readonly now: number
+  /** Milliseconds that never go back, for durations. */
+  readonly uptime: number
 }

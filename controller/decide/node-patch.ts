@@ -21,6 +21,8 @@ export interface NodePatch {
   /** Null takes a label away. */
   readonly labels?: Readonly<Record<string, string | null>>
   readonly providerID?: string
+  /** Null takes an annotation away. */
+  readonly annotations?: Readonly<Record<string, null>>
   /** The whole list that is to stand. */
   readonly taints?: readonly Taint[]
 }

@@ -1,5 +1,12 @@
-import type { BoundVM, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import {
+  type BoundVM,
+  type IdentityLevel,
+  MAX_PARENTS,
+  type NodeAddress,
+  type NodeReportStatus,
+  type ParentObject,
+} from '../../agent/contract.ts'
+import type { Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { Topology } from './topology/topology.ts'
@@ -61,7 +68,7 @@ const MAX_NAME = 512
 const MAX_ID = 64
 
 /** Undefined where vCenter does not tell the UUID: there is nothing to be bound to. */
-function binding(vm: VirtualMachine): BoundVM | undefined {
+export function binding(vm: VirtualMachine): BoundVM | undefined {
   if (vm.biosUUID === undefined) return undefined
   const name = (text: string): string => printable(text, MAX_NAME)
   const id = (text: string): string => printable(text, MAX_ID)
@@ -75,5 +82,18 @@ function binding(vm: VirtualMachine): BoundVM | undefined {
     ...(vm.host === undefined ? {} : { host: name(vm.host) }),
     ...(vm.cluster === undefined ? {} : { cluster: name(vm.cluster) }),
     ...(vm.datacenter === undefined ? {} : { datacenter: name(vm.datacenter) }),
+    ...(vm.ancestry === undefined ? {} : { parents: parentsOf(vm.ancestry) }),
   }
+}
+
+/** The folders up to the root, then the resource pool: from these an account has its privileges on the VM. */
+function parentsOf({ folder, resourcePool }: Ancestry): ParentObject[] {
+  const above = folder.filter(({ type }) => type !== 'VirtualMachine')
+  return [...above.slice(0, MAX_PARENTS - 1), ...resourcePool.slice(0, 1)].map(
+    ({ type, reference, name }) => ({
+      type: printable(type, MAX_ID),
+      moref: printable(reference, MAX_ID),
+      name: printable(name, MAX_NAME),
+    }),
+  )
 }

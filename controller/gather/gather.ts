@@ -4,6 +4,7 @@ import { machineUUID } from '../decide/identity/machine-uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
+import type { Inquiries } from './inquiries.ts'
 import { type NodeIndex, providerUUIDs } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
@@ -14,27 +15,40 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyProof
   readonly settings: Settings
+  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet'>
+  /** Milliseconds since this replica became leader. */
+  readonly leadingFor: () => number
 }
 
 /** All that is known about one Node at this moment; undefined where there is no such Node. */
-export function gather(name: string, sources: Sources, now: number): NodeFacts | undefined {
-  const { index, inventories, settings } = sources
+export function gather(
+  name: string,
+  sources: Sources,
+  times: { readonly now: number; readonly uptime: number },
+): NodeFacts | undefined {
+  const { index, inventories, inquiries, settings } = sources
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
   const { uuids } = machineUUID(node, report, settings.identity)
+  const bound = verifiedVM(standingStatus(report, node))
   return {
     node,
     report,
     lookups: inventories.flatMap((inventory) =>
-      uuids.map((uuid) => ({ vCenter: inventory.vCenter, lookup: inventory.lookup(uuid) })),
+      index
+        .uuidsOf(name)
+        .map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
     ),
     rivals: rivals(name, uuids.length > 0 ? uuids : providerUUIDs(node), sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) => index.addressHolder(address, name),
     policy: sources.policy(),
     settings,
-    now,
+    evidence: bound === undefined ? undefined : inquiries.evidence(name, { nodeUID: node.uid, vm: bound }),
+    fleet: (vCenter) => ({ bound: index.boundTo(vCenter), ...inquiries.fleet(vCenter, name) }),
+    leadingFor: sources.leadingFor(),
+    ...times,
   }
 }
 

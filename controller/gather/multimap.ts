@@ -2,9 +2,11 @@
 export interface Multimap {
   add(key: string, value: string): void
   delete(key: string, value: string): void
-  get(key: string): Iterable<string>
+  get(key: string): ReadonlySet<string>
   has(key: string): boolean
 }
+
+const NOTHING: ReadonlySet<string> = new Set()
 
 export function createMultimap(): Multimap {
   const sets = new Map<string, Set<string>>()
@@ -19,7 +21,7 @@ export function createMultimap(): Multimap {
       set?.delete(value)
       if (set?.size === 0) sets.delete(key)
     },
-    get: (key) => sets.get(key) ?? [],
+    get: (key) => sets.get(key) ?? NOTHING,
     has: (key) => sets.has(key),
   }
 }

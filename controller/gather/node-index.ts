@@ -16,10 +16,12 @@ export interface NodeIndex {
   nodeByUID(uid: string): ClaimedNode | undefined
   /** Those by which the Node object points to a VM. */
   givenBy(name: string): readonly string[]
-  /** The BIOS UUIDs by which the VM of this Node is looked for. */
+  /** The BIOS UUIDs by which the VM of this Node is looked for, and that of the one it is verified to be. */
   uuidsOf(name: string): readonly string[]
   /** Whether any Node's VM is looked for by this BIOS UUID. */
   isLookedFor(uuid: string): boolean
+  /** How many Nodes are verified to be VMs of this vCenter (`about.instanceUuid`). */
+  boundTo(vCenterInstanceUUID: string): number
   /** Another Node that has this address, or, in lower case, this host name. */
   addressHolder(address: string, except: string): string | undefined
 }
@@ -37,9 +39,12 @@ interface Keys {
   readonly given: readonly string[]
   readonly uid: readonly string[]
   readonly addresses: readonly string[]
+  /** `about.instanceUuid` of the vCenter that has its VM. */
+  readonly vCenter: readonly string[]
 }
 
-const NONE: Keys = { looked: [], given: [], uid: [], addresses: [] }
+const KINDS = ['looked', 'given', 'uid', 'addresses', 'vCenter'] as const
+const NONE: Keys = { looked: [], given: [], uid: [], addresses: [], vCenter: [] }
 
 export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
@@ -49,14 +54,19 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     given: createMultimap(),
     uid: createMultimap(),
     addresses: createMultimap(),
+    vCenter: createMultimap(),
   }
 
   function keysOf({ node, report }: Entry): Keys {
+    const bound = node === undefined ? undefined : verifiedVM(standingStatus(report, node))
+    const looked = machineUUID(node, report, identity).uuids
     return {
-      looked: machineUUID(node, report, identity).uuids,
+      // What it is verified to be is looked after, whatever its report says now.
+      looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
       given: node === undefined ? [] : givenUUIDs(node),
       uid: node === undefined ? [] : [node.uid],
       addresses: node === undefined ? [] : addressesOf(node, report),
+      vCenter: bound === undefined ? [] : [bound.vCenterInstanceUUID],
     }
   }
 
@@ -64,7 +74,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     const before = keys.get(name) ?? NONE
     const gone = entry.node === undefined && entry.report === undefined
     const now = gone ? NONE : keysOf(entry)
-    for (const kind of ['looked', 'given', 'uid', 'addresses'] as const) {
+    for (const kind of KINDS) {
       for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
       for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
     }
@@ -91,6 +101,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     givenBy: (name) => keys.get(name)?.given ?? [],
     uuidsOf: (name) => keys.get(name)?.looked ?? [],
     isLookedFor: (uuid) => maps.looked.has(uuid),
+    boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
     addressHolder(address, except) {
       for (const name of maps.addresses.get(address)) if (name !== except) return name
       return undefined

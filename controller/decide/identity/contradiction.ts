@@ -1,12 +1,12 @@
 import type { NodeReportSpec } from '../../../agent/contract.ts'
 import type { Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { describeVM } from '../describe-vm.ts'
 import { printable } from '../printable.ts'
 import { judgeProviderID } from '../provider-id.ts'
 import { sameMachineUUID } from '../uuid.ts'
 import { no, type Verdict } from '../verdict.ts'
 import { commonMACs } from './mac.ts'
-import { describeVM } from './vm.ts'
 
 /** The two UUIDs of the firmware are one, up to the byte order of the first three groups. */
 export function productUUIDContradicts(spec: NodeReportSpec): Verdict | undefined {

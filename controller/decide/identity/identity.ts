@@ -1,13 +1,14 @@
 import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo, verifiedVM } from '../binding.ts'
+import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
+import { machineState } from '../machine-state.ts'
 import { no, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import { proofHolds } from './proof.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
-import { describeVM, isOff } from './vm.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */
@@ -43,7 +44,7 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
   if (contradiction !== undefined) return { level: undefined, ends: true, verdict: contradiction }
 
   const holds = isBoundTo(verifiedVM(question.standing), vm)
-  if (!holds && isOff(vm)) return { level: undefined, ends: true, verdict: notRunning(vm) }
+  if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, verdict: notRunning(vm) }
   const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
   if (original !== undefined) return { level: undefined, ends: true, verdict: original }
   const claim = judgeClaim(vm, spec, facts)

@@ -1,9 +1,9 @@
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
+import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../facts.ts'
 import { no, type Verdict } from '../verdict.ts'
 import { commonMACs } from './mac.ts'
-import { describeVM } from './vm.ts'
 
 /**
  * Another Node that stands in the way where no claim decides: a second Node on the same VM makes both doubtful, only the

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BOOT_ID, boundVM, facts, MAC, NODE_UID, spec, vm } from '../../../test/fixtures/facts.ts'
+import { BIOS_UUID, BOOT_ID, boundVM, facts, MAC, NODE_UID, spec, vm } from '../../../test/fixtures/facts.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { findVM } from './vm.ts'
 
@@ -98,23 +98,39 @@ for (const row of COPIES) {
 t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const there = { ...copy, vCenter: { name: 'vc2', instanceUUID: 'x' } }
   const question = {
-    machine: { witness: 'reported', uuids: ['u'] },
+    machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
     boundTo: undefined,
   } as const
   const lookups = [
-    { vCenter: 'vc1', lookup: { state: 'answered', vms: [mine] } },
-    { vCenter: 'vc2', lookup: { state: 'answered', vms: [there] } },
+    { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [mine] } },
+    { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
   ] as const
   t.match(findVM(question, facts({ lookups })), {
     outcome: 'refused',
     verdict: { message: /vc1.*vc2/ },
   })
-  const pending = [...lookups, { vCenter: 'vc3', lookup: { state: 'pending' } }] as const
-  t.same(
-    findVM(question, facts({ lookups: pending })),
-    { outcome: 'pending' },
-    'all of them must have answered',
+
+  const none = { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [] } } as const
+  const pending = { vCenter: 'vc3', uuid: BIOS_UUID, lookup: { state: 'pending' } } as const
+  const failure = { vCenter: 'vc4', reason: 'Unreachable', message: 'it does not answer' }
+  const unknown = { vCenter: 'vc4', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } } as const
+  const found = lookups[0]
+  const rows = [
+    [[found, pending], 'found', 'one vCenter does not wait for another'],
+    [[found, unknown], 'found', 'nor for one that does not answer'],
+    [[none, pending], 'pending', 'it may yet be found'],
+    [[none, unknown], 'unknown', 'that one has not said it proves nothing'],
+    [[none, none], 'not-found', 'all have answered'],
+  ] as const
+  for (const [seen, outcome, why] of rows)
+    t.equal(findVM(question, facts({ lookups: seen })).outcome, outcome, why)
+  const asserted = { ...question, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
+  t.equal(
+    findVM(asserted, facts({ lookups: [found, unknown] })).outcome,
+    'unknown',
+    'the UUID is all there is',
   )
+  t.equal(findVM(asserted, facts({ lookups: [found, pending] })).outcome, 'pending')
   t.equal(MAC, mine.nics[0]?.mac)
 })

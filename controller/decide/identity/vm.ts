@@ -1,7 +1,9 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
+import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
+import { machineState } from '../machine-state.ts'
 import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim, proves } from './claim.ts'
 import { commonMACs } from './mac.ts'
@@ -35,13 +37,16 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   if (uuid === '') {
     return { outcome: 'not-found', verdict: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec) }
   }
-  const vms: VirtualMachine[] = []
-  for (const { lookup } of facts.lookups) {
-    if (lookup.state === 'pending') return { outcome: 'pending' }
-    if (lookup.state === 'unknown') {
-      return { outcome: 'unknown', verdict: unknown(lookup.failure.reason, lookup.failure.message) }
-    }
-    vms.push(...lookup.vms)
+  const lookups = facts.lookups
+    .filter((each) => machine.uuids.includes(each.uuid))
+    .map(({ lookup }) => lookup)
+  const vms = lookups.flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
+  // One vCenter does not wait for another: what the report's MACs fit is not made wrong by a copy elsewhere.
+  if (vms.length === 0 || machine.witness === 'asserted') {
+    const failed = lookups.find((lookup) => lookup.state === 'unknown')
+    if (failed !== undefined)
+      return { outcome: 'unknown', verdict: unknown(failed.failure.reason, failed.failure.message) }
+    if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
   }
   if (vms.length === 0) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
 
@@ -64,16 +69,6 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   }
 }
 
-/** Whether nothing can run there. Of a VM that is not connected the last known state is all there is. */
-export function isOff({ connectionState, powerState }: VirtualMachine): boolean {
-  return connectionState === 'connected' && powerState !== 'poweredOn'
-}
-
-/** A VM in words: name, reference and vCenter. */
-export function describeVM(vm: VirtualMachine): string {
-  return `VM "${vm.name}" (${vm.reference}) in vCenter ${vm.vCenter.name}`
-}
-
 /**
  * Each witness in turn until one VM is left: what runs, the vNICs, the claim, and which VM it was before. The vNICs come
  * before the claim, for they are vCenter's word, and the claim is that of whoever is in the guest of a copy. A witness
@@ -90,7 +85,7 @@ function tellApart(
     (vm) => proves(judgeClaim(vm, spec, facts)),
     (vm) => isBoundTo(boundTo, vm),
   ]
-  const running = vms.filter((vm) => !vm.template && !isOff(vm))
+  const running = vms.filter((vm) => !vm.template && machineState(vm) !== 'off')
   let left = running.length > 0 ? running : vms.filter((vm) => !vm.template)
   for (const witness of witnesses) {
     const fitting = left.filter(witness)

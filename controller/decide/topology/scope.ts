@@ -1,5 +1,5 @@
 import type { Ancestry, VirtualMachine } from '../../facts/virtual-machine.ts'
-import { describeVM } from '../identity/vm.ts'
+import { describeVM } from '../describe-vm.ts'
 import { no, type Verdict } from '../verdict.ts'
 
 /**

@@ -1,0 +1,35 @@
+import type { LifecycleSettings } from '../../facts/settings.ts'
+
+/** The Nodes of one vCenter, in numbers. */
+export interface Fleet {
+  /** Those that are verified to be one of its VMs, the missed ones among them. */
+  readonly bound: number
+  /** Those whose VM it does not show. */
+  readonly missed: number
+  /** Those among the missed for which the brake has closed before. */
+  readonly braked: number
+  /** How long ago each of the last deletions was, milliseconds; those of the last minute at least. */
+  readonly deletedAgo: readonly number[]
+}
+
+/** How many of a vCenter's VMs may be missed at once before that looks like a fault of vCenter. */
+export function allowedMissed(bound: number, settings: LifecycleSettings): number {
+  return Math.max(settings.maxAbsentMinimum, Math.floor(bound * settings.maxAbsentShare))
+}
+
+/**
+ * Whether so many VMs are missed that no deletion is to be believed in: a vCenter restored from an old backup, or one
+ * whose inventory is still loading, looks like that. As long as any of those that closed it is missed, it stays closed.
+ */
+export function brakeCloses(fleet: Fleet, settings: LifecycleSettings): boolean {
+  return fleet.braked > 0 || fleet.missed > allowedMissed(fleet.bound, settings)
+}
+
+const MINUTE = 60_000
+
+/** Milliseconds until the rate allows another deletion; 0 for now. */
+export function waitForRate({ deletedAgo }: Fleet, settings: LifecycleSettings): number {
+  const recent = deletedAgo.filter((ago) => ago < MINUTE).sort((a, b) => a - b)
+  const nth = recent[settings.deletionsPerMinute - 1]
+  return nth === undefined ? 0 : MINUTE - nth
+}

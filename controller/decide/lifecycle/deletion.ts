@@ -1,0 +1,92 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import { describeBound } from '../describe-vm.ts'
+import { no, unknown, type Verdict, yes } from '../verdict.ts'
+import { waitForRate } from './brake.ts'
+import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
+import { missingProofs, seenIn } from './proofs.ts'
+
+/** What becomes of a Node whose VM is missed. */
+export interface Judgement {
+  /** For the condition DeletionPending. */
+  readonly verdict: Verdict
+  /** Whether the Node is to be deleted now. */
+  readonly deletes: boolean
+  /** Whether vCenter is to be asked now... */
+  readonly ask: boolean
+  /** ... else in how many milliseconds there is more to be said. */
+  readonly again: number
+}
+
+/** Waits between questions, milliseconds: after an answer that proves nothing, and while something else is missing. */
+const ASK_AGAIN = { unproven: 30_000, volumes: 5_000, proven: 60_000 }
+
+/** What there is to say before the first answer. */
+export function notAskedYet(vm: BoundVM): Verdict {
+  return unknown(
+    'NotConfirmed',
+    `no search finds ${describeBound(vm)} any more, and the Node is kept until it is known to be gone`,
+  )
+}
+
+/**
+ * The deletion of a Node, one step further. What was asked and answered so far is in the evidence, and each step follows
+ * from the facts alone, whatever happened between.
+ */
+export function judgeDeletion(facts: DeletionFacts): Judgement {
+  const { vm, evidence, uptime } = facts
+  const proofs = missingProofs(vm, evidence.probes)
+  const others = missingPreconditions(facts)
+  const deletes = proofs.length === 0 && others.length === 0
+  const names = others.map(({ name }) => name)
+  const due = evidence.askedAt + askAfter(facts, proofs.length === 0, names) - uptime
+  // An answer that is newer is all it takes.
+  const stale = proofs.length === 0 && names.every((name) => AGE.has(name))
+  return {
+    verdict: judge(facts),
+    deletes,
+    ask: !deletes && (stale || due <= 0),
+    again: Math.min(due, nextByTime(facts)),
+  }
+}
+
+/** Those that another answer alone can bring. */
+const AGE: ReadonlySet<string> = new Set(['ConfirmedJustNow', 'NoLifeSign'])
+
+function judge(facts: DeletionFacts): Verdict {
+  const { vm, evidence } = facts
+  const proofs = missingProofs(vm, evidence.probes)
+  const others = missingPreconditions(facts)
+  // Worth a word only where nothing else is: it comes and goes with each answer.
+  const lasting = others.filter(({ name }) => others.length === 1 || name !== 'ConfirmedJustNow')
+  const missing = [...proofs, ...lasting]
+  const [first] = missing
+  const name = describeBound(vm)
+  if (first === undefined) {
+    const times = evidence.absent?.times ?? 0
+    return yes('VMGone', `${name} is gone, as ${times} answers in a row have proven; the Node is deleted`)
+  }
+  const list = missing.map(({ message }) => message).join('; ')
+  if (seenIn(vm, evidence.probes) !== undefined) return no('VMExists', `the Node is kept: ${list}`)
+  return proofs.length > 0
+    ? unknown(first.reason, `whether ${name} is gone cannot be told, and the Node is kept: ${list}`)
+    : yes(first.reason, `${name} is gone, and the Node is kept for now: ${list}`)
+}
+
+function askAfter(
+  { evidence, settings }: DeletionFacts,
+  proven: boolean,
+  missing: readonly string[],
+): number {
+  const interval = settings.absentFor / Math.max(1, settings.confirmations - 1)
+  if (!proven) return Math.min(interval, ASK_AGAIN.unproven)
+  if (missing.includes('Confirmed')) return evidence.absent === undefined ? 0 : interval
+  return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.proven
+}
+
+/** Milliseconds until time alone may have changed what is missing. */
+function nextByTime({ fleet, leadingFor, settings, evidence, uptime }: DeletionFacts): number {
+  const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings)]
+  if (settings.waitForVolumes !== undefined && evidence.absent !== undefined)
+    waits.push(evidence.absent.since + settings.waitForVolumes - uptime)
+  return Math.min(Number.POSITIVE_INFINITY, ...waits.filter((ms) => ms > 0))
+}

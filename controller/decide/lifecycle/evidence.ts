@@ -1,0 +1,88 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import type { Probe } from '../../facts/existence.ts'
+import type { Node, NodeReport } from '../../facts/node.ts'
+import { isOffForGood, missingProofs } from './proofs.ts'
+
+/** What is to be found out about the VM of one Node, and what was known of the Node when it was asked. */
+export interface Question {
+  readonly nodeUID: string
+  readonly vm: BoundVM
+  readonly lifeSign: string
+  /** Whether to count the VolumeAttachments too. */
+  readonly volumes: boolean
+}
+
+/** Answers that agreed, one after the other. Times are monotonic, milliseconds: a clock that is set changes nothing. */
+export interface Run {
+  readonly since: number
+  readonly last: number
+  readonly times: number
+}
+
+/** What is known of a VM that is missed or off. Kept in memory alone: a new leader finds it out anew. */
+export interface Evidence {
+  readonly question: Question
+  /** The last answers, one for each vCenter. */
+  readonly probes: readonly Probe[]
+  readonly askedAt: number
+  /** VolumeAttachments of the Node; undefined where they were not asked for, or not answered. */
+  readonly attachments: number | undefined
+  /** Complete proofs of absence in a row. */
+  readonly absent: Run | undefined
+  /** Answers in a row by which the VM is off, and nothing is about to start it. */
+  readonly off: Run | undefined
+}
+
+export interface Answer {
+  readonly probes: readonly Probe[]
+  readonly attachments: number | undefined
+  readonly at: number
+}
+
+/**
+ * Adds an answer to what was known. A row is broken by whatever else than the same again: an answer that proves less,
+ * another VM or Node, a new session (a vCenter that was away may have begun with half of its inventory), and a sign of life.
+ */
+export function weigh(before: Evidence | undefined, question: Question, answer: Answer): Evidence {
+  const { probes, attachments, at } = answer
+  const continues = before !== undefined && sameCourse(before, question, probes)
+  const row = (run: Run | undefined): Run =>
+    continues && run !== undefined
+      ? { since: run.since, last: at, times: run.times + 1 }
+      : { since: at, last: at, times: 1 }
+  return {
+    question,
+    probes,
+    attachments,
+    askedAt: at,
+    absent: missingProofs(question.vm, probes).length === 0 ? row(before?.absent) : undefined,
+    off: isOffForGood(question.vm, probes) ? row(before?.off) : undefined,
+  }
+}
+
+function sameCourse(
+  before: Evidence,
+  { nodeUID, vm, lifeSign }: Question,
+  probes: readonly Probe[],
+): boolean {
+  const { question } = before
+  return (
+    question.nodeUID === nodeUID &&
+    question.lifeSign === lifeSign &&
+    question.vm.moref === vm.moref &&
+    question.vm.vCenterInstanceUUID === vm.vCenterInstanceUUID &&
+    sessions(before.probes) === sessions(probes)
+  )
+}
+
+function sessions(probes: readonly Probe[]): string {
+  return probes.map(({ vCenter, session }) => `${vCenter}=${session}`).join(' ')
+}
+
+/**
+ * Another text after each sign of life of a machine: its agent's report, and its kubelet's heartbeat. (A Ready condition
+ * that is False is a living kubelet's word; Unknown is the node lifecycle controller's, which leaves the heartbeat.)
+ */
+export function lifeSignOf(node: Pick<Node, 'ready'>, report: NodeReport | undefined): string {
+  return `${report?.reportedAt ?? '-'} ${report?.generation ?? '-'} ${node.ready?.lastHeartbeatTime ?? '-'}`
+}

@@ -1,0 +1,155 @@
+import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import type { Taint } from '../../facts/node.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Announcement } from '../announce.ts'
+import type { Deletion, Inquiry } from '../decision.ts'
+import { describeVM } from '../describe-vm.ts'
+import type { NodeFacts } from '../facts.ts'
+import { machineState } from '../machine-state.ts'
+import type { Standing } from '../status.ts'
+import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
+import { brakeCloses, type Fleet } from './brake.ts'
+import { judgeDeletion, notAskedYet } from './deletion.ts'
+import { lifeSignOf, type Question } from './evidence.ts'
+import { judgeOutOfService } from './out-of-service.ts'
+import { mayProceed } from './preconditions.ts'
+import { presenceOf } from './presence.ts'
+import { seenIn } from './proofs.ts'
+import { judgeShutdown } from './shutdown.ts'
+import { existsUnseen } from './unsearchable.ts'
+
+/** What follows from the state of the VM that a Node is verified to be, whatever its report says. */
+export interface Lifecycle {
+  /** In the place of what the search by UUID came to. */
+  readonly vmFound?: Verdict
+  /** Undefined where there is nothing to say of a deletion. */
+  readonly deletionPending?: Verdict
+  readonly brakeClosedAt?: string
+  readonly taints?: readonly Taint[]
+  readonly deletion?: Deletion
+  /** Whether what is to be done cannot be undone. */
+  readonly fenced: boolean
+  /** Whether the person's leave to delete has had its day. */
+  readonly takesLeaveBack: boolean
+  readonly inquiry?: Inquiry
+  readonly again?: number
+  readonly announcements: readonly Announcement[]
+}
+
+const NOTHING: Lifecycle = { fenced: false, takesLeaveBack: false, announcements: [] }
+/** A look at a missed VM's Node at least so often, milliseconds. */
+const LOOK = 60_000
+
+/** Judges by the binding in the report's status alone, which was written before and survives any restart. */
+export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle {
+  const { vm, identityLevel } = standing.status
+  if (vm === undefined || identityLevel === undefined) return NOTHING
+  const presence = presenceOf(vm, facts.lookups)
+  switch (presence.kind) {
+    case 'pending':
+      return keepsBrake(standing)
+    case 'unknown': {
+      // A thousand healthy Nodes cost no write because a vCenter is away.
+      if (facts.node.ready?.status === 'True') return keepsBrake(standing)
+      const { reason, message } = presence.failure
+      return {
+        ...keepsBrake(standing),
+        deletionPending: unknown(
+          reason,
+          `whether its VM is gone cannot be asked, and the Node is kept: ${message}`,
+        ),
+      }
+    }
+    case 'seen':
+      return seen(presence.vm, vm, standing.status, facts)
+    case 'missed':
+      return missed(vm, standing.status, facts)
+  }
+}
+
+function keepsBrake({ status: { brakeClosedAt } }: Standing): Lifecycle {
+  return brakeClosedAt === undefined ? { ...NOTHING } : { ...NOTHING, brakeClosedAt }
+}
+
+function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
+  const { node, settings } = facts
+  const pending = before.conditions?.find(({ type }) => type === 'DeletionPending')
+  const wasMissed = pending !== undefined && pending.status !== 'False'
+  const outOfService =
+    machineState(vm) === 'off' ? judgeOutOfService({ ...facts, settings: settings.lifecycle }) : undefined
+  const { verdict, taints, announcements } = judgeShutdown(vm, node, outOfService?.taint === true)
+  return {
+    ...NOTHING,
+    ...(verdict === undefined ? {} : { vmFound: verdict }),
+    ...(wasMissed ? { deletionPending: no('VMExists', `${describeVM(vm)} is there; the Node is kept`) } : {}),
+    ...(taints === undefined ? {} : { taints }),
+    fenced: outOfService?.taint === true,
+    takesLeaveBack: wasMissed && mayProceed(node),
+    ...(outOfService === undefined
+      ? {}
+      : { inquiry: inquiryOf(bound, facts, { ask: outOfService.ask, missed: false, braked: false }) }),
+    ...(outOfService?.again === undefined ? {} : { again: outOfService.again }),
+    announcements,
+  }
+}
+
+function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
+  const { node, settings, evidence, leadingFor, uptime, now } = facts
+  const there = evidence === undefined ? undefined : seenIn(bound, evidence.probes)
+  const others = facts.fleet(bound.vCenterInstanceUUID)
+  const fleet: Fleet = there === undefined ? { ...others, missed: others.missed + 1 } : others
+  const closes =
+    there === undefined && (before.brakeClosedAt !== undefined || brakeCloses(fleet, settings.lifecycle))
+  const braked = closes && !mayProceed(node)
+  const brakeClosedAt = braked ? (before.brakeClosedAt ?? timestamp(now)) : undefined
+  const inquiry = { missed: there === undefined, braked }
+  const kept = brakeClosedAt === undefined ? {} : { brakeClosedAt }
+  if (evidence === undefined) {
+    return {
+      ...NOTHING,
+      ...kept,
+      deletionPending: notAskedYet(bound),
+      inquiry: inquiryOf(bound, facts, { ...inquiry, ask: true }),
+      again: LOOK,
+    }
+  }
+  const judgement = judgeDeletion({
+    node,
+    vm: bound,
+    evidence,
+    lifeSign: lifeSignOf(node, facts.report),
+    fleet,
+    braked,
+    leadingFor,
+    uptime,
+    settings: settings.lifecycle,
+  })
+  return {
+    ...NOTHING,
+    ...kept,
+    ...(there === undefined ? {} : { vmFound: existsUnseen(bound, there) }),
+    deletionPending: judgement.verdict,
+    ...(judgement.deletes ? { deletion: deletionOf(bound, judgement.verdict) } : {}),
+    fenced: judgement.deletes,
+    inquiry: inquiryOf(bound, facts, { ...inquiry, ask: judgement.ask }),
+    again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
+  }
+}
+
+function deletionOf({ vCenter, vCenterInstanceUUID }: BoundVM, { message }: Verdict): Deletion {
+  return { vCenter, vCenterInstanceUUID, announcement: { type: 'Normal', reason: 'NodeDeleted', message } }
+}
+
+function inquiryOf(
+  vm: BoundVM,
+  { node, report, settings }: NodeFacts,
+  how: Pick<Inquiry, 'ask' | 'missed' | 'braked'>,
+): Inquiry {
+  const question: Question = {
+    nodeUID: node.uid,
+    vm,
+    lifeSign: lifeSignOf(node, report),
+    volumes: how.missed && settings.lifecycle.waitForVolumes !== undefined,
+  }
+  return { question, ...how }
+}

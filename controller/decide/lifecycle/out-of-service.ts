@@ -1,0 +1,62 @@
+import type { Node, Taint } from '../../facts/node.ts'
+import type { LifecycleSettings } from '../../facts/settings.ts'
+import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
+import type { Evidence } from './evidence.ts'
+import { FRESH_MS } from './preconditions.ts'
+
+/** The value tells it from one that a person put there, which only a person takes away. */
+export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
+
+export interface OutOfServiceFacts {
+  readonly node: Node
+  readonly evidence: Evidence | undefined
+  readonly leadingFor: number
+  readonly uptime: number
+  readonly settings: LifecycleSettings
+}
+
+export interface OutOfService {
+  readonly taint: boolean
+  readonly ask: boolean
+  readonly again: number | undefined
+}
+
+const NOT_YET: OutOfService = { taint: false, ask: false, again: undefined }
+/** Milliseconds after which to ask again about a VM that vCenter itself may be about to start. */
+const ASK_AGAIN = 30_000
+
+/**
+ * Whether a Node whose VM is off is out of service: its pods are deleted then, and its volumes detached by force, so it
+ * takes a VM that was off for as long as configured, asked for by reference at the beginning and at the end of it, and
+ * that nothing is about to start (KEP-2268 asks its user to make sure of that). Undefined where it is not to be called so.
+ */
+export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
+  const { node, evidence, leadingFor, uptime, settings } = facts
+  const { outOfServiceAfter: after } = settings
+  if (after === undefined || hasOutOfServiceTaint(node)) return undefined
+  if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
+  if (evidence === undefined) return { ...NOT_YET, ask: true }
+  if (evidence.off === undefined) return askAt(evidence.askedAt + Math.min(after, ASK_AGAIN) - uptime)
+  const left = Math.max(evidence.off.since + after - uptime, settings.leaderAge - leadingFor)
+  if (left > 0) return { ...NOT_YET, again: left }
+  // The Node's own change will call.
+  if (node.ready?.status === 'True') return NOT_YET
+  if (uptime - evidence.askedAt > FRESH_MS || evidence.off.times < 2) return { ...NOT_YET, ask: true }
+  return { ...NOT_YET, taint: true }
+}
+
+export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
+  return key === OUT_OF_SERVICE.key && value === OUT_OF_SERVICE.value && effect === OUT_OF_SERVICE.effect
+}
+
+function hasOutOfServiceTaint({ taints }: Node): boolean {
+  return taints.some(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
+}
+
+function isControlPlane({ labels }: Node): boolean {
+  return labels[LABEL_CONTROL_PLANE] !== undefined
+}
+
+function askAt(wait: number): OutOfService {
+  return wait > 0 ? { ...NOT_YET, again: wait } : { ...NOT_YET, ask: true }
+}

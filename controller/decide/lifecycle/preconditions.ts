@@ -1,0 +1,166 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
+import type { LifecycleSettings } from '../../facts/settings.ts'
+import { allowedMissed, type Fleet, waitForRate } from './brake.ts'
+import { duration } from './duration.ts'
+import type { Evidence } from './evidence.ts'
+import type { Missing, Precondition } from './proofs.ts'
+
+/** All that the deletion of one Node, whose VM is missed, rests on. Times are monotonic, milliseconds. */
+export interface DeletionFacts {
+  readonly node: Node
+  readonly vm: BoundVM
+  readonly evidence: Evidence
+  readonly lifeSign: string
+  readonly fleet: Fleet
+  /** Whether the brake holds this Node. */
+  readonly braked: boolean
+  /** How long this replica has led. */
+  readonly leadingFor: number
+  readonly uptime: number
+  readonly settings: LifecycleSettings
+}
+
+/** An answer this old says what was, not what is. */
+export const FRESH_MS = 10_000
+
+/**
+ * What must hold before a Node is deleted, besides the proofs in each answer; in the order in which it is worth telling.
+ * Whatever is added here guards every deletion and shows in `DeletionPending`.
+ */
+export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
+  {
+    name: 'DeletionOn',
+    missing: ({ settings }) =>
+      settings.deletion === 'off'
+        ? {
+            reason: 'DeletionOff',
+            message: 'lifecycle.deletion is off; delete the Node by hand, or set it to on',
+          }
+        : undefined,
+  },
+  { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
+  {
+    name: 'BrakeOpen',
+    missing: ({ braked, fleet, node, vm, settings }) =>
+      braked
+        ? {
+            reason: 'BrakeClosed',
+            message: `the brake holds: of ${fleet.bound} Nodes in vCenter ${vm.vCenter}, more than ${allowedMissed(fleet.bound, settings)} lost their VMs at once, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${node.name} ${ANNOTATION_DELETION}=proceed`,
+          }
+        : undefined,
+  },
+  {
+    name: 'NodeNotReady',
+    missing: ({ node }) =>
+      node.ready?.status === 'True'
+        ? {
+            reason: 'NodeReady',
+            message:
+              'the Node is Ready, so its machine runs somewhere; look whether its VM was unregistered, or moved to a vCenter that is not configured',
+          }
+        : undefined,
+  },
+  {
+    name: 'NoLifeSign',
+    missing: ({ lifeSign, evidence }) =>
+      lifeSign === evidence.question.lifeSign
+        ? undefined
+        : {
+            reason: 'SignOfLife',
+            message:
+              'its agent or its kubelet has reported since the VM is missed, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
+          },
+  },
+  {
+    name: 'LeaderSettled',
+    missing: ({ leadingFor, settings }) =>
+      leadingFor < settings.leaderAge
+        ? {
+            reason: 'LeaderTooYoung',
+            message: `this controller has to lead for ${duration(settings.leaderAge)} first`,
+          }
+        : undefined,
+  },
+  {
+    name: 'Confirmed',
+    missing({ evidence: { absent }, settings: { confirmations, absentFor } }) {
+      if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
+      if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
+      return {
+        reason: 'NotConfirmed',
+        message: `it takes ${confirmations} such answers in a row, over ${duration(absentFor)}`,
+      }
+    },
+  },
+  {
+    name: 'ConfirmedJustNow',
+    missing: ({ evidence, uptime }) =>
+      uptime - evidence.askedAt > FRESH_MS
+        ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
+        : undefined,
+  },
+  { name: 'VolumesDetached', missing: volumesAttached },
+  {
+    name: 'RateAllows',
+    missing: ({ fleet, settings }) =>
+      waitForRate(fleet, settings) > 0
+        ? {
+            reason: 'RateLimited',
+            message: `no more than ${settings.deletionsPerMinute} Nodes are deleted in a minute (lifecycle.deletionsPerMinute)`,
+          }
+        : undefined,
+  },
+  {
+    name: 'NotDryRun',
+    missing: ({ settings }) =>
+      settings.deletion === 'dry-run'
+        ? {
+            reason: 'DryRun',
+            message:
+              'lifecycle.deletion is dry-run, else the Node were deleted now; set it to on to have it so',
+          }
+        : undefined,
+  },
+]
+
+/** Which of these do not hold; empty where the Node is to be deleted, if the proofs are whole. */
+export function missingPreconditions(facts: DeletionFacts): readonly (Missing & { readonly name: string })[] {
+  return PRECONDITIONS.flatMap(({ name, missing }) => {
+    const found = missing(facts)
+    return found === undefined ? [] : [{ name, ...found }]
+  })
+}
+
+/** Whether a person lets the Node go though the brake is closed. */
+export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
+  return deletion === 'proceed'
+}
+
+function heldBy({ name, deletion }: Node): Missing | undefined {
+  if (deletion === undefined || deletion === 'proceed') return undefined
+  const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
+  const message =
+    deletion === 'hold'
+      ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
+      : `the annotation ${ANNOTATION_DELETION} says neither hold nor proceed (${deletion.length} characters), which is taken for hold; ${takeOff}`
+  return { reason: 'DeletionHeld', message }
+}
+
+function volumesAttached({ settings, evidence, uptime, node }: DeletionFacts): Missing | undefined {
+  const { waitForVolumes } = settings
+  const { attachments, absent } = evidence
+  if (waitForVolumes === undefined || attachments === 0) return undefined
+  if (absent !== undefined && uptime - absent.since >= waitForVolumes) return undefined
+  const until = `; it waits for at most ${duration(waitForVolumes)} (lifecycle.waitForVolumes)`
+  if (attachments === undefined) {
+    return {
+      reason: 'VolumesUnknown',
+      message: `the VolumeAttachments of the Node cannot be listed: look at the RBAC of rollcall-controller${until}`,
+    }
+  }
+  return {
+    reason: 'VolumesAttached',
+    message: `${attachments} VolumeAttachments still name Node ${node.name}${until}`,
+  }
+}

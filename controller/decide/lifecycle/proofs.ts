@@ -1,0 +1,107 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import type { Finding, Probe, SeenVM } from '../../facts/existence.ts'
+
+/** Why one precondition does not hold. */
+export interface Missing {
+  /** CamelCase. */
+  readonly reason: string
+  /** What is, and the next step. */
+  readonly message: string
+}
+
+/** A fact that must hold before a Node is deleted. */
+export interface Precondition<Facts> {
+  readonly name: string
+  /** Undefined where it holds. */
+  missing(facts: Facts): Missing | undefined
+}
+
+export interface ProofFacts {
+  readonly vm: BoundVM
+  readonly probes: readonly Probe[]
+}
+
+/**
+ * What the vCenters must have said in one probe, all of it, before a VM counts as gone. That a search finds nothing is
+ * no proof by itself: an account that may not read, an inaccessible VM and an inventory that is still loading look the same.
+ */
+export const PROOFS: readonly Precondition<ProofFacts>[] = [
+  {
+    name: 'OwnVCenterAnswers',
+    missing: ({ vm, probes }) =>
+      ownProbe(vm, probes) === undefined
+        ? {
+            reason: 'VCenterOfBindingMissing',
+            message: `no configured vCenter that answers has the instance UUID ${vm.vCenterInstanceUUID} of the one that had the VM (${vm.vCenter}); configure it, or delete the Node by hand if it is gone for good`,
+          }
+        : undefined,
+  },
+  {
+    name: 'ReferenceNotFound',
+    missing: ({ vm, probes }) => fromFinding(ownProbe(vm, probes)?.reference, 'by reference'),
+  },
+  {
+    name: 'InstanceUUIDNowhere',
+    missing: ({ probes }) =>
+      first(probes, (probe) => fromFinding(probe.instanceUUID, 'by its instance UUID')),
+  },
+  {
+    name: 'BIOSUUIDNowhere',
+    missing: ({ probes }) => first(probes, (probe) => fromFinding(probe.biosUUID, 'by its BIOS UUID')),
+  },
+  {
+    name: 'PrivilegesProven',
+    missing({ vm, probes }) {
+      const privileges = ownProbe(vm, probes)?.privileges
+      return privileges?.state === 'unproven' ? privileges.failure : undefined
+    },
+  },
+  {
+    name: 'CanaryFound',
+    missing: ({ probes }) =>
+      first(probes, ({ canary }) => (canary.state === 'unproven' ? canary.failure : undefined)),
+  },
+]
+
+/** What is still missing of the proof that a VM is gone; empty where it is whole. */
+export function missingProofs(vm: BoundVM, probes: readonly Probe[]): readonly Missing[] {
+  return PROOFS.flatMap((proof) => proof.missing({ vm, probes }) ?? [])
+}
+
+/** The VM, where any vCenter has it. */
+export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefined {
+  const own = ownProbe(vm, probes)
+  const findings = [own?.reference, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
+  return first(findings, (finding) => (finding?.state === 'found' ? finding.vm : undefined))
+}
+
+/**
+ * Whether the VM itself, asked for by reference, is off, and nothing that can be read says that vCenter is about to start
+ * it: neither HA, nor Fault Tolerance, nor a task.
+ */
+export function isOffForGood(vm: BoundVM, probes: readonly Probe[]): boolean {
+  const reference = ownProbe(vm, probes)?.reference
+  if (reference?.state !== 'found') return false
+  const { connectionState, powerState, mayRestart } = reference.vm
+  return connectionState === 'connected' && powerState !== 'poweredOn' && mayRestart.length === 0
+}
+
+/** The answers of the vCenter to which the VM is bound. */
+export function ownProbe(vm: BoundVM, probes: readonly Probe[]): Probe | undefined {
+  return probes.find(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
+}
+
+function fromFinding(finding: Finding | undefined, how: string): Missing | undefined {
+  if (finding === undefined || finding.state === 'not-found') return undefined
+  if (finding.state === 'unknown') return finding.failure
+  const { name, reference, connectionState } = finding.vm
+  return { reason: 'VMExists', message: `VM "${name}" (${reference}, ${connectionState}) is found ${how}` }
+}
+
+function first<T, R>(list: readonly T[], look: (item: T) => R | undefined): R | undefined {
+  for (const item of list) {
+    const found = look(item)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

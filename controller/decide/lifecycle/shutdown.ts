@@ -1,0 +1,77 @@
+import type { Node, Taint } from '../../facts/node.ts'
+import type { PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Announcement } from '../announce.ts'
+import { describeVM } from '../describe-vm.ts'
+import { machineState } from '../machine-state.ts'
+import { unknown, type Verdict, yes } from '../verdict.ts'
+import { TAINT_SHUTDOWN } from '../well-known.ts'
+import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
+
+/** As the cloud node lifecycle controller writes it: without a value. */
+export const SHUTDOWN: Taint = { key: TAINT_SHUTDOWN, effect: 'NoSchedule' }
+
+const POWER: Readonly<Record<PowerState, string>> = {
+  poweredOn: 'running',
+  poweredOff: 'powered off',
+  suspended: 'suspended',
+}
+
+export interface Shutdown {
+  /** For the condition VMFound, where there is more to say than that it is found. */
+  readonly verdict?: Verdict
+  /** The taints that are to stand, where they are others than now. */
+  readonly taints?: readonly Taint[]
+  readonly announcements: readonly Announcement[]
+}
+
+/**
+ * The taints that a VM's states ask for. One that is off is shut down at once, whatever the Node's Ready condition says;
+ * one that runs again is not; and where nobody knows, all stays as it is.
+ */
+export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: boolean): Shutdown {
+  const state = machineState(vm)
+  if (state === 'unknown') return { verdict: notConnected(vm), announcements: [] }
+  const { taints } = node
+  if (state === 'off') {
+    const verdict = yes(
+      vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
+      `${describeVM(vm)} is ${POWER[vm.powerState]}: no pods come to the Node until it runs again`,
+    )
+    const added = [
+      ...(taints.some(isShutdownTaint) ? [] : [SHUTDOWN]),
+      ...(outOfService ? [OUT_OF_SERVICE] : []),
+    ]
+    if (added.length === 0) return { verdict, announcements: [] }
+    return { verdict, taints: [...taints, ...added], announcements: added.map((taint) => tainted(taint, vm)) }
+  }
+  const kept = taints.filter((taint) => !isShutdownTaint(taint) && !isOwnOutOfServiceTaint(taint))
+  if (kept.length === taints.length) return { announcements: [] }
+  const verdict = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are taken away`)
+  return { taints: kept, announcements: [{ type: 'Normal', ...verdict }] }
+}
+
+function tainted({ key, effect }: Taint, vm: VirtualMachine): Announcement {
+  const what = `${describeVM(vm)} is ${POWER[vm.powerState]}`
+  return key === SHUTDOWN.key
+    ? {
+        type: 'Warning',
+        reason: 'VMShutDown',
+        message: `${what}; the taint ${key}:${effect} keeps new pods away until it runs again`,
+      }
+    : {
+        type: 'Warning',
+        reason: 'OutOfService',
+        message: `${what} for as long as lifecycle.outOfServiceAfter says; the taint ${key}:${effect} lets its volumes go to other nodes until it runs again`,
+      }
+}
+
+function notConnected(vm: VirtualMachine): Verdict {
+  return unknown(
+    'VMNotConnected',
+    `${describeVM(vm)} is ${vm.connectionState}, so nobody knows whether it runs, and the Node is kept as it is; bring its host and datastore back`,
+  )
+}
+
+function isShutdownTaint({ key, effect }: Taint): boolean {
+  return key === SHUTDOWN.key && effect === SHUTDOWN.effect
+}

@@ -1,0 +1,25 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import type { SeenVM } from '../../facts/existence.ts'
+import { describeBound } from '../describe-vm.ts'
+import { unknown, type Verdict } from '../verdict.ts'
+
+/** A VM that is there, though the search by the UUID that it had does not find it. */
+export function existsUnseen(bound: BoundVM, seen: SeenVM): Verdict {
+  const name = describeBound(bound)
+  if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {
+    return unknown(
+      'BIOSUUIDChanged',
+      `the BIOS UUID of ${name} is ${seen.biosUUID} now and was ${bound.biosUUID}; the Node is kept, and its provider ID names the old one: set uuid.bios back, or delete the Node and let it register anew`,
+    )
+  }
+  if (seen.reference !== bound.moref) {
+    return unknown(
+      'UUIDOfAnotherVM',
+      `${name} is not found, but VM "${seen.name}" (${seen.reference}) has its UUID, and the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
+    )
+  }
+  return unknown(
+    'VMNotSearchable',
+    `${name} is there (${seen.connectionState}), but no search finds it by its UUID, and the Node is kept; bring its host and datastore back`,
+  )
+}

@@ -1,0 +1,83 @@
+import type { NodeReportStatus } from '../../../agent/contract.ts'
+import { ANNOTATION_DELETION } from '../../facts/node.ts'
+import { announce, announceDeletion } from '../announce.ts'
+import type { Decision } from '../decision.ts'
+import type { NodePatch } from '../node-patch.ts'
+import type { Standing } from '../status.ts'
+import { mergeConditions, type Verdicts } from '../verdict.ts'
+import { TAINT_UNINITIALIZED } from '../well-known.ts'
+import type { Lifecycle } from './lifecycle.ts'
+
+/** A decision on a Node's identity, with what follows from the state of its VM. */
+export function withLifecycle(
+  decision: Decision,
+  lifecycle: Lifecycle,
+  standing: Standing,
+  now: number,
+): Decision {
+  // What was verified has just been contradicted: then nothing follows from it.
+  if (decision.level === undefined) return decision
+  const { deletionPending, inquiry, fenced, deletion } = lifecycle
+  const conditions = standing.status.conditions ?? []
+  const verdicts = unsaid(decision, lifecycle)
+  const status = statusOf(decision, lifecycle, standing, verdicts, now)
+  const { patch: _, again: __, status: ___, ...rest } = decision
+  const patch = deletion === undefined ? patchOf(decision, lifecycle) : undefined
+  const again = least(decision.again, lifecycle.again)
+  return {
+    ...rest,
+    ...(patch === undefined ? {} : { patch }),
+    ...(status === undefined ? {} : { status }),
+    announcements: [
+      ...decision.announcements,
+      ...announce(conditions, verdicts),
+      ...(deletionPending === undefined ? [] : announceDeletion(conditions, deletionPending)),
+      ...lifecycle.announcements,
+    ],
+    // Whoever looks again by the clock needs no backoff.
+    retry: decision.retry && lifecycle.again === undefined,
+    ...(again === undefined ? {} : { again }),
+    ...(inquiry === undefined ? {} : { inquiry }),
+    ...(fenced ? { fenced } : {}),
+    ...(deletion === undefined ? {} : { deletion }),
+  }
+}
+
+/** A decision with a status has the VM's verdict in it. */
+function unsaid({ status }: Decision, { vmFound }: Lifecycle): Verdicts {
+  return status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }
+}
+
+function statusOf(
+  decision: Decision,
+  { deletionPending, brakeClosedAt }: Lifecycle,
+  standing: Standing,
+  verdicts: Verdicts,
+  now: number,
+): NodeReportStatus | undefined {
+  const said = { ...verdicts, ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }) }
+  const { brakeClosedAt: before, ...base } = decision.status ?? standing.status
+  if (Object.keys(said).length === 0 && before === brakeClosedAt) return decision.status
+  return {
+    ...base,
+    ...(brakeClosedAt === undefined ? {} : { brakeClosedAt }),
+    conditions: mergeConditions(base.conditions ?? [], said, { now, generation: standing.generation }),
+  }
+}
+
+function patchOf(decision: Decision, { taints, takesLeaveBack }: Lifecycle): NodePatch | undefined {
+  const initializes = decision.patch?.taints !== undefined
+  const patch: NodePatch = {
+    ...decision.patch,
+    ...(taints === undefined
+      ? {}
+      : { taints: initializes ? taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) : taints }),
+    ...(takesLeaveBack ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return Math.min(a, b)
+}

@@ -1,0 +1,99 @@
+import type { Inquiry } from '../decide/decision.ts'
+import type { Fleet } from '../decide/lifecycle/brake.ts'
+import { type Answer, type Evidence, type Question, weigh } from '../decide/lifecycle/evidence.ts'
+
+export interface InquiriesOptions {
+  /** Called for a Node of which something is to be asked; it answers by {@link Inquiries.answer}. */
+  readonly ask: (name: string) => void
+  /** Milliseconds that never go back. */
+  readonly uptime: () => number
+}
+
+/** What is being found out about the VMs that are missed or off, one for each Node at most. In memory alone. */
+export interface Inquiries {
+  /** Takes what a decision wants to know; undefined where it wants nothing, and what was found out is forgotten. */
+  take(name: string, inquiry: Inquiry | undefined): void
+  /** What is to be asked about a Node; undefined where nobody wants to know it any more. */
+  question(name: string): Question | undefined
+  /** Weighs an answer to a question. One that nobody wants to know any more is dropped. */
+  answer(name: string, question: Question, answer: Answer): void
+  /** What was found out about this VM of this Node. */
+  evidence(name: string, about: Subject): Evidence | undefined
+  /** Those of this vCenter that are missed, without this one, and when Nodes of it were deleted. */
+  fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
+  /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
+  missing(vCenter: string): { readonly missing: number; readonly brakeClosed: boolean }
+  /** To be told of a deletion before it is tried, so that two at once count as two. */
+  deleting(vCenterInstanceUUID: string): void
+}
+
+type Subject = Pick<Question, 'nodeUID' | 'vm'>
+
+interface Entry {
+  readonly inquiry: Inquiry
+  readonly evidence: Evidence | undefined
+}
+
+/** The rate is per minute; what is older says nothing. */
+const MINUTE = 60_000
+
+export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
+  const entries = new Map<string, Entry>()
+  const deleted = new Map<string, number[]>()
+
+  function recent(vCenter: string): number[] {
+    return (deleted.get(vCenter) ?? []).filter((at) => uptime() - at < MINUTE)
+  }
+
+  return {
+    take(name, inquiry) {
+      if (inquiry === undefined) {
+        entries.delete(name)
+        return
+      }
+      const before = entries.get(name)
+      const same = before !== undefined && isAbout(before.inquiry.question, inquiry.question)
+      entries.set(name, { inquiry, evidence: same ? before.evidence : undefined })
+      if (inquiry.ask) ask(name)
+    },
+    question: (name) => entries.get(name)?.inquiry.question,
+    answer(name, question, answer) {
+      const entry = entries.get(name)
+      if (entry === undefined || !isAbout(entry.inquiry.question, question)) return
+      entries.set(name, { ...entry, evidence: weigh(entry.evidence, question, answer) })
+    },
+    evidence(name, about) {
+      const entry = entries.get(name)
+      return entry !== undefined && isAbout(entry.inquiry.question, about) ? entry.evidence : undefined
+    },
+    fleet(vCenter, except) {
+      let missed = 0
+      let braked = 0
+      for (const [name, { inquiry }] of entries) {
+        if (name === except || !inquiry.missed || inquiry.question.vm.vCenterInstanceUUID !== vCenter)
+          continue
+        missed++
+        if (inquiry.braked) braked++
+      }
+      return { missed, braked, deletedAgo: recent(vCenter).map((at) => uptime() - at) }
+    },
+    missing(vCenter) {
+      const ours = [...entries.values()]
+        .map(({ inquiry }) => inquiry)
+        .filter(({ missed, question }) => missed && question.vm.vCenter === vCenter)
+      return { missing: ours.length, brakeClosed: ours.some(({ braked }) => braked) }
+    },
+    deleting(vCenter) {
+      deleted.set(vCenter, [...recent(vCenter), uptime()])
+    },
+  }
+}
+
+/** Whether two questions are about the same Node and VM. */
+function isAbout(a: Subject, b: Subject): boolean {
+  return (
+    a.nodeUID === b.nodeUID &&
+    a.vm.moref === b.vm.moref &&
+    a.vm.vCenterInstanceUUID === b.vm.vCenterInstanceUUID
+  )
+}
