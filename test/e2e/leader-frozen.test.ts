@@ -1,0 +1,78 @@
+import t from 'tap'
+import type { Controller } from '../fixtures/controller.ts'
+import { until } from '../fixtures/until.ts'
+import { startApiProxy } from './api-proxy.ts'
+import { lease } from './lease.ts'
+import { address, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes } = stage
+
+const readyz = async ({ url }: Controller) => (await fetch(`${url}/readyz`)).text()
+const metrics = async ({ url }: Controller) => (await fetch(`${url}/metrics`)).text()
+
+/** Requests of a controller that changed a Node or a report. */
+async function writes(controller: Controller): Promise<string[]> {
+  const lines = (await metrics(controller)).split('\n')
+  return lines.filter((line) =>
+    /^rollcall_api_requests_total\{method="(PATCH|DELETE)",resource="node(s|reports)",code="ok"\}/.test(line),
+  )
+}
+
+/** How many PATCHes of Nodes the API server has answered with a conflict. */
+async function conflicts(): Promise<number> {
+  const { body } = await cluster.request<string>('GET', '/metrics')
+  const lines = body.split('\n').filter((line) => /^apiserver_request_total\{/.test(line))
+  return lines
+    .filter((line) => /code="409"/.test(line) && /resource="nodes"/.test(line) && /verb="PATCH"/.test(line))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+t.test('frozen while a write of its own is on its way, which arrives after the take-over', async (t) => {
+  const proxy = await startApiProxy(cluster.url)
+  t.teardown(() => proxy.close())
+  const old = await stage.controller({ identity: 'old', cluster: { ...cluster, url: proxy.url } })
+  const next = await stage.controller({ identity: 'next', until: 'answering' })
+  const member = await stage.member('worker')
+  await member.reportOnce()
+  await nodes.until('it is initialised', () => isInitialized(nodes.last('worker')))
+  await until('next knows who leads', async () => (await readyz(next)).includes('old leads'))
+  t.equal(await conflicts(), 0)
+
+  const written = await writes(old)
+  t.equal(written.length, 2)
+
+  // It still hears of the new address, and what it writes about it goes nowhere yet.
+  proxy.set('mute')
+  await until('the renewal of the Lease hangs', () => proxy.held() > 0)
+  const hanging = proxy.held()
+  await member.setAddresses('10.8.0.1/24')
+  await member.reportOnce()
+  await until('its write is on the way', () => proxy.held() > hanging, 4_000)
+  old.kill('SIGSTOP')
+  await until('the other leads', async () => (await readyz(next)).startsWith('leading'), 25_000)
+  await nodes.until('it writes', () => address(nodes.last('worker'), 'InternalIP') === '10.8.0.1')
+  const count = nodes.of('worker').length
+
+  await t.test('what is late is refused', async (t) => {
+    proxy.set('works')
+    await until('the late write has arrived', async () => (await conflicts()) === 1)
+    t.equal(nodes.of('worker').length, count)
+  })
+
+  await t.test('thawed, it writes nothing of what it finds in its buffers', async (t) => {
+    await member.setAddresses('10.8.0.2/24')
+    await member.reportOnce()
+    await nodes.until('the other writes', () => address(nodes.last('worker'), 'InternalIP') === '10.8.0.2')
+    await member.setAddresses('10.8.0.3/24')
+    await member.reportOnce()
+    old.kill('SIGCONT')
+    await until('it stands by', async () => (await readyz(old)).startsWith('standby; next leads'))
+    await nodes.until('the other writes', () => address(nodes.last('worker'), 'InternalIP') === '10.8.0.3')
+    t.same(await writes(old), written)
+    t.equal(await conflicts(), 1, 'not even tried')
+    t.equal(nodes.of('worker').length, count + 2)
+    t.match(await lease(cluster), { holderIdentity: 'next', leaseTransitions: 1 })
+  })
+})
