@@ -13,6 +13,10 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
     status: [403],
     message: /ValidatingAdmissionPolicy 'verified-labels\.rollcall\.dev'/,
   },
+  'policy delete-node': {
+    status: [403],
+    message: /ValidatingAdmissionPolicy 'delete-node\.rollcall\.dev'/,
+  },
   schema: { status: [422], message: /is invalid: / },
   // Fields that the schema does not have are a 500 to server-side apply.
   'API server': { status: [400, 404, 405, 409, 413, 422, 500], message: /./ },

@@ -1,6 +1,7 @@
 import { bodies } from './bodies.ts'
 import { claims } from './claims.ts'
 import { credentials, minting } from './credentials.ts'
+import { deletion, lifecycle } from './lifecycle.ts'
 import { otherMachines } from './other-machines.ts'
 import { otherReports } from './other-reports.ts'
 import { ownNode } from './own-node.ts'
@@ -19,5 +20,7 @@ export const themes: Readonly<Record<string, Theme>> = {
   claims,
   required,
   ownNode,
+  lifecycle,
+  deletion,
   bodies,
 }

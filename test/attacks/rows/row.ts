@@ -20,6 +20,7 @@ export type Refuser =
   | 'policy own-report'
   | 'policy verified-labels'
   | 'policy restore-labels'
+  | 'policy delete-node'
   | 'schema'
   | 'API server'
   | 'controller'

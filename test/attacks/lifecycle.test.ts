@@ -1,0 +1,239 @@
+import t, { type Test } from 'tap'
+import { ANNOTATION_REPORTED_AT } from '../../agent/contract.ts'
+import { ANNOTATION_DELETION } from '../../controller/facts/node.ts'
+import type { NodeObject, ReportObject } from '../e2e/objects.ts'
+import { reportObject } from '../fixtures/load.ts'
+import { serviceAccountToken } from '../fixtures/service-account.ts'
+import { checkRefused, runTheme } from './refused.ts'
+import { deletion, lifecycle } from './rows/lifecycle.ts'
+import type { Row } from './rows/row.ts'
+import { openScene, REPORTS, truth } from './scene.ts'
+import type { Attempt, Sender } from './sender.ts'
+
+const scene = await openScene(t, { vms: 4 })
+const { cluster } = scene
+const victim = await scene.victim('worker-10')
+const forger = await scene.forger('worker-1')
+await forger.proven()
+
+const { kubelet, agentPod } = forger
+const NODES = '/api/v1/nodes'
+const nodePath = `${NODES}/${forger.name}`
+const theirNode = `${NODES}/${victim.name}`
+const reportPath = `${REPORTS}/${forger.name}`
+const theirReport = `${REPORTS}/${victim.name}`
+const own = reportObject({ name: forger.name, uid: forger.uid, spec: truth(forger) })
+const theirs = reportObject({ name: victim.name, uid: victim.uid, spec: truth(victim) })
+
+const merge = (body: object, path: string): Attempt => {
+  return { method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }
+}
+const annotate = (path: string, annotations: object | null) => merge({ metadata: { annotations } }, path)
+const wish = (path: string, value: string | null) => annotate(path, { [ANNOTATION_DELETION]: value })
+const reported = (path: string, value: string | null) => annotate(path, { [ANNOTATION_REPORTED_AT]: value })
+const applied = ({ metadata, ...report }: typeof own, more: object): Attempt => ({
+  method: 'PATCH',
+  path: `${REPORTS}/${metadata.name}?fieldManager=rollcall-agent&force=true`,
+  body: { ...report, metadata: { ...metadata, ...more } },
+  contentType: 'application/apply-patch+yaml',
+})
+
+const read = async <T>(path: string): Promise<T> => (await cluster.request<T>('GET', path)).body
+
+const refused =
+  (senders: readonly Sender[], ...attempts: Attempt[]) =>
+  async (t: Test, row: Row) => {
+    for (const { send } of senders) {
+      for (const attempt of attempts) checkRefused(t, row, await send(attempt))
+    }
+  }
+const both = [kubelet, agentPod]
+
+/** The wish stands on its own Node, whoever reads it, and is taken away again. */
+const wishes = (value: string) => async (t: Test) => {
+  for (const path of [nodePath, `${nodePath}/status`]) {
+    t.match(await kubelet.send(wish(path, value)), { status: 200 })
+    const { metadata } = await read<{ metadata: object }>(nodePath)
+    t.match(metadata, { annotations: { [ANNOTATION_DELETION]: value } })
+    t.match(await kubelet.send(wish(path, null)), { status: 200 })
+  }
+}
+
+const times = ['2020-01-01T00:00:00Z', '2099-12-31T23:59:59Z']
+const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: '2026-11-21T09:30:00Z' }
+const unready = { status: { conditions: [{ ...ready, status: 'False' }] } }
+const { status: standing } = await read<ReportObject>(theirReport)
+const bound = { vm: { ...standing?.vm, moref: 'vm-gone' } }
+const braked = { brakeClosedAt: '2026-11-21T09:30:00Z' }
+
+const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
+
+/** A deletion as the controller asks for it. */
+async function removal(path: string): Promise<Attempt> {
+  const { metadata } = await read<{ metadata: { uid: string; resourceVersion: string } }>(path)
+  const { uid, resourceVersion } = metadata
+  return { method: 'DELETE', path, body: { preconditions: { uid, resourceVersion } } }
+}
+
+async function asAdministrator(attempt: Attempt): Promise<void> {
+  const { method, path, body, contentType } = attempt
+  const answer = await cluster.request<{ message?: string }>(
+    method,
+    path,
+    body,
+    contentType === undefined ? {} : { contentType },
+  )
+  if (answer.status > 201) throw new Error(`${method} ${path}: ${answer.body.message}`)
+}
+
+await asAdministrator(merge({ status: { conditions: [ready] } }, `${theirNode}/status`))
+await asAdministrator(merge(unready, `${nodePath}/status`))
+
+await runTheme(
+  t,
+  lifecycle,
+  {
+    hold: wishes('hold'),
+    proceed: wishes('proceed'),
+    "the victim's hold": refused(
+      [kubelet],
+      ...[theirNode, `${theirNode}/status`].flatMap((path) => [
+        wish(path, 'hold'),
+        wish(path, 'proceed'),
+        annotate(path, null),
+      ]),
+    ),
+    'by its agent': refused(
+      [agentPod],
+      wish(theirNode, 'hold'),
+      wish(theirNode, 'proceed'),
+      wish(nodePath, 'hold'),
+      wish(`${nodePath}/status`, 'hold'),
+    ),
+    'a life sign of its own': async (t) => {
+      const { metadata: before } = await read<{ metadata: { generation: number } }>(reportPath)
+      for (const { send } of both) {
+        for (const time of times) {
+          const annotations = { [ANNOTATION_REPORTED_AT]: time }
+          t.match(await send(applied(own, { annotations })), { status: 200 })
+          const { metadata } = await read<{ metadata: { generation: number } }>(reportPath)
+          t.match(metadata, { annotations, generation: before.generation })
+        }
+      }
+      t.match(await forger.judged(), { status: { identityLevel: 'proven' } })
+    },
+    "the victim's life sign": refused(
+      both,
+      ...times.map((time) => reported(theirReport, time)),
+      ...times.map((time) => applied(theirs, { annotations: { [ANNOTATION_REPORTED_AT]: time } })),
+      reported(theirReport, null),
+    ),
+    'a life sign that is none': refused(
+      both,
+      ...['now', '', '1'.repeat(41), `${times[0]}\n`, 'x'.repeat(200 * 1024)].map((text) =>
+        applied(own, { annotations: { [ANNOTATION_REPORTED_AT]: text } }),
+      ),
+    ),
+    'other annotations': refused(
+      both,
+      applied(own, { annotations: { [ANNOTATION_DELETION]: 'hold' } }),
+      applied(own, { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' } }),
+      applied(own, { annotations: { [ANNOTATION_REPORTED_AT]: times[0], a: 'b' } }),
+      applied(own, { annotations: { a: 'x'.repeat(200 * 1024) } }),
+      ...['annotations', 'labels'].map((field) =>
+        applied(own, {
+          [field]: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`a${i}`, 'b'])),
+        }),
+      ),
+    ),
+    brake: refused(
+      both,
+      ...[reportPath, theirReport].flatMap((path) => [
+        merge({ status: braked }, `${path}/status`),
+        merge({ status: { brakeClosedAt: null } }, `${path}/status`),
+      ]),
+    ),
+    binding: refused(
+      both,
+      ...[reportPath, theirReport].map((path) => merge({ status: bound }, `${path}/status`)),
+    ),
+    'beside the spec': async (t) => {
+      const { status: before } = await forger.judged()
+      for (const { send } of both) {
+        t.match(await send(merge({ status: { ...bound, ...braked } }, reportPath)), { status: 200 })
+        t.same((await read<ReportObject>(reportPath)).status, before)
+      }
+    },
+    readiness: refused(
+      [kubelet],
+      merge(unready, `${theirNode}/status`),
+      merge({ status: { conditions: null } }, `${theirNode}/status`),
+    ),
+    lease: refused(
+      [kubelet],
+      ...(['PATCH', 'DELETE'] as const).map((method) => ({
+        ...merge(
+          { spec: { renewTime: '2020-01-01T00:00:00.000000Z' } },
+          `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${victim.name}`,
+        ),
+        method,
+      })),
+    ),
+    delete: async (t, row) => {
+      const { metadata } = await read<{ metadata: { uid: string; resourceVersion: string } }>(theirNode)
+      const { uid, resourceVersion } = metadata
+      const preconditions = { uid, resourceVersion }
+      const remove = { method: 'DELETE', path: theirNode } as const
+      await refused(both, remove, { ...remove, body: { preconditions } })(t, row)
+    },
+  },
+  victim,
+)
+
+await runTheme(
+  t,
+  deletion,
+  {
+    ready: async (t, row) => refused([controller], await removal(theirNode))(t, row),
+    'made unready': refused(
+      [controller],
+      merge(unready, `${theirNode}/status`),
+      merge({ status: { conditions: null } }, `${theirNode}/status`),
+    ),
+    held: async (t, row) => {
+      await asAdministrator(wish(nodePath, 'hold'))
+      await refused([controller], await removal(nodePath))(t, row)
+    },
+    'hold taken away': refused(
+      [controller],
+      ...[nodePath, `${nodePath}/status`].flatMap((path) => [
+        wish(path, 'proceed'),
+        wish(path, null),
+        annotate(path, null),
+      ]),
+    ),
+    blindly: async (t, row) => {
+      const { metadata } = await read<{ metadata: { uid: string } }>(theirNode)
+      const remove = { method: 'DELETE', path: theirNode } as const
+      const body = { preconditions: { uid: metadata.uid } }
+      await refused([controller], remove, { ...remove, body })(t, row)
+    },
+    "another provider's": async (t, row) => {
+      const body = {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'elsewhere' },
+        spec: { providerID: 'other://1' },
+      }
+      await asAdministrator({ method: 'POST', path: NODES, body })
+      await refused([controller], await removal(`${NODES}/elsewhere`))(t, row)
+    },
+    'all at once': refused([controller], { method: 'DELETE', path: NODES }),
+  },
+  victim,
+)
+
+await t.test('all of them are there', async (t) => {
+  const { items } = await read<{ items: NodeObject[] }>(NODES)
+  t.same(items.map(({ metadata }) => metadata.name).sort(), ['elsewhere', 'worker-1', 'worker-10'])
+})
