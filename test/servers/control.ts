@@ -38,9 +38,13 @@ export interface VMState {
   connectionState?: 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
   powerState?: 'poweredOn' | 'poweredOff' | 'suspended'
   uuid?: string
+  instanceUuid?: string
   cpus?: number
   memoryMB?: number
   guestId?: string
+  faultToleranceState?: 'notConfigured' | 'disabled' | 'enabled' | 'needSecondary' | 'starting' | 'running'
+  /** Whether vSphere HA protects it. */
+  dasProtected?: boolean
 }
 
 export interface TagAttachment {

@@ -14,6 +14,7 @@ import {
   type VMState,
 } from './control.ts'
 import { startServer } from './processes.ts'
+import { createScenes, type VcsimScenes } from './vcsim-scenes.ts'
 
 export interface VcsimOptions {
   user?: string
@@ -34,7 +35,7 @@ export interface VcsimOptions {
 }
 
 /** A vCenter simulator of its own for one test. */
-export interface Vcsim extends AsyncDisposable {
+export interface Vcsim extends VcsimScenes, AsyncDisposable {
   /** Without a path: "https://127.0.0.1:port". */
   url: string
   host: string
@@ -98,6 +99,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       await removeDir()
     }
     return {
+      ...createScenes(control),
       url,
       host: '127.0.0.1',
       port,

@@ -25,18 +25,23 @@ type control struct {
 	service *simulator.Service
 	front   *front
 	tags    *tagStore
+	veil    *veil
+	// inventory makes further machines like those from the start.
+	inventory *inventory
 }
 
-func newControl(service *simulator.Service, front *front) http.Handler {
-	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service)}
+func newControl(service *simulator.Service, front *front, inv *inventory, content types.ServiceContent) http.Handler {
+	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service), veil: newVeil(), inventory: inv}
+	c.veil.enforce(c.ctx, content)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx), nil }))
+	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx, c.all()), nil }))
 	mux.HandleFunc("POST /guest", answer(eachVM(c, (*guestData).apply, func(g *guestData) string { return g.VM })))
 	mux.HandleFunc("POST /state", answer(eachVM(c, (*machineState).apply, func(s *machineState) string { return s.VM })))
 	mux.HandleFunc("POST /guestinfo", answer(eachVM(c, (*guestVariable).apply, func(v *guestVariable) string { return v.VM })))
 	mux.HandleFunc("GET /guestinfo", answer(c.guestinfo))
 	mux.HandleFunc("POST /rpc", answer(c.rpc))
 	mux.HandleFunc("POST /tags", answer(c.tag))
+	c.handleScenes(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) { c.front.calls.reset(); return nil, nil }))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))
@@ -89,7 +94,7 @@ func eachVM[T any](c *control, apply func(*T, *simulator.Context, *simulator.Vir
 func (c *control) withVM(id string, f func(*simulator.VirtualMachine) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	vm, err := lookup(c.ctx, id)
+	vm, err := c.lookup(id)
 	if err != nil {
 		return err
 	}

@@ -103,9 +103,13 @@ type machineState struct {
 	ConnectionState *string `json:"connectionState"`
 	PowerState      *string `json:"powerState"`
 	UUID            *string `json:"uuid"`
+	InstanceUUID    *string `json:"instanceUuid"`
 	CPUs            *int32  `json:"cpus"`
 	MemoryMB        *int32  `json:"memoryMB"`
 	GuestID         *string `json:"guestId"`
+	// FaultToleranceState is "notConfigured" from the start; DASProtected is whether vSphere HA protects the machine.
+	FaultToleranceState *string `json:"faultToleranceState"`
+	DASProtected        *bool   `json:"dasProtected"`
 }
 
 func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
@@ -131,6 +135,19 @@ func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachin
 	}
 	if s.UUID != nil {
 		change(*s.UUID, "config.uuid", "summary.config.uuid")
+	}
+	if s.InstanceUUID != nil {
+		change(*s.InstanceUUID, "config.instanceUuid", "summary.config.instanceUuid")
+	}
+	if s.FaultToleranceState != nil {
+		state := types.VirtualMachineFaultToleranceState(*s.FaultToleranceState)
+		if !slices.Contains(state.Values(), state) {
+			return fmt.Errorf("unknown fault tolerance state %q", state)
+		}
+		change(state, "runtime.faultToleranceState", "summary.runtime.faultToleranceState")
+	}
+	if s.DASProtected != nil {
+		change(&types.VirtualMachineRuntimeInfoDasProtectionState{DasProtected: *s.DASProtected}, "runtime.dasVmProtection")
 	}
 	if s.CPUs != nil {
 		change(*s.CPUs, "config.hardware.numCPU", "summary.config.numCpu")

@@ -59,7 +59,10 @@ func (inv *inventory) create() (*simulator.Model, error) {
 		return nil, err
 	}
 	for i := range inv.vms {
-		if err := inv.createVM(ctx, places[i%len(places)], i/len(places), i); err != nil {
+		p, n := places[i%len(places)], i/len(places)
+		name := fmt.Sprintf("%s_RP0_VM%d", p.name, n)
+		id := identity{name: name, key: name, serial: i}
+		if _, err := inv.createVM(ctx, p, p.hosts[n%len(p.hosts)], id); err != nil {
 			return nil, fmt.Errorf("virtual machine %d: %w", i, err)
 		}
 	}
@@ -97,20 +100,28 @@ func (inv *inventory) places(ctx context.Context, client *vim25.Client) ([]place
 	return places, nil
 }
 
-func (inv *inventory) createVM(ctx *simulator.Context, p place, n, serial int) error {
-	name := fmt.Sprintf("%s_RP0_VM%d", p.name, n)
-	spec, err := inv.spec(name, p.network, serial)
+// identity is what tells a machine from all others.
+type identity struct {
+	name string
+	// key decides the UUIDs.
+	key string
+	// serial decides the MAC.
+	serial int
+}
+
+func (inv *inventory) createVM(ctx *simulator.Context, p place, host *object.HostSystem, id identity) (types.ManagedObjectReference, error) {
+	none := types.ManagedObjectReference{}
+	spec, err := inv.spec(id, p.network)
 	if err != nil {
-		return err
+		return none, err
 	}
-	host := p.hosts[n%len(p.hosts)]
 	task, err := p.folder.CreateVM(ctx, spec, p.pool, host)
 	if err != nil {
-		return err
+		return none, err
 	}
 	result, err := waitFor(ctx, task)
 	if err != nil {
-		return err
+		return none, err
 	}
 	ref := result.(types.ManagedObjectReference)
 	// The simulator lists the vNICs here from the start; a real vCenter knows nothing until VMware Tools runs.
@@ -118,20 +129,20 @@ func (inv *inventory) createVM(ctx *simulator.Context, p place, n, serial int) e
 	ctx.WithLock(created, func() { created.Guest.Net = nil })
 	vm := object.NewVirtualMachine(p.folder.Client(), ref)
 	if task, err = vm.PowerOn(ctx); err != nil {
-		return err
+		return none, err
 	}
 	_, err = waitFor(ctx, task)
-	return err
+	return ref, err
 }
 
-func (inv *inventory) spec(name string, network types.BaseVirtualDeviceBackingInfo, serial int) (types.VirtualMachineConfigSpec, error) {
+func (inv *inventory) spec(id identity, network types.BaseVirtualDeviceBackingInfo) (types.VirtualMachineConfigSpec, error) {
 	const datastore = "[LocalDS_0]"
 	var devices object.VirtualDeviceList
 	scsi, err := devices.CreateSCSIController("pvscsi")
 	if err != nil {
 		return types.VirtualMachineConfigSpec{}, err
 	}
-	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, datastore+" "+path.Join(name, "disk1.vmdk"))
+	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, datastore+" "+path.Join(id.name, "disk1.vmdk"))
 	disk.CapacityInKB = 10 << 20
 	card, err := devices.CreateEthernetCard("vmxnet3", network)
 	if err != nil {
@@ -140,17 +151,17 @@ func (inv *inventory) spec(name string, network types.BaseVirtualDeviceBackingIn
 	nic := card.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
 	nic.Key = firstCardKey
 	nic.AddressType = string(types.VirtualEthernetCardMacTypeManual)
-	nic.MacAddress = inv.mac(serial)
+	nic.MacAddress = inv.mac(id.serial)
 	devices = append(devices, scsi, disk, card)
 	changes, err := devices.ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
 	if err != nil {
 		return types.VirtualMachineConfigSpec{}, err
 	}
 	return types.VirtualMachineConfigSpec{
-		Name:         name,
+		Name:         id.name,
 		GuestId:      inv.guestID,
-		Uuid:         inv.uuid("bios/" + name),
-		InstanceUuid: inv.uuid("instance/" + name),
+		Uuid:         inv.uuid("bios/" + id.key),
+		InstanceUuid: inv.uuid("instance/" + id.key),
 		NumCPUs:      int32(inv.cpus),
 		MemoryMB:     int64(inv.memoryMB),
 		Files:        &types.VirtualMachineFileInfo{VmPathName: datastore},

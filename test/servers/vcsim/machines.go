@@ -29,16 +29,14 @@ type vnic struct {
 	Network string `json:"network"`
 }
 
-// machines lists all virtual machines in the order of their creation.
-func machines(ctx *simulator.Context) []machine {
+// machines describes these virtual machines in the order of their creation.
+func machines(ctx *simulator.Context, all []*simulator.VirtualMachine) []machine {
 	list := []machine{}
-	all := ctx.Map.All("VirtualMachine")
-	slices.SortFunc(all, func(a, b mo.Entity) int {
-		left, right := a.Reference().Value, b.Reference().Value
+	slices.SortFunc(all, func(a, b *simulator.VirtualMachine) int {
+		left, right := a.Self.Value, b.Self.Value
 		return cmp.Or(cmp.Compare(len(left), len(right)), cmp.Compare(left, right))
 	})
-	for _, entity := range all {
-		vm := entity.(*simulator.VirtualMachine)
+	for _, vm := range all {
 		ctx.WithLock(vm, func() {
 			m := machine{
 				Ref:          vm.Self.Value,
@@ -47,11 +45,13 @@ func machines(ctx *simulator.Context) []machine {
 				InstanceUUID: vm.Config.InstanceUuid,
 				VNICs:        vnics(ctx, vm),
 				PowerState:   string(vm.Runtime.PowerState),
-				Datacenter:   ancestor(ctx, vm.Self, "Datacenter"),
+				Datacenter:   ancestor(ctx, vm, "Datacenter"),
 			}
 			if host := vm.Runtime.Host; host != nil {
 				m.Host = name(ctx, *host)
-				m.Cluster = ancestor(ctx, *host, "ClusterComputeResource")
+				if system, ok := ctx.Map.Get(*host).(mo.Entity); ok {
+					m.Cluster = ancestor(ctx, system, "ClusterComputeResource")
+				}
 			}
 			list = append(list, m)
 		})
@@ -99,17 +99,15 @@ func networkName(ctx *simulator.Context, backing types.BaseVirtualDeviceBackingI
 }
 
 // ancestor is the name of the nearest parent of this type, or "" where there is none.
-func ancestor(ctx *simulator.Context, ref types.ManagedObjectReference, kind string) string {
-	for {
-		entity, ok := ctx.Map.Get(ref).(mo.Entity)
-		if !ok || entity.Entity().Parent == nil {
-			return ""
-		}
-		ref = *entity.Entity().Parent
+func ancestor(ctx *simulator.Context, entity mo.Entity, kind string) string {
+	for ok := true; ok && entity.Entity().Parent != nil; {
+		ref := *entity.Entity().Parent
 		if ref.Type == kind {
 			return name(ctx, ref)
 		}
+		entity, ok = ctx.Map.Get(ref).(mo.Entity)
 	}
+	return ""
 }
 
 func name(ctx *simulator.Context, ref types.ManagedObjectReference) string {

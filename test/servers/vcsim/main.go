@@ -57,7 +57,7 @@ func main() {
 	front := newFront(service.ServeMux)
 	server.Config.Handler = front
 
-	control, err := serveControl(newControl(service, front))
+	control, err := serveControl(newControl(service, front, &inv, model.ServiceContent))
 	if err != nil {
 		log.Fatalf("opening the control port: %v", err)
 	}

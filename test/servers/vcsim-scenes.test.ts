@@ -1,0 +1,256 @@
+import t, { type Test } from 'tap'
+import type { VcsimVM } from './control.ts'
+import { openSoap, type SoapClient } from './soap.ts'
+import { startVcsim, type Vcsim, type VcsimOptions } from './vcsim.ts'
+
+const collector = { type: 'PropertyCollector', ref: 'propertyCollector' }
+const searchIndex = { type: 'SearchIndex', ref: 'SearchIndex' }
+
+/** A simulator and a client of it, both ended with the test; and what a client sees of a machine. */
+async function setUp(t: Test, options: VcsimOptions = {}) {
+  const vcsim = await startVcsim({ vms: 3, ...options })
+  t.teardown(() => vcsim.stop())
+  const soap = await openSoap(vcsim)
+  t.teardown(() => soap[Symbol.asyncDispose]())
+  await soap.login()
+  return { vcsim, soap, ...eyes(soap) }
+}
+
+function eyes(soap: SoapClient) {
+  const search = async (uuid: string, instance = false) => {
+    const inner = `<uuid>${uuid}</uuid><vmSearch>true</vmSearch><instanceUuid>${instance}</instanceUuid>`
+    const { text } = await soap.call('FindAllByUuid', searchIndex, inner)
+    return [...text.matchAll(/<returnval[^>]*>([^<]+)</g)].map((match) => match[1])
+  }
+  const read = async (type: string, ref: string, ...paths: string[]) => {
+    const specs =
+      `<specSet><propSet><type>${type}</type>${paths.map((path) => `<pathSet>${path}</pathSet>`).join('')}</propSet>` +
+      `<objectSet><obj type="${type}">${ref}</obj></objectSet></specSet><options/>`
+    return (await soap.call('RetrievePropertiesEx', collector, specs)).text
+  }
+  return { search, read }
+}
+
+async function vmsOf(vcsim: Vcsim): Promise<[VcsimVM, VcsimVM, VcsimVM]> {
+  const [first, second, third] = await vcsim.vms()
+  if (!first || !second || !third) throw new Error('too few machines')
+  return [first, second, third]
+}
+
+/** Puts machines on a list view and watches it; resolves with the text of the next update that matches. */
+async function watch(soap: SoapClient, refs: readonly string[], path: string) {
+  const members = refs.map((ref) => `<obj type="VirtualMachine">${ref}</obj>`).join('')
+  const made = await soap.call('CreateListView', { type: 'ViewManager', ref: 'ViewManager' }, members)
+  const list = /<returnval[^>]*>([^<]+)</.exec(made.text)?.[1] ?? ''
+  await soap.call(
+    'CreateFilter',
+    collector,
+    `<spec><propSet><type>VirtualMachine</type><pathSet>${path}</pathSet></propSet>` +
+      `<objectSet><obj type="ListView">${list}</obj><skip>true</skip>` +
+      '<selectSet xsi:type="TraversalSpec"><name>m</name><type>ListView</type><path>view</path><skip>false</skip></selectSet>' +
+      '</objectSet><reportMissingObjectsInResults>true</reportMissingObjectsInResults></spec>' +
+      '<partialUpdates>false</partialUpdates>',
+  )
+  let version = ''
+  const next = async () => {
+    const options = '<options><maxWaitSeconds>10</maxWaitSeconds></options>'
+    const { text } = await soap.call('WaitForUpdatesEx', collector, `<version>${version}</version>${options}`)
+    version = /<version>([^<]*)</.exec(text)?.[1] ?? version
+    return text
+  }
+  await next()
+  return next
+}
+
+/** What an update says became of machines. */
+function kinds(update: string): Record<string, string> {
+  const pattern = /<kind>(\w+)<\/kind><obj type="VirtualMachine">([^<]+)</g
+  return Object.fromEntries([...update.matchAll(pattern)].map(([, kind, ref]) => [ref ?? '', kind ?? '']))
+}
+
+t.test('searches know both kinds of UUID', async (t) => {
+  const { vcsim, search } = await setUp(t)
+  const [vm] = await vmsOf(vcsim)
+  t.same(await search(vm.instanceUuid, true), [vm.ref])
+  t.same(await search(vm.instanceUuid, false), [])
+  t.same(await search(vm.uuid, true), [])
+})
+
+t.test('hidden machines are gone for everybody until they are shown', async (t) => {
+  const { vcsim, soap, search, read } = await setUp(t)
+  const [first, second, third] = await vmsOf(vcsim)
+  const next = await watch(soap, [first.ref, second.ref, third.ref], 'config.uuid')
+  await vcsim.hide(first.ref, second.name)
+  t.same(kinds(await next()), { [first.ref]: 'leave', [second.ref]: 'leave' })
+  t.same(await search(first.uuid), [])
+  t.same(await search(first.instanceUuid, true), [])
+  t.match(
+    await read('VirtualMachine', first.ref, 'name'),
+    new RegExp(`xsi:type="ManagedObjectNotFound"><obj type="VirtualMachine">${first.ref}</obj>`),
+  )
+  t.match(await read('VirtualMachine', third.ref, 'name'), third.name)
+  t.equal((await vcsim.vms()).length, 3)
+  await vcsim.setGuestinfo({ vm: first.ref, key: 'guestinfo.k', value: 'v' })
+  t.equal(await vcsim.getGuestinfo(first.ref, 'guestinfo.k'), 'v')
+
+  await vcsim.show(first.ref)
+  t.same(kinds(await next()), { [first.ref]: 'enter' })
+  t.same(await search(first.uuid), [first.ref])
+  t.same(await search(second.uuid), [])
+  await vcsim.show()
+  t.same(await search(second.uuid), [second.ref])
+})
+
+t.test('without privileges on anything, all machines are out of sight', async (t) => {
+  const { vcsim, soap, search, read } = await setUp(t)
+  const [vm] = await vmsOf(vcsim)
+  const next = await watch(soap, [vm.ref], 'config.uuid')
+  const folder = /^Folder:(\S+)/.exec(await vcsim.govc('find', '-i', '/', '-type', 'f', '-name', 'vm'))?.[1]
+  const key = /<key>([^<]+)</.exec(await read('SessionManager', 'SessionManager', 'currentSession'))?.[1]
+  const granted = async (type: string, ref: string) => {
+    const inner = `<entity type="${type}">${ref}</entity><sessionId>${key}</sessionId><privId>System.Read</privId>`
+    const manager = { type: 'AuthorizationManager', ref: 'AuthorizationManager' }
+    const { text } = await soap.call('HasPrivilegeOnEntities', manager, inner)
+    return /<isGranted>(\w+)</.exec(text)?.[1] ?? /xsi:type="(\w+)"/.exec(text)?.[1]
+  }
+  t.equal(await granted('Folder', folder ?? ''), 'true')
+  t.equal(await granted('Folder', 'group-v999'), 'ManagedObjectNotFound')
+
+  await vcsim.revoke()
+  t.same(kinds(await next()), { [vm.ref]: 'leave' })
+  t.same(await search(vm.uuid), [])
+  t.equal(await granted('Folder', folder ?? ''), 'false')
+  for (const [type, ref] of [
+    ['VirtualMachine', vm.ref],
+    ['Folder', folder ?? ''],
+  ] as const) {
+    t.match(
+      await read(type, ref, 'name'),
+      new RegExp(`xsi:type="NoPermission"><object type="${type}">${ref}</object>`),
+      type,
+    )
+  }
+  await vcsim.restore()
+  await vcsim.revoke({ as: 'missingSet' })
+  const text = await read('VirtualMachine', vm.ref, 'name', 'config.uuid')
+  t.notMatch(text, vm.name)
+  t.equal([...text.matchAll(/<missingSet>.*?NoPermission/g)].length, 2)
+
+  await vcsim.restore()
+  t.same(await search(vm.uuid), [vm.ref])
+  t.match(await read('VirtualMachine', vm.ref, 'name'), vm.name)
+  t.equal(await granted('Folder', folder ?? ''), 'true')
+  t.equal((await vcsim.sessions()).soap, 1, 'no session is lost by it')
+})
+
+t.test('without privileges on one folder, the rest is in sight', async (t) => {
+  const { vcsim, search, read } = await setUp(t)
+  const [first, second] = await vmsOf(vcsim)
+  await vcsim.govc('folder.create', '/DC0/vm/workers')
+  await vcsim.move({ vm: first.name, folder: '/DC0/vm/workers' })
+  await vcsim.revoke({ object: 'workers' })
+  t.same(await search(first.uuid), [])
+  t.same(await search(second.uuid), [second.ref])
+  t.match(await read('VirtualMachine', first.ref, 'name'), 'NoPermission')
+  await vcsim.move({ vm: first.name, folder: '/DC0/vm' })
+  t.same(await search(first.uuid), [first.ref], 'what leaves the folder comes in sight')
+  await vcsim.restore('workers')
+  await t.rejects(vcsim.restore('workers'), /were not revoked/)
+})
+
+t.test('a machine that is registered again has a new reference, and is else the same', async (t) => {
+  const { vcsim, search, read } = await setUp(t)
+  const [vm] = await vmsOf(vcsim)
+  await vcsim.setGuestinfo({ vm: vm.ref, key: 'guestinfo.k', value: 'v' })
+  await vcsim.unregister(vm.ref)
+  t.same(await search(vm.uuid), [])
+  const again = await vcsim.register(vm.ref)
+  t.not(again.ref, vm.ref)
+  t.same(again, { ...vm, ref: again.ref })
+  t.same(await search(vm.uuid), [again.ref])
+  t.match(await read('VirtualMachine', vm.ref, 'name'), 'ManagedObjectNotFound')
+  t.match(await read('VirtualMachine', again.ref, 'name'), vm.name)
+  t.equal(await vcsim.getGuestinfo(again.ref, 'guestinfo.k'), 'v')
+  await vcsim.govc('vm.power', '-off', vm.name)
+  await vcsim.govc('vm.destroy', vm.name)
+  t.same(await search(vm.uuid), [])
+  await t.rejects(vcsim.register(vm.ref), /no hidden virtual machine/)
+})
+
+t.test('a machine made anew under the name of another is another', async (t) => {
+  const { vcsim, search } = await setUp(t)
+  const [vm] = await vmsOf(vcsim)
+  for (const before of ['shown', 'hidden']) {
+    const [old] = (await vcsim.vms()).filter((each) => each.name === vm.name)
+    if (!old) throw new Error('no machine')
+    if (before === 'hidden') await vcsim.hide(old.ref)
+    const made = await vcsim.recreate(old.ref)
+    t.match(made, { name: vm.name, host: vm.host, datacenter: vm.datacenter, powerState: 'poweredOn' })
+    for (const key of ['ref', 'uuid', 'instanceUuid'] as const) t.not(made[key], old[key], key)
+    t.not(made.vnics[0]?.mac, old.vnics[0]?.mac)
+    t.same(await search(old.uuid), [])
+    t.same(await search(made.uuid), [made.ref])
+  }
+  const more = await vcsim.create({ name: 'one-more', like: vm.name })
+  t.same(await search(more.uuid), [more.ref])
+  t.equal((await vcsim.vms()).length, 4)
+})
+
+t.test('machines move between hosts, clusters, folders and datacenters', async (t) => {
+  const { vcsim, soap, read } = await setUp(t, { dcs: 2, clusters: 2, hosts: 2, vms: 4 })
+  const [vm] = await vmsOf(vcsim)
+  const next = await watch(soap, [vm.ref], 'runtime.host')
+  await vcsim.move({ vm: vm.ref, host: 'DC0_C1_H0' })
+  t.match(await next(), /<name>runtime\.host<\/name>/)
+  t.match((await vcsim.vms())[0], { host: 'DC0_C1_H0', cluster: 'DC0_C1', datacenter: 'DC0' })
+  t.match(
+    await vcsim.govc('find', '/', '-type', 'm', '-runtime.host', await hostRef(vcsim, 'DC0_C1_H0')),
+    vm.name,
+  )
+
+  await vcsim.govc('folder.create', '/nested')
+  await vcsim.govc('datacenter.create', '-folder', '/nested', 'DC9')
+  await vcsim.move({ vm: vm.ref, folder: '/nested/DC9/vm' })
+  t.match((await vcsim.vms())[0], { name: vm.name, datacenter: 'DC9' })
+  t.match(await vcsim.govc('ls', '/nested/DC9/vm'), vm.name)
+  t.notMatch(await vcsim.govc('ls', '/DC0/vm'), new RegExp(`${vm.name}$`, 'm'))
+  t.match(await read('VirtualMachine', vm.ref, 'parent'), '<name>parent</name>')
+  await t.rejects(vcsim.move({ vm: vm.ref }), /needs a host or a folder/)
+  await t.rejects(vcsim.move({ vm: vm.ref, folder: '/nested' }), /no folder for virtual machines/)
+})
+
+async function hostRef(vcsim: Vcsim, host: string): Promise<string> {
+  return (await vcsim.govc('find', '-i', '/', '-type', 'h', '-name', host)).trim()
+}
+
+t.test('machines of a host that does not answer are disconnected', async (t) => {
+  const { vcsim, soap, read } = await setUp(t)
+  const [first, second] = await vmsOf(vcsim)
+  const next = await watch(soap, [first.ref, second.ref], 'runtime.connectionState')
+  await vcsim.setHost({ host: first.host, connectionState: 'notResponding' })
+  t.same(kinds(await next()), { [first.ref]: 'modify' })
+  const state = (vm: VcsimVM) => read('VirtualMachine', vm.ref, 'runtime.connectionState')
+  t.match(await state(first), '>disconnected<')
+  t.match(await state(second), '>connected<')
+  await vcsim.setHost({ host: first.host, connectionState: 'connected' })
+  t.match(await state(first), '>connected<')
+})
+
+t.test('what may start a machine again can be read', async (t) => {
+  const { vcsim, read } = await setUp(t)
+  const [vm] = await vmsOf(vcsim)
+  await vcsim.setState({ vm: vm.ref, faultToleranceState: 'running', dasProtected: true })
+  const text = await read('VirtualMachine', vm.ref, 'runtime.faultToleranceState', 'runtime.dasVmProtection')
+  t.match(text, '>running<')
+  t.match(text, '<dasProtected>true</dasProtected>')
+  const task = await vcsim.startTask({ vm: vm.ref, descriptionId: 'VirtualMachine.migrate' })
+  t.match(await read('VirtualMachine', vm.ref, 'recentTask'), task)
+  const info = () => read('Task', task, 'info.state', 'info.descriptionId')
+  t.match(await info(), '>VirtualMachine.migrate<')
+  t.match(await info(), '>running<')
+  await vcsim.endTask(task)
+  t.match(await info(), '>success<')
+  await vcsim.endTask(task, 'gone')
+  t.match(await info(), 'ManagedObjectNotFound')
+  t.match(await read('VirtualMachine', vm.ref, 'recentTask'), task)
+})

@@ -1,0 +1,67 @@
+import type { ControlClient, VcsimVM } from './control.ts'
+
+/** How vCenter refuses to let an unprivileged account read an object. */
+export type Refusal =
+  /** The whole call fails with NoPermission, naming the object. */
+  | 'fault'
+  /** The object is answered without properties, with NoPermission for each. */
+  | 'missingSet'
+
+/**
+ * What happens to the inventory and to the account's sight of it. None of this counts as a call, and none of it ends a
+ * session. `vm` is a reference's value or a name; any other object may be given by its inventory path too, as
+ * `/DC0/vm/workers`. Machines out of sight are still in `vms()`, and their guests still reach their guestinfo.
+ */
+export interface VcsimScenes {
+  /**
+   * Takes the account's privileges on an object and all below it, by default on the root: on everything. As vCenter
+   * does: searches find none of the machines, views lose them (`leave`), reads by reference are refused,
+   * HasPrivilegeOnEntities grants nothing. The account may still log in.
+   */
+  revoke(options?: { object?: string; as?: Refusal }): Promise<void>
+  /** Gives privileges back: those revoked on this object, or all. */
+  restore(object?: string): Promise<void>
+  /**
+   * Makes machines vanish for everybody: ManagedObjectNotFound by reference, found by no search, `leave`. For a mass
+   * disappearance, give many at once.
+   */
+  hide(...vms: string[]): Promise<void>
+  /** Brings hidden machines back under the same references; all of them where none is named. */
+  show(...vms: string[]): Promise<void>
+  /** Takes one machine out of the inventory, whatever its power state. */
+  unregister(vm: string): Promise<void>
+  /** Takes a hidden or unregistered machine in again: the same UUIDs, MACs and guest, a new reference. */
+  register(vm: string): Promise<VcsimVM>
+  /** Destroys a machine and makes another of the same name, in the same place, with new UUIDs, MACs and reference. */
+  recreate(vm: string): Promise<VcsimVM>
+  /** Makes one more machine, powered on, in the place of another. */
+  create(options: { name: string; like: string }): Promise<VcsimVM>
+  /** Moves a machine to another host (with its cluster: vMotion), another folder (and so datacenter), or both. */
+  move(options: { vm: string; host?: string; folder?: string }): Promise<void>
+  /** Changes whether a host answers vCenter. Machines of one that does not are `disconnected`. */
+  setHost(options: {
+    host: string
+    connectionState: 'connected' | 'disconnected' | 'notResponding'
+  }): Promise<void>
+  /** Lists a task with a machine that goes on until it is ended; resolves with its reference. `running` by default. */
+  startTask(options: { vm: string; descriptionId: string; state?: 'running' | 'queued' }): Promise<string>
+  /** Ends a task. One that is `gone` cannot be read any more, and its machine still lists it. */
+  endTask(task: string, state?: 'success' | 'error' | 'gone'): Promise<void>
+}
+
+export function createScenes(control: ControlClient): VcsimScenes {
+  return {
+    revoke: ({ object = '/', as = 'fault' } = {}) => control.call('POST', '/revoke', { object, as }),
+    restore: (object = '') => control.call('POST', '/restore', { object, as: '' }),
+    hide: (...vms) => control.call('POST', '/hide', vms),
+    show: (...vms) => control.call('POST', '/show', vms),
+    unregister: (vm) => control.call('POST', '/hide', [vm]),
+    register: (vm) => control.call('POST', '/register', { vm }),
+    recreate: (vm) => control.call('POST', '/create', { name: '', like: vm }),
+    create: (options) => control.call('POST', '/create', options),
+    move: (options) => control.call('POST', '/move', options),
+    setHost: (options) => control.call('POST', '/host', options),
+    startTask: async (options) => (await control.call<{ task: string }>('POST', '/tasks', options)).task,
+    endTask: (task, state = 'success') => control.call('DELETE', '/tasks', { task, state }),
+  }
+}
