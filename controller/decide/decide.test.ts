@@ -288,12 +288,10 @@ t.test('a VM that vCenter cannot read is neither believed nor forgotten', async 
   const waiting = decide(facts({ vms }))
   t.match(waiting, { state: 'waiting', patch: undefined, refusal: { reason: 'VMUnreadable' } })
   t.match(condition(waiting, 'VMFound'), { status: 'Unknown', message: /inaccessible/ })
-  t.same(decide(settled({ vms })), {
-    state: 'initialized',
-    level: 'proven',
-    announcements: [],
-    retry: false,
-  })
+  const verified = decide(settled({ vms }))
+  t.match(verified, { state: 'initialized', level: 'proven', patch: undefined, retry: false })
+  t.match(condition(verified, 'VMFound'), { status: 'Unknown', reason: 'VMNotConnected' })
+  t.match(condition(verified, 'IdentityVerified'), { status: 'True' })
 })
 
 t.test('a VM that is not seen any more ends nothing that was verified', async (t) => {

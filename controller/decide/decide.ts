@@ -15,10 +15,11 @@ import { findVM } from './identity/vm.ts'
 import { judgeLifecycle, type Lifecycle } from './lifecycle/lifecycle.ts'
 import { withLifecycle } from './lifecycle/with-lifecycle.ts'
 import { machineState } from './machine-state.ts'
-import { type NodePatch, overriddenLabels, patchFor } from './node-patch.ts'
+import { type NodePatch, overriddenLabels, patchFor, wantedLabels } from './node-patch.ts'
 import { judgeOwnership, type Ownership } from './ownership.ts'
 import { levelTooLow, policyNotInForce, type RefusalContext, type Refused, refuse } from './refusal.ts'
 import { binding, type Standing, statusFacets, statusWith } from './status.ts'
+import { judgeChanges, labelChanges } from './topology/change.ts'
 import { outOfScope } from './topology/scope.ts'
 import { resolveTopology } from './topology/topology.ts'
 import { isUninitialized } from './uninitialized.ts'
@@ -130,10 +131,12 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     before: standing.status.identityLevel === undefined ? [] : (standing.status.addresses ?? []),
     holder: facts.addressHolder,
   })
+  const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
+  const changed = judgeChanges(changes, settings.topology, topology.verdict)
   const verdicts: Verdicts = {
     ...passed,
     IdentityVerified: identity.verdict,
-    TopologyResolved: topology.verdict,
+    TopologyResolved: changed.verdict,
     AddressesResolved: addressVerdict,
   }
   const facets = statusFacets({ vm, level, provenUntil, topology, addresses })
@@ -141,7 +144,8 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     const kept = { passed: verdicts, level, facets }
     return said({ condition: 'AddressesResolved', verdict: addressVerdict, ends: false, ...kept })
   }
-  const patch = patchFor(node, { vm, level, topology, addresses })
+  const relabels = settings.topology.onChange === 'relabel'
+  const patch = patchFor(node, { vm, level, topology, addresses, relabels })
   verdicts.Initialized = yes(
     'Initialized',
     `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
@@ -156,6 +160,7 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
       ...announce(before.conditions ?? [], verdicts),
       ...announceLevel(before, level, identity.verdict),
       ...overridden(node, patch),
+      ...changed.announcements,
       ...announceUntainted(node, before, now),
     ],
     // Nobody calls when the other Node gives the address up.

@@ -32,13 +32,15 @@ export interface Wanted {
   readonly level: IdentityLevel
   readonly topology: Topology
   readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether a running Node's labels follow what changes in vCenter. */
+  readonly relabels: boolean
 }
 
 /** The differences between a Node and what it should be; undefined where there are none. */
 export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
   const initializing = hasUninitializedTaint(node)
   const labels = {
-    ...missingLabels(node, wantedLabels(wanted), initializing),
+    ...missingLabels(node, wantedLabels(wanted), initializing || wanted.relabels),
     ...levelLabel(node, wanted.level),
   }
   const patch: NodePatch = {
@@ -63,7 +65,11 @@ export function levelLabel(
   return (node.labels[LABEL_IDENTITY_LEVEL] ?? null) === wanted ? {} : { [LABEL_IDENTITY_LEVEL]: wanted }
 }
 
-function wantedLabels({ vm, topology }: Wanted): [string, string | undefined][] {
+/** By the standard names, what vCenter says; undefined where it says nothing. */
+export function wantedLabels({
+  vm,
+  topology,
+}: Pick<Wanted, 'vm' | 'topology'>): [string, string | undefined][] {
   return [
     [LABEL_ZONE, topology.zone],
     [LABEL_REGION, topology.region],
@@ -73,27 +79,28 @@ function wantedLabels({ vm, topology }: Wanted): [string, string | undefined][] 
 
 /** Labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
 export function overriddenLabels(node: Node, patch: NodePatch | undefined): readonly string[] {
+  if (!hasUninitializedTaint(node)) return []
   return Object.keys(patch?.labels ?? {}).filter(
     (label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined,
   )
 }
 
 /**
- * While a Node is being initialised its labels are put right; on a running one only absent ones are filled in
+ * While a Node is being initialised its labels are put right, and on one whose labels are to follow; else only absent ones are filled in
  * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them. A label and its
  * beta name are one: they never come to say different things.
  */
 function missingLabels(
   node: Node,
   labels: readonly [string, string | undefined][],
-  initializing: boolean,
+  follow: boolean,
 ): Record<string, string> {
   const missing: Record<string, string> = {}
   for (const [label, value] of labels) {
     if (value === undefined) continue
     const names = [label, BETA_LABELS[label]].filter((name) => name !== undefined)
     const contradicted = names.some((name) => node.labels[name] !== undefined && node.labels[name] !== value)
-    if (contradicted && !initializing) continue
+    if (contradicted && !follow) continue
     for (const name of names) if (node.labels[name] !== value) missing[name] = value
   }
   return missing

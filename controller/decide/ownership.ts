@@ -38,12 +38,12 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'invisible' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
-    if (!tainted) return takenProviderID(rivals)
+    if (!tainted) return takenProviderID(rivals, node)
     return {
       kind: 'waiting',
       verdict: no(
         'NoReport',
-        `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs; restart it if the Node was deleted and registered anew`,
+        `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs; restart it if the Node was deleted and registered anew, and delete the Node if its machine is no more`,
       ),
       loud: now - Date.parse(node.creationTimestamp) >= REPORT_GRACE_MS,
     }
@@ -82,12 +82,21 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
 }
 
 /** Initialised by whomever, and silent: none of our business, unless its provider ID is that of a verified Node. */
-function takenProviderID(rivals: NodeFacts['rivals']): Ownership {
+function takenProviderID(rivals: NodeFacts['rivals'], node: NodeFacts['node']): Ownership {
   const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
-  if (holder === undefined) return { kind: 'invisible' }
+  if (holder === undefined) return node.ready?.status === 'Unknown' ? notBound() : { kind: 'invisible' }
   const verdict = no(
     'VMHasAnotherNode',
     `the provider ID is that of the VM that Node ${holder.name} was verified to be, and no agent reports from here; delete this Node unless its machine was renamed, and look who registered it`,
+  )
+  return { kind: 'waiting', verdict, loud: true }
+}
+
+/** One that another provider initialised, as the CPI, and that went silent: whether its VM is gone, nobody can tell. */
+function notBound(): Ownership {
+  const verdict = no(
+    'NotBound',
+    'the Node is silent, and no NodeReport says which VM it was, so that nothing proves the VM gone; bring it back and let an agent report from it, or delete the Node if its machine is no more',
   )
   return { kind: 'waiting', verdict, loud: true }
 }

@@ -1,0 +1,56 @@
+import type { Node } from '../../facts/node.ts'
+import type { TopologySettings } from '../../facts/settings.ts'
+import type { Announcement } from '../announce.ts'
+import { printable } from '../printable.ts'
+import { MAX_MESSAGE, no, type Verdict } from '../verdict.ts'
+
+/** A label of a running Node that says otherwise than vCenter does by now. */
+export interface LabelChange {
+  readonly label: string
+  readonly from: string
+  readonly to: string
+}
+
+/** @param wanted the labels by what vCenter says; undefined where it says nothing */
+export function labelChanges(
+  { labels }: Pick<Node, 'labels'>,
+  wanted: readonly (readonly [string, string | undefined])[],
+): readonly LabelChange[] {
+  return wanted.flatMap(([label, to]) => {
+    const from = labels[label]
+    return from === undefined || to === undefined || from === to ? [] : [{ label, from, to }]
+  })
+}
+
+/**
+ * What is said of a VM that has moved to another zone or region, or was resized, while its Node runs. Changing a zone
+ * under running volumes strands them (kubernetes/kubernetes#64021), so by default it is said and nothing more.
+ *
+ * @param resolved the verdict on the tags themselves, which comes first where it is bad
+ */
+export function judgeChanges(
+  changes: readonly LabelChange[],
+  { onChange }: TopologySettings,
+  resolved: Verdict,
+): { readonly verdict: Verdict; readonly announcements: readonly Announcement[] } {
+  if (changes.length === 0 || onChange === 'ignore') return { verdict: resolved, announcements: [] }
+  if (onChange === 'relabel') {
+    const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
+    const message = `the VM moved or was changed, the labels follow: ${how}`
+    return {
+      verdict: resolved,
+      announcements: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
+    }
+  }
+  if (resolved.status !== 'True') return { verdict: resolved, announcements: [] }
+  const what = changes
+    .map(({ label, from, to }) => `label ${label} is ${from}, and by vCenter it were ${to}`)
+    .join('; ')
+  return {
+    verdict: no(
+      'TopologyChanged',
+      `${what}: the VM moved or was changed while the Node runs, whose volumes and pods may rest on the old value; move it back, drain the Node and delete it so that it registers anew, or set topology.onChange to relabel or ignore`,
+    ),
+    announcements: [],
+  }
+}
