@@ -31,7 +31,6 @@ export function gather(
   if (node === undefined) return undefined
   const report = sources.report(name)
   const { uuids } = machineUUID(node, report, settings.identity)
-  const bound = verifiedVM(standingStatus(report, node))
   return {
     node,
     report,
@@ -45,7 +44,7 @@ export function gather(
     addressHolder: (address) => index.addressHolder(address, name),
     policy: sources.policy(),
     settings,
-    evidence: bound === undefined ? undefined : inquiries.evidence(name, { nodeUID: node.uid, vm: bound }),
+    evidence: inquiries.evidence(name),
     fleet: (vCenter) => ({ bound: index.boundTo(vCenter), ...inquiries.fleet(vCenter, name) }),
     leadingFor: sources.leadingFor(),
     ...times,

@@ -1,6 +1,6 @@
 import type { Inquiry } from '../decide/decision.ts'
 import type { Fleet } from '../decide/lifecycle/brake.ts'
-import { type Answer, type Evidence, type Question, weigh } from '../decide/lifecycle/evidence.ts'
+import { type Answer, type Evidence, isAbout, type Question, weigh } from '../decide/lifecycle/evidence.ts'
 
 export interface InquiriesOptions {
   /** Called for a Node of which something is to be asked; it answers by {@link Inquiries.answer}. */
@@ -17,8 +17,8 @@ export interface Inquiries {
   question(name: string): Question | undefined
   /** Weighs an answer to a question. One that nobody wants to know any more is dropped. */
   answer(name: string, question: Question, answer: Answer): void
-  /** What was found out about this VM of this Node. */
-  evidence(name: string, about: Subject): Evidence | undefined
+  /** What was found out, about the VM that the evidence names. */
+  evidence(name: string): Evidence | undefined
   /** Those of this vCenter that are missed, without this one, and when Nodes of it were deleted. */
   fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
@@ -26,8 +26,6 @@ export interface Inquiries {
   /** To be told of a deletion before it is tried, so that two at once count as two. */
   deleting(vCenterInstanceUUID: string): void
 }
-
-type Subject = Pick<Question, 'nodeUID' | 'vm'>
 
 interface Entry {
   readonly inquiry: Inquiry
@@ -62,10 +60,7 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       if (entry === undefined || !isAbout(entry.inquiry.question, question)) return
       entries.set(name, { ...entry, evidence: weigh(entry.evidence, question, answer) })
     },
-    evidence(name, about) {
-      const entry = entries.get(name)
-      return entry !== undefined && isAbout(entry.inquiry.question, about) ? entry.evidence : undefined
-    },
+    evidence: (name) => entries.get(name)?.evidence,
     fleet(vCenter, except) {
       let missed = 0
       let braked = 0
@@ -87,13 +82,4 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       deleted.set(vCenter, [...recent(vCenter), uptime()])
     },
   }
-}
-
-/** Whether two questions are about the same Node and VM. */
-function isAbout(a: Subject, b: Subject): boolean {
-  return (
-    a.nodeUID === b.nodeUID &&
-    a.vm.moref === b.vm.moref &&
-    a.vm.vCenterInstanceUUID === b.vm.vCenterInstanceUUID
-  )
 }

@@ -60,17 +60,19 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
   }
 }
 
-function sameCourse(
-  before: Evidence,
-  { nodeUID, vm, lifeSign }: Question,
-  probes: readonly Probe[],
-): boolean {
-  const { question } = before
+/** Whether two questions are about the same VM of the same Node. */
+export function isAbout(a: Pick<Question, 'nodeUID' | 'vm'>, b: Pick<Question, 'nodeUID' | 'vm'>): boolean {
   return (
-    question.nodeUID === nodeUID &&
-    question.lifeSign === lifeSign &&
-    question.vm.moref === vm.moref &&
-    question.vm.vCenterInstanceUUID === vm.vCenterInstanceUUID &&
+    a.nodeUID === b.nodeUID &&
+    a.vm.moref === b.vm.moref &&
+    a.vm.vCenterInstanceUUID === b.vm.vCenterInstanceUUID
+  )
+}
+
+function sameCourse(before: Evidence, question: Question, probes: readonly Probe[]): boolean {
+  return (
+    isAbout(before.question, question) &&
+    before.question.lifeSign === question.lifeSign &&
     sessions(before.probes) === sessions(probes)
   )
 }

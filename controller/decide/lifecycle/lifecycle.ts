@@ -10,7 +10,7 @@ import type { Standing } from '../status.ts'
 import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
 import { brakeCloses, type Fleet } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
-import { lifeSignOf, type Question } from './evidence.ts'
+import { type Evidence, isAbout, lifeSignOf, type Question } from './evidence.ts'
 import { judgeOutOfService } from './out-of-service.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
@@ -76,7 +76,9 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
   const pending = before.conditions?.find(({ type }) => type === 'DeletionPending')
   const wasMissed = pending !== undefined && pending.status !== 'False'
   const outOfService =
-    machineState(vm) === 'off' ? judgeOutOfService({ ...facts, settings: settings.lifecycle }) : undefined
+    machineState(vm) === 'off'
+      ? judgeOutOfService({ ...facts, evidence: evidenceOn(bound, facts), settings: settings.lifecycle })
+      : undefined
   const { verdict, taints, announcements } = judgeShutdown(vm, node, outOfService?.taint === true)
   return {
     ...NOTHING,
@@ -94,7 +96,8 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
 }
 
 function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
-  const { node, settings, evidence, leadingFor, uptime, now } = facts
+  const { node, settings, leadingFor, uptime, now } = facts
+  const evidence = evidenceOn(bound, facts)
   const there = evidence === undefined ? undefined : seenIn(bound, evidence.probes)
   const others = facts.fleet(bound.vCenterInstanceUUID)
   const fleet: Fleet = there === undefined ? { ...others, missed: others.missed + 1 } : others
@@ -134,6 +137,12 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     inquiry: inquiryOf(bound, facts, { ...inquiry, ask: judgement.ask }),
     again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
   }
+}
+
+function evidenceOn(vm: BoundVM, { node, evidence }: NodeFacts): Evidence | undefined {
+  return evidence !== undefined && isAbout(evidence.question, { nodeUID: node.uid, vm })
+    ? evidence
+    : undefined
 }
 
 function deletionOf({ vCenter, vCenterInstanceUUID }: BoundVM, { message }: Verdict): Deletion {

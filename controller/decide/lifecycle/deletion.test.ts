@@ -1,0 +1,200 @@
+import t from 'tap'
+import type { Condition } from '../../../agent/contract.ts'
+import { boundVM, facts, NOW, node, report, SETTINGS, settled } from '../../../test/fixtures/facts.ts'
+import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
+import type { LifecycleSettings } from '../../facts/settings.ts'
+import { decide } from '../decide.ts'
+import type { Decision } from '../decision.ts'
+import type { NodeFacts } from '../facts.ts'
+import { PRECONDITIONS } from './preconditions.ts'
+import { PROOFS } from './proofs.ts'
+
+const { lifecycle } = SETTINGS
+const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
+const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
+
+/** A Node whose VM is gone beyond doubt, but for what is changed. */
+function gone(changes: Partial<NodeFacts> = {}): NodeFacts {
+  const before = settled({ vms: [] })
+  const { providerID, labels } = before.node
+  return {
+    ...before,
+    node: { ...unready, providerID, labels },
+    ...changes,
+    ...(changes.node === undefined ? {} : { node: { ...changes.node, providerID, labels } }),
+    evidence: 'evidence' in changes ? changes.evidence : absence({ ...before, node: unready }),
+  }
+}
+
+function settings(changes: Partial<LifecycleSettings>): Partial<NodeFacts> {
+  return { settings: { ...SETTINGS, lifecycle: { ...lifecycle, ...changes } } }
+}
+
+function pending(decision: Decision): Condition | undefined {
+  return decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
+}
+
+t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
+  const decision = decide(gone())
+  t.match(decision.deletion, {
+    vCenter: 'vc1',
+    announcement: { reason: 'NodeDeleted', message: /vm-42.*gone/ },
+  })
+  t.equal(decision.fenced, true)
+  t.equal(decision.patch, undefined, 'what is deleted is not patched')
+  t.match(pending(decision), { status: 'True', reason: 'VMGone' })
+})
+
+/** For each precondition, facts that lack it alone. */
+const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
+  OwnVCenterAnswers: [answered([probe({ vCenterInstanceUUID: 'another' })]), 'VCenterOfBindingMissing'],
+  ReferenceNotFound: [answered([probe({ reference: { state: 'found', vm: seenVM() } })]), 'VMExists'],
+  InstanceUUIDNowhere: [answered([probe({ instanceUUID: { state: 'unknown', failure } })]), 'NoPermission'],
+  BIOSUUIDNowhere: [
+    answered([
+      probe(),
+      probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two', biosUUID: { state: 'found', vm: seenVM() } }),
+    ]),
+    'VMExists',
+  ],
+  PrivilegesProven: [
+    answered([
+      probe({ privileges: { state: 'unproven', failure: { ...failure, reason: 'PrivilegeMissing' } } }),
+    ]),
+    'PrivilegeMissing',
+  ],
+  CanaryFound: [
+    answered([probe({ canary: { state: 'unproven', failure: { ...failure, reason: 'CanaryNotFound' } } })]),
+    'CanaryNotFound',
+  ],
+  DeletionOn: [settings({ deletion: 'off' }), 'DeletionOff'],
+  NotHeld: [{ node: { ...unready, deletion: 'hold' } }, 'DeletionHeld'],
+  BrakeOpen: [{ fleet: () => ({ bound: 10, missed: 2, braked: 0, deletedAgo: [] }) }, 'BrakeClosed'],
+  NodeNotReady: [
+    { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
+    'NodeReady',
+  ],
+  NoLifeSign: [
+    { node: { ...unready, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T10:00:00Z' } } },
+    'SignOfLife',
+  ],
+  LeaderSettled: [{ leadingFor: lifecycle.leaderAge - 1 }, 'LeaderTooYoung'],
+  Confirmed: [{ evidence: absence(gone(), { times: lifecycle.confirmations - 1 }) }, 'NotConfirmed'],
+  ConfirmedJustNow: [{ evidence: absence(gone(), { ago: 10_001 }) }, 'NotConfirmed'],
+  VolumesDetached: [
+    { ...settings({ waitForVolumes: 3_600_000 }), evidence: absence(gone(), { attachments: 2 }) },
+    'VolumesAttached',
+  ],
+  RateAllows: [
+    { fleet: () => ({ bound: 10, missed: 0, braked: 0, deletedAgo: Array(10).fill(59_999) }) },
+    'RateLimited',
+  ],
+  NotDryRun: [settings({ deletion: 'dry-run' }), 'DryRun'],
+}
+
+t.test('each precondition keeps the Node, by itself, and says why', async (t) => {
+  t.strictSame(
+    Object.keys(LACKING).sort(),
+    [...PROOFS, ...PRECONDITIONS].map(({ name }) => name).sort(),
+    'there is a row for each',
+  )
+  for (const [name, [changes, reason]] of Object.entries(LACKING)) {
+    const decision = decide(gone(changes))
+    t.equal(decision.deletion, undefined, name)
+    const condition = pending(decision)
+    t.equal(condition?.reason, reason, name)
+    t.ok((condition?.message.length ?? 0) > 40, `${name} says more than its name`)
+    t.ok(decision.inquiry !== undefined, `${name}: it goes on being watched`)
+    t.ok(
+      decision.inquiry?.ask === true || (decision.again ?? Number.NaN) > 0,
+      `${name}: there is a next look`,
+    )
+    const again = decide({
+      ...gone(changes),
+      report: report({ ...gone(changes).report, status: decision.status ?? {} }),
+    })
+    t.same(again.announcements, [], `${name} is said once`)
+    t.same(again.status, decision.status, `${name} is written once`)
+  }
+})
+
+t.test('the condition tells what is known of the VM', async (t) => {
+  t.match(pending(decide(gone({ evidence: undefined }))), { status: 'Unknown', reason: 'NotConfirmed' })
+  t.match(pending(decide(gone(LACKING.ReferenceNotFound?.[0]))), { status: 'False', reason: 'VMExists' })
+  t.match(pending(decide(gone(LACKING.PrivilegesProven?.[0]))), { status: 'Unknown' })
+  t.match(pending(decide(gone(LACKING.NodeNotReady?.[0]))), { status: 'True', message: /unregistered/ })
+  const two = decide(gone({ leadingFor: 0, node: { ...unready, deletion: 'hold' } }))
+  t.match(pending(two)?.message, /hold.*has to lead/, 'all that is missing is listed')
+})
+
+t.test('an annotation that is neither holds the Node too, and is not repeated', async (t) => {
+  const decision = decide(gone({ node: { ...unready, deletion: 'procede' } }))
+  t.equal(decision.deletion, undefined)
+  t.match(pending(decision), { reason: 'DeletionHeld', message: /7 characters/ })
+  t.notMatch(pending(decision)?.message, /procede/)
+})
+
+t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
+  const many = { fleet: () => ({ bound: 10, missed: 4, braked: 0, deletedAgo: [] }) }
+  const closed = decide(gone(many))
+  t.equal(closed.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+  t.equal(closed.inquiry?.braked, true)
+
+  const alone = gone({ now: NOW + 3_600_000 })
+  const remembered = { ...alone, report: report({ ...alone.report, status: closed.status ?? {} }) }
+  const still = decide(remembered)
+  t.equal(still.deletion, undefined, 'the others are back, and this one is not')
+  t.equal(still.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+
+  const other = decide(gone({ fleet: () => ({ bound: 10, missed: 1, braked: 1, deletedAgo: [] }) }))
+  t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
+
+  const opened = decide({ ...remembered, node: { ...remembered.node, deletion: 'proceed' } })
+  t.ok(opened.deletion, 'a person opened it')
+  t.equal(opened.status?.brakeClosedAt, undefined)
+
+  const back = decide({
+    ...remembered,
+    lookups: settled().lookups,
+    node: { ...remembered.node, deletion: 'proceed' },
+  })
+  t.equal(back.status?.brakeClosedAt, undefined)
+  t.match(pending(back), { status: 'False', reason: 'VMExists' })
+  t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
+  t.match(back.announcements, [{ type: 'Normal', reason: 'VMExists' }])
+})
+
+t.test('a vCenter that does not answer is said of silent Nodes alone', async (t) => {
+  const lookups = settled().lookups.map((each) => ({
+    ...each,
+    lookup: { state: 'unknown', failure } as const,
+  }))
+  const silent = decide(gone({ lookups }))
+  t.match(pending(silent), { status: 'Unknown', reason: 'NoPermission' })
+  t.equal(silent.inquiry, undefined)
+  t.equal(decide(settled({ lookups })).status, undefined)
+})
+
+t.test('what was not verified, or is contradicted, deletes nothing', async (t) => {
+  const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
+  const memory = decide({ ...gone(), report: report({ status: unverified }) })
+  t.equal(memory.deletion, undefined, 'a binding without a level is a memory')
+  t.equal(memory.inquiry, undefined)
+  const former = decide({
+    ...gone(),
+    report: report({ status: { ...gone().report?.status, nodeUID: 'former' } }),
+  })
+  t.equal(former.deletion, undefined, 'it is about another Node of this name')
+  const foreign = gone()
+  const contradicted = decide({ ...foreign, node: { ...foreign.node, providerID: 'kubemark://x' } })
+  t.equal(contradicted.deletion, undefined)
+  t.ok(
+    decide(gone({ report: report({ ...gone().report, spec: { ok: false, problems: ['spec: none'] } }) }))
+      .deletion,
+  )
+})
+
+t.test('whose VM it is, does not rest on what the report says now', async (t) => {
+  t.equal(decide(gone({ evidence: absence(gone(), { vm: boundVM({ moref: 'vm-1' }) }) })).deletion, undefined)
+  t.equal(facts().report?.status.vm, undefined)
+})
