@@ -28,6 +28,23 @@ export function isInitialized(node: NodeObject | undefined): boolean {
   return node !== undefined && !node.spec.taints?.some(({ key }) => key === UNINITIALIZED)
 }
 
+/** Whether no pods are to come because the machine is off. */
+export function isShutDown(node: NodeObject | undefined): boolean {
+  return hasTaint(node, { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' })
+}
+
+/** Whether just this taint stands, as it is written here. */
+export function hasTaint(
+  node: NodeObject | undefined,
+  { key, effect, value }: { key: string; effect: string; value?: string },
+): boolean {
+  return (
+    node?.spec.taints?.some(
+      (taint) => taint.key === key && taint.effect === effect && taint.value === value,
+    ) === true
+  )
+}
+
 export function address(node: NodeObject | undefined, type: 'InternalIP' | 'ExternalIP'): string | undefined {
   return node?.status.addresses?.find((entry) => entry.type === type)?.address
 }

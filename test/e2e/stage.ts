@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { formatClaim, GUESTINFO_CLAIM } from '../../agent/contract.ts'
 import { startAgent } from '../fixtures/agent.ts'
 import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
+import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { type RegisteredNode, registerNode } from '../fixtures/kubelet.ts'
+import { prepareReports } from '../fixtures/load.ts'
 import { type MachineNic, writeMachine, writeNics } from '../fixtures/machine.ts'
 import type { Program } from '../fixtures/program.ts'
 import { type Recording, record } from '../fixtures/recorder.ts'
@@ -13,7 +15,7 @@ import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
-import type { EventObject, NodeObject, ReportObject } from './objects.ts'
+import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 
 export const ZONE_CATEGORY = 'k8s-zone'
 export const REGION_CATEGORY = 'k8s-region'
@@ -33,6 +35,8 @@ export interface Stage {
   controller(options?: Partial<ControllerOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
+  /** As many Nodes, whose reports are made up and written at once, and waits until all are initialised. */
+  crowd(count: number): Promise<CrowdMember[]>
   /** Registers the Node of a member anew, whose former one was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
 }
@@ -114,6 +118,16 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
           ...controller,
         }),
       ),
+    async crowd(count) {
+      const members = await registerCrowd(cluster, vms.splice(0, count))
+      await claimAll(vcsim, members)
+      await using load = await prepareReports(cluster, members)
+      await load.write()
+      const settled = ({ name }: CrowdMember) =>
+        isInitialized(nodes.last(name)) && condition(reports.last(name), 'Initialized')?.status === 'True'
+      await reports.until('the crowd is initialised', () => members.every(settled), 30_000)
+      return members
+    },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
     async member(name, { vm = vms.shift(), rpctool = {}, nodeIP, labels, taints, ...given } = {}) {
       if (vm === undefined) throw new Error('every virtual machine has a Node')
