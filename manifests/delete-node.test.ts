@@ -160,6 +160,15 @@ t.test('the controller does not turn the lock itself', async (t) => {
   t.strictSame((await read(name)).status.conditions, before.status.conditions)
 
   t.test('and does its work', async (t) => {
+    const released = await nodeThat({ silent: true, wish: 'proceed' })
+    const back = { metadata: { annotations: { 'rollcall.dev/deletion': null } } }
+    t.match(
+      await patchNode(controller, released, back, merge),
+      { status: 200 },
+      "a person's leave is taken back",
+    )
+    const given = { metadata: { annotations: { 'rollcall.dev/deletion': 'proceed' } } }
+    t.match(await patchNode(controller, released, given, merge), refused, 'and never given')
     const taints = [{ key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }]
     t.match(await patchNode(controller, name, { spec: { taints } }, merge), { status: 200 })
     t.match(await patchNode(controller, name, { metadata: { labels: { a: 'b' } } }, merge), { status: 200 })
