@@ -53,6 +53,19 @@ const cases: Record<string, { config: string; says: readonly RegExp[] }> = {
     config: good.replace(/caFile: .*/, 'caFile: /nowhere/ca.crt'),
     says: [/vcenter\.main\.caFile: .*\/nowhere\/ca\.crt/],
   },
+  'the same vCenter twice': {
+    config: vsphereConf(stage.vcsim, { otherVCenters: { again: stage.vcsim } }),
+    says: [/:9:13: vcenter\.again\.server: names the same server as vcenter\.main.*keep one/],
+  },
+  'mistakes in the lifecycle': {
+    config: `${good}lifecycle:\n  deletion: dryrum\n  absentFor: 300\n  maxAbsentShare: 20\ntopology: {onChange: x}\n`,
+    says: [
+      /:9:13: lifecycle\.deletion: expected on, dry-run, off, got text of 6 characters: did you mean "dry-run"\?/,
+      /:10:14: lifecycle\.absentFor: expected a duration such as .*did you mean "300s"\?/,
+      /:11:19: lifecycle\.maxAbsentShare: expected a share .*did you mean "20%"\?/,
+      /:12:22: topology\.onChange: expected report, relabel, ignore/,
+    ],
+  },
   'malformed thumbprint': {
     config: good.replace(/caFile: .*/, 'thumbprint: "AB:CD"'),
     says: [/vcenter\.main\.thumbprint: /],
