@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { ApiError } from './api-error.ts'
@@ -138,6 +140,50 @@ t.test('a deadline on every request', async (t) => {
   await clock.turn(1_000)
   t.match(await failed, { message: 'GET /pieces failed: nothing came for 60000 ms' })
   t.equal(clock.sleepers, 0, 'no timer is left')
+})
+
+t.test('a path on which no connection comes about', async (t) => {
+  // Takes connections, and says nothing.
+  const hole = createServer()
+  const sockets = new Set<Socket>()
+  hole.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)))
+  await once(hole.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => hole.close(resolve))
+  })
+  const address = hole.address()
+  if (address === null || typeof address === 'string') throw new Error('it listens on no port')
+  const path = `${t.testdir()}/kubeconfig`
+  await writeFile(
+    path,
+    JSON.stringify({
+      clusters: [{ name: 'x', cluster: { server: `https://127.0.0.1:${address.port}` } }],
+      users: [{ name: 'x', user: { token: 'x' } }],
+      contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+      'current-context': 'x',
+    }),
+  )
+  const clock = createHandClock()
+  const client = createKubeClient({ credentials: { kind: 'kubeconfig', path }, clock, userAgent: 'test' })
+  t.teardown(() => client.close())
+  const start = performance.now()
+
+  const late = failure(client.request({ ...get, path: '/late', timeout: 5_000 }))
+  await until('it connects', () => sockets.size === 1)
+  await clock.turn(5_000)
+  t.match(await late, { message: 'GET /late failed: nothing came for 5000 ms' })
+
+  const stop = new AbortController()
+  const request = failure(client.request({ ...get, signal: stop.signal }))
+  const stream = failure(client.stream({ ...get, signal: stop.signal }, 60_000))
+  await until('they connect', () => sockets.size === 3)
+  stop.abort(new Error('shutting down'))
+  t.match(await request, { message: 'shutting down' })
+  t.match(await stream, { message: 'shutting down' })
+  t.match(await failure(client.request({ ...get, signal: stop.signal })), { message: 'shutting down' })
+  t.ok(performance.now() - start < 5_000, 'long before the connection is given up')
+  t.equal(clock.sleepers, 0)
 })
 
 t.test('ends with its signal', async (t) => {

@@ -90,13 +90,26 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
     throw apiError(what, answer.statusCode, said, one(answer.headers['retry-after']))
   }
 
+  /** The same, given up at once: undici heeds a signal only once it is connected, which a dead path puts off. */
+  async function openNow(what: string, request: KubeRequest, signal: AbortSignal) {
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await Promise.race([open(what, request, signal), aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
   return {
     async request(request) {
       const what = `${request.method} ${request.path}`
       const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
       let text: string | undefined
       try {
-        text = await readUpTo(MAX_BODY, await open(what, request, deadline.signal))
+        text = await readUpTo(MAX_BODY, await openNow(what, request, deadline.signal))
       } catch (cause) {
         throw explain(what, cause, request.signal)
       } finally {
@@ -109,7 +122,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       const what = `${request.method} ${request.path}`
       const deadline = createDeadline(clock, request.timeout ?? DEFAULT_TIMEOUT, request.signal)
       try {
-        const body = await open(what, request, deadline.signal)
+        const body = await openNow(what, request, deadline.signal)
         deadline.renew(silence)
         return pieces(what, body, request.signal, deadline, silence)
       } catch (cause) {

@@ -1,0 +1,65 @@
+import t from 'tap'
+import type { Controller } from '../fixtures/controller.ts'
+import { until } from '../fixtures/until.ts'
+import { type Line, startApiProxy } from './api-proxy.ts'
+import { lease } from './lease.ts'
+import { address, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes, vcsim } = stage
+
+/** A controller with a line of its own to the API server. */
+async function replica(identity: string, until?: 'answering') {
+  const proxy = await startApiProxy(cluster.url)
+  t.teardown(() => proxy.close())
+  const own = { ...cluster, url: proxy.url }
+  return { ...(await stage.controller({ identity, cluster: own, ...(until && { until }) })), proxy }
+}
+
+const readyz = async ({ url }: Controller) => (await fetch(`${url}/readyz`)).text()
+const leads = async (controller: Controller) => (await readyz(controller)).startsWith('leading')
+
+/** When it said so last, by the clock on the wall. */
+function said({ stderr }: Controller, message: string): string {
+  const line = stderr.findLast((text) => text.includes(`"msg":"${message}"`))
+  if (line === undefined) throw new Error(`nobody said "${message}"`)
+  return JSON.parse(line).time
+}
+
+const a = await replica('a')
+const b = await replica('b', 'answering')
+const member = await stage.member('worker')
+await member.reportOnce()
+await nodes.until('it is initialised', () => isInitialized(nodes.last('worker')))
+
+const cases = [
+  { line: 'lost', what: 'nothing passes', old: a, next: b, ip: '10.8.0.1' },
+  { line: 'deaf', what: 'its requests arrive, and no answer comes back', old: b, next: a, ip: '10.8.0.2' },
+] as const satisfies readonly { line: Line; [key: string]: unknown }[]
+
+for (const [turn, { line, what, old, next, ip }] of cases.entries()) {
+  t.test(`a leader behind a line on which ${what}`, async (t) => {
+    await until('the other knows it', async () => /^standby; [ab] leads/.test(await readyz(next)))
+    const before = nodes.of('worker').length
+    const start = performance.now()
+    old.proxy.set(line)
+    await member.setAddresses(`${ip}/24`)
+    await member.reportOnce()
+    await until('the other leads', () => leads(next), 25_000)
+    const [down, up] = [said(old, 'leadership lost'), said(next, 'leadership begins')]
+    t.ok(down < up, `down ${down}, the other up ${up}`)
+    t.ok(performance.now() - start < 20_000, 'soon')
+    t.notOk(await leads(old))
+    await nodes.until('the work goes on', () => address(nodes.last('worker'), 'InternalIP') === ip)
+    t.match(await vcsim.sessions(), { soap: 1 }, 'the old one has logged out')
+
+    old.proxy.set('works')
+    await until('it stands by', async () =>
+      (await readyz(old)).startsWith(`standby; ${turn === 0 ? 'b' : 'a'} leads`),
+    )
+    t.equal(nodes.of('worker').length, before + 1, 'written once')
+    t.match(await lease(cluster), { holderIdentity: turn === 0 ? 'b' : 'a', leaseTransitions: turn + 1 })
+    t.same([old.exit(), next.exit()], [undefined, undefined], 'neither was started anew')
+  })
+}
