@@ -5,7 +5,7 @@ import { timestamp } from '../verdict.ts'
 
 /**
  * How long a proof outlives its claim. A reboot clears guestinfo or leaves the old boot's claim in it, the agent writes a
- * new one when it starts and looks after it every ten to twelve minutes, and vCenter shows it seconds to minutes later.
+ * new one when it starts and looks after it every four to five minutes, and vCenter shows it seconds to minutes later.
  */
 const PROOF_GRACE_MS = 15 * 60_000
 
