@@ -1,0 +1,37 @@
+// kubernetes/cloud-provider-vsphere#680
+import t from 'tap'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { eventsOfReason, metric, QUICK, verified, watched } from './deletion.ts'
+import { condition } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, events, nodes, reports, vcsim } = stage
+const controller = await stage.controller({ lifecycle: QUICK })
+const [gone, other] = await verified(stage, 'gone', 'other')
+if (!gone || !other) throw new Error('there are two')
+await watched(stage)
+
+t.test('its Node is deleted', async (t) => {
+  await loseHeartbeats(cluster, gone.name)
+  const start = performance.now()
+  await vcsim.govc('vm.destroy', gone.vm.name)
+  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
+  const took = Math.round(performance.now() - start)
+  t.comment(`destroyed to deleted: ${took} ms`)
+  t.ok(took >= 3_000, 'not before its time')
+  t.ok(took < 3_000 + 10_000, 'in time')
+
+  await events.until('it is told', () => eventsOfReason(stage, gone.name, 'NodeDeleted').length === 1)
+  t.match(eventsOfReason(stage, gone.name, 'NodeDeleted'), [
+    { type: 'Normal', count: 1, message: new RegExp(gone.vm.name), involvedObject: { uid: gone.uid } },
+  ])
+  t.match(
+    condition(reports.last(gone.name), 'DeletionPending'),
+    { status: 'True', reason: 'VMGone' },
+    'the reason is on record, until the report is collected',
+  )
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
+  t.equal(condition(reports.last(other.name), 'DeletionPending'), undefined, 'nothing is said of the other')
+})

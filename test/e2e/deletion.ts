@@ -1,0 +1,91 @@
+/** What tests of deletion have in common. */
+import type { Condition } from '../../agent/contract.ts'
+import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
+import { until } from '../fixtures/until.ts'
+import { condition, eventsOf, isInitialized } from './objects.ts'
+import type { Member, Stage } from './stage.ts'
+
+/** Minutes in production. */
+export const QUICK = {
+  absentFor: '3s',
+  confirmations: 3,
+  leaderAge: '1s',
+} as const satisfies ControllerOptions['lifecycle']
+
+/** Members whose Nodes are verified and initialised, and whose agents have ended. */
+export async function verified(stage: Stage, ...names: readonly string[]): Promise<Member[]> {
+  const members: Member[] = []
+  for (const name of names) members.push(await stage.member(name))
+  await Promise.all(members.map((member) => member.reportOnce()))
+  await settled(stage, ...names)
+  return members
+}
+
+/** Waits until these Nodes are initialised, and their reports say so. */
+export async function settled({ nodes, reports }: Stage, ...names: readonly string[]): Promise<void> {
+  await nodes.until('all are initialised', () => names.every((name) => isInitialized(nodes.last(name))))
+  await reports.until('all reports are complete', () =>
+    names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+  )
+}
+
+/** The condition, when it is as wanted. */
+export async function deletionPending(
+  { reports }: Stage,
+  node: string,
+  wanted: Pick<Condition, 'reason'> & Partial<Pick<Condition, 'status'>> & { message?: RegExp },
+  within?: number,
+): Promise<Condition> {
+  const is = () => {
+    const found = condition(reports.last(node), 'DeletionPending')
+    const { reason, status = found?.status, message } = wanted
+    const fits = found?.reason === reason && found.status === status && (message?.test(found.message) ?? true)
+    return fits ? found : undefined
+  }
+  try {
+    await reports.until(`DeletionPending is ${wanted.reason}`, () => is() !== undefined, within)
+  } catch (error) {
+    const now = condition(reports.last(node), 'DeletionPending')
+    throw new Error(`Node ${node} has DeletionPending ${JSON.stringify(now)}`, { cause: error })
+  }
+  const found = is()
+  if (found === undefined) throw new Error(`DeletionPending of Node ${node} has changed again`)
+  return found
+}
+
+/** Waits until vCenter pushes what becomes of these members: some seconds after they are initialised. */
+export async function watched({ vcsim }: Stage): Promise<void> {
+  await until('vCenter watches the members', async () => {
+    return ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0
+  })
+}
+
+/** Waits until vCenter was asked so many times more whether one VM is there, each time with all questions. */
+export async function probed({ vcsim }: Stage, times: number, within?: number): Promise<void> {
+  const asked = async () => (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
+  const before = await asked()
+  await until(`vCenter was asked ${times} times`, async () => (await asked()) - before >= times, within)
+}
+
+/** The value of one series, as `rollcall_nodes_deleted_total{vcenter="main"}`; undefined where there is none. */
+export async function metric({ url }: Controller, series: string): Promise<number | undefined> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length + 1))
+}
+
+/** The Events of one reason on a Node. */
+export function eventsOfReason({ events }: Stage, node: string, reason: string) {
+  return eventsOf(events, node).filter((event) => event.reason === reason)
+}
+
+/** Sets or takes away, by null, what a person wants of a Node's deletion. */
+export async function wish({ cluster }: Stage, node: string, value: string | null): Promise<void> {
+  const { status } = await cluster.request(
+    'PATCH',
+    `/api/v1/nodes/${node}`,
+    { metadata: { annotations: { 'rollcall.dev/deletion': value } } },
+    { contentType: 'application/merge-patch+json' },
+  )
+  if (status !== 200) throw new Error(`Node ${node} is not annotated: ${status}`)
+}
