@@ -120,6 +120,7 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
     [[found, pending], 'found', 'one vCenter does not wait for another'],
     [[found, unknown], 'found', 'nor for one that does not answer'],
     [[none, pending], 'pending', 'it may yet be found'],
+    [[unknown, pending], 'pending', 'what fails is not told while it may yet be found'],
     [[none, unknown], 'unknown', 'that one has not said it proves nothing'],
     [[none, none], 'not-found', 'all have answered'],
   ] as const

@@ -43,10 +43,10 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   const vms = lookups.flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
   // One vCenter does not wait for another: what the report's MACs fit is not made wrong by a copy elsewhere.
   if (vms.length === 0 || machine.witness === 'asserted') {
+    if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
     const failed = lookups.find((lookup) => lookup.state === 'unknown')
     if (failed !== undefined)
       return { outcome: 'unknown', verdict: unknown(failed.failure.reason, failed.failure.message) }
-    if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
   }
   if (vms.length === 0) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
 

@@ -17,7 +17,9 @@ export interface Judgement {
   readonly again: number
 }
 
-/** Waits between questions, milliseconds: after an answer that proves nothing, and while something else is missing. */
+/** Milliseconds between two questions at least, whatever is configured. */
+const LEAST = 1_000
+/** After an answer that proves nothing, while volumes are attached, while something else is missing. */
 const ASK_AGAIN = { unproven: 30_000, volumes: 5_000, proven: 60_000 }
 
 /** What there is to say before the first answer. */
@@ -77,7 +79,7 @@ function askAfter(
   proven: boolean,
   missing: readonly string[],
 ): number {
-  const interval = settings.absentFor / Math.max(1, settings.confirmations - 1)
+  const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
   if (!proven) return Math.min(interval, ASK_AGAIN.unproven)
   if (missing.includes('Confirmed')) return evidence.absent === undefined ? 0 : interval
   return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.proven

@@ -26,6 +26,6 @@ export function presenceOf(bound: BoundVM, lookups: NodeFacts['lookups']): Prese
       if (vm !== undefined) return { kind: 'seen', vm }
     }
   }
-  if (failure !== undefined) return { kind: 'unknown', failure }
-  return { kind: pending ? 'pending' : 'missed' }
+  if (pending) return { kind: 'pending' }
+  return failure === undefined ? { kind: 'missed' } : { kind: 'unknown', failure }
 }
