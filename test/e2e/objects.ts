@@ -7,7 +7,10 @@ const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 export interface NodeObject extends AnyObject {
   metadata: AnyObject['metadata'] & { labels: Record<string, string> }
   spec: { providerID?: string; taints?: { key: string; effect: string; value?: string }[] }
-  status: { addresses?: { type: string; address: string }[] }
+  status: {
+    addresses?: { type: string; address: string }[]
+    conditions?: { type: string; status: string }[]
+  }
 }
 
 export interface ReportObject extends AnyObject {
