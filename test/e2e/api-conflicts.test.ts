@@ -1,0 +1,57 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import { condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 5 })
+const { cluster, nodes, reports } = stage
+
+t.test('somebody else writes to the same Nodes all the time', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const members = await Promise.all(names.map((name) => stage.member(name)))
+  for (const member of members) await member.reportOnce()
+  const merge = { contentType: 'application/merge-patch+json' }
+  let busy = true
+  const written = new Map<string, number>()
+
+  /** Writes for as long as it is told to; what it wrote last must be what stands in the end. */
+  async function meddle(path: string): Promise<void> {
+    for (let round = 1; busy; round++) {
+      const body = { metadata: { annotations: { 'example.com/round': `${round}` } } }
+      const { status } = await cluster.request('PATCH', path, body, merge)
+      if (status !== 200) throw new Error(`${path} was answered with ${status}`)
+      written.set(path, round)
+      await nextTurn()
+    }
+  }
+  const paths = names.map((name) => `/api/v1/nodes/${name}`)
+  const meddling = Promise.all(paths.map(meddle))
+  const controller = await stage.controller()
+  await nodes.until(
+    'all are initialised all the same',
+    () => names.every((n) => isInitialized(nodes.last(n))),
+    25_000,
+  )
+  await reports.until('and reported', () =>
+    names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+  )
+  busy = false
+  await meddling
+
+  const metrics = await (await fetch(`${controller.url}/metrics`)).text()
+  const conflicts = [...metrics.matchAll(/^rollcall_api_requests_total\{.*code="409"\} (\d+)$/gm)]
+  const count = conflicts.reduce((sum, [, value]) => sum + Number(value), 0)
+  t.ok(
+    count > 0,
+    `${count} conflicts while others wrote ${[...written.values()].reduce((a, b) => a + b, 0)} times`,
+  )
+  for (const path of paths) {
+    const { body } = await cluster.request<{ metadata: { annotations: Record<string, string> } }>('GET', path)
+    t.equal(
+      body.metadata.annotations['example.com/round'],
+      `${written.get(path)}`,
+      `${path} has lost nothing`,
+    )
+  }
+  t.notMatch(controller.output(), /write refused|reconcile failed/, 'a conflict is nothing to complain about')
+})

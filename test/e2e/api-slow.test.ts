@@ -1,0 +1,58 @@
+import t from 'tap'
+import { until } from '../fixtures/until.ts'
+import { startApiProxy } from './api-proxy.ts'
+import { lease } from './lease.ts'
+import { address, condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+/** Each way. A renewal of the Lease takes twice as long, of the 5 s that it has. */
+const DELAY = 1_000
+
+const stage = await openStage(t, { vms: 6 })
+const { cluster, nodes, reports, vcsim } = stage
+const proxy = await startApiProxy(cluster.url)
+t.teardown(() => proxy.close())
+const controller = await stage.controller({ cluster: { ...cluster, url: proxy.url } })
+const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
+
+t.test(`every answer of the API server takes ${2 * DELAY} ms`, async (t) => {
+  proxy.set('works', DELAY)
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const members = await Promise.all(names.map((name) => stage.member(name)))
+  await Promise.all(members.map((member) => member.reportOnce()))
+  const start = performance.now()
+  await nodes.until(
+    'all are initialised',
+    () => names.every((name) => isInitialized(nodes.last(name))),
+    25_000,
+  )
+  await reports.until('all are reported', () =>
+    names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+  )
+  const ms = Math.round(performance.now() - start)
+  t.comment(`${ms} ms`)
+  t.ok(ms < 15_000, 'one beside the other')
+  for (const [index, name] of names.entries()) {
+    t.equal(nodes.of(name).length, 3, `${name} is written twice: addresses, then the rest`)
+    t.equal(address(nodes.last(name), 'InternalIP'), members[index]?.address)
+    // The report as it came, and its status.
+    t.equal(reports.of(name).length, 2, `the report of ${name} once`)
+  }
+  t.match(await readyz(), /^leading/)
+  t.match(await lease(cluster), { leaseTransitions: 0 })
+})
+
+t.test('too slow to keep the Lease: it steps down, and goes on when all is well again', async (t) => {
+  const [first] = [nodes.of('a').length]
+  const { soap } = await vcsim.sessions()
+  t.equal(soap, 1)
+  proxy.set('works', 6_000)
+  await until('it stands by', async () => (await readyz()).startsWith('standby'), 20_000)
+  proxy.set('works')
+  const late = await stage.member('late')
+  await late.reportOnce()
+  await nodes.until('it works again', () => isInitialized(nodes.last('late')), 40_000)
+  t.equal(nodes.of('a').length, first, 'what was done is left alone')
+  t.equal(nodes.of('late').length, 3)
+  t.equal(controller.exit(), undefined)
+})
