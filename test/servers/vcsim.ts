@@ -14,6 +14,7 @@ import {
   type VMState,
 } from './control.ts'
 import { startServer } from './processes.ts'
+import { createRenewals, type VcsimRenewals } from './vcsim-renewals.ts'
 import { createScenes, type VcsimScenes } from './vcsim-scenes.ts'
 
 export interface VcsimOptions {
@@ -35,7 +36,7 @@ export interface VcsimOptions {
 }
 
 /** A vCenter simulator of its own for one test. */
-export interface Vcsim extends VcsimScenes, AsyncDisposable {
+export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   /** Without a path: "https://127.0.0.1:port". */
   url: string
   host: string
@@ -100,6 +101,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
     }
     return {
       ...createScenes(control),
+      ...createRenewals(control, certificateFile),
       url,
       host: '127.0.0.1',
       port,

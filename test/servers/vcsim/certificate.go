@@ -16,7 +16,7 @@ import (
 
 // selfSigned makes a certificate for loopback that serves as its own CA, writes it to file and returns a configuration
 // that presents it.
-func selfSigned(file string) (*tls.Config, error) {
+func selfSigned(file string, validFor time.Duration) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func selfSigned(file string) (*tls.Config, error) {
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: "localhost"},
 		NotBefore:             time.Now().Add(-time.Minute),
-		NotAfter:              time.Now().Add(7 * 24 * time.Hour),
+		NotAfter:              time.Now().Add(validFor),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,

@@ -30,7 +30,7 @@ type control struct {
 	inventory *inventory
 }
 
-func newControl(service *simulator.Service, front *front, inv *inventory, content types.ServiceContent) http.Handler {
+func newControl(service *simulator.Service, front *front, inv *inventory, content types.ServiceContent, renewals *renewals) http.Handler {
 	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service), veil: newVeil(), inventory: inv}
 	c.veil.enforce(c.ctx, content)
 	mux := http.NewServeMux()
@@ -42,6 +42,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	mux.HandleFunc("POST /rpc", answer(c.rpc))
 	mux.HandleFunc("POST /tags", answer(c.tag))
 	c.handleScenes(mux)
+	renewals.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) { c.front.calls.reset(); return nil, nil }))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	_ "github.com/vmware/govmomi/vapi/simulator"
 
@@ -44,7 +45,7 @@ func main() {
 	if err != nil {
 		log.Fatalf("creating the inventory: %v", err)
 	}
-	tlsConfig, err := selfSigned(*certificate)
+	tlsConfig, err := selfSigned(*certificate, 7*24*time.Hour)
 	if err != nil {
 		log.Fatalf("creating the certificate: %v", err)
 	}
@@ -53,11 +54,13 @@ func main() {
 	service.TLS = tlsConfig
 	service.Listen = &url.URL{Host: *listen, User: url.UserPassword(*user, *password)}
 	service.RegisterEndpoints = true
+	renewals := renewable(service, *certificate)
 	server := service.NewServer()
+	renewals.server = server
 	front := newFront(service.ServeMux)
 	server.Config.Handler = front
 
-	control, err := serveControl(newControl(service, front, &inv, model.ServiceContent))
+	control, err := serveControl(newControl(service, front, &inv, model.ServiceContent, renewals))
 	if err != nil {
 		log.Fatalf("opening the control port: %v", err)
 	}

@@ -1,0 +1,40 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:tls'
+import t from 'tap'
+import { startVcsim, type Vcsim } from './vcsim.ts'
+
+/** SHA-256 thumbprint of the certificate that a client is shown. */
+function shown({ host, port }: Vcsim): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().fingerprint256)
+      socket.destroy()
+    }).on('error', reject)
+  })
+}
+
+t.test('a password is changed: the former is refused from then on', async (t) => {
+  const vcsim = await startVcsim({ vms: 1, password: 'old' })
+  t.teardown(() => vcsim.stop())
+  t.match(await vcsim.govc('ls'), /DC0/)
+  await vcsim.setPassword('new')
+  await t.rejects(vcsim.govc('ls'), /incorrect user name or password|Login failure/i)
+  const user = vcsim.username
+  t.same(await vcsim.logins(), [
+    { user, password: 'old', accepted: true },
+    { user, password: 'old', accepted: false },
+  ])
+})
+
+t.test('a certificate is renewed: whoever connects is shown the new one', async (t) => {
+  const vcsim = await startVcsim({ vms: 1 })
+  t.teardown(() => vcsim.stop())
+  t.equal(await shown(vcsim), vcsim.thumbprint256)
+  const renewed = await vcsim.renewCertificate({ validSeconds: 3600 })
+  t.not(renewed.fingerprint256, vcsim.thumbprint256)
+  t.equal(await shown(vcsim), renewed.fingerprint256)
+  t.equal(new X509Certificate(await readFile(vcsim.certificateFile)).fingerprint256, renewed.fingerprint256)
+  t.ok(Math.abs(renewed.validToDate.getTime() - Date.now() - 3_600_000) < 60_000)
+  t.match(await vcsim.govc('ls'), /DC0/)
+})

@@ -1,0 +1,35 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { ControlClient } from './control.ts'
+
+export interface Login {
+  user: string
+  password: string
+  accepted: boolean
+}
+
+export interface RenewOptions {
+  /** Seconds; a week unless given. */
+  validSeconds?: number
+}
+
+/** What an administrator changes of a vCenter that runs. Sessions outlive all of it. */
+export interface VcsimRenewals {
+  /** Gives the account another password; `govc` keeps the former. */
+  setPassword(password: string): Promise<void>
+  /** Every attempt to log in so far, by SOAP or REST. */
+  logins(): Promise<Login[]>
+  /** Writes another certificate to the same file, shows it to whoever connects, and closes all connections. */
+  renewCertificate(options?: RenewOptions): Promise<X509Certificate>
+}
+
+export function createRenewals(control: ControlClient, certificateFile: string): VcsimRenewals {
+  return {
+    setPassword: (password) => control.call('POST', '/password', { password }),
+    logins: () => control.call('GET', '/logins'),
+    async renewCertificate({ validSeconds = 7 * 24 * 3600 } = {}) {
+      await control.call('POST', '/certificate', { validSeconds })
+      return new X509Certificate(await readFile(certificateFile))
+    },
+  }
+}
