@@ -50,7 +50,7 @@ func (c *control) create(asked *creation) (types.ManagedObjectReference, error) 
 	}
 	serial := c.inventory.vms
 	c.inventory.vms++
-	return c.inventory.createVM(c.ctx, p, host, identity{name: name, key: fmt.Sprintf("%s#%d", name, serial), serial: serial})
+	return c.inventory.createVM(c.ctx, p, host, identity{name: name, key: fmt.Sprintf("%s-%d", name, serial), serial: serial})
 }
 
 func (c *control) destroy(client *vim25.Client, vm *simulator.VirtualMachine) error {

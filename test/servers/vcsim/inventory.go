@@ -103,7 +103,7 @@ func (inv *inventory) places(ctx context.Context, client *vim25.Client) ([]place
 // identity is what tells a machine from all others.
 type identity struct {
 	name string
-	// key decides the UUIDs.
+	// key decides the UUIDs, and is the name of its folder on the datastore.
 	key string
 	// serial decides the MAC.
 	serial int
@@ -142,7 +142,7 @@ func (inv *inventory) spec(id identity, network types.BaseVirtualDeviceBackingIn
 	if err != nil {
 		return types.VirtualMachineConfigSpec{}, err
 	}
-	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, datastore+" "+path.Join(id.name, "disk1.vmdk"))
+	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, datastore+" "+path.Join(id.key, "disk1.vmdk"))
 	disk.CapacityInKB = 10 << 20
 	card, err := devices.CreateEthernetCard("vmxnet3", network)
 	if err != nil {
@@ -164,7 +164,7 @@ func (inv *inventory) spec(id identity, network types.BaseVirtualDeviceBackingIn
 		InstanceUuid: inv.uuid("instance/" + id.key),
 		NumCPUs:      int32(inv.cpus),
 		MemoryMB:     int64(inv.memoryMB),
-		Files:        &types.VirtualMachineFileInfo{VmPathName: datastore},
+		Files:        &types.VirtualMachineFileInfo{VmPathName: datastore + " " + path.Join(id.key, id.name+".vmx")},
 		DeviceChange: changes,
 	}, nil
 }
