@@ -6,6 +6,7 @@ import {
   facts,
   MAC,
   NODE_UID,
+  NOW,
   node,
   report,
   SWAPPED_UUID,
@@ -460,3 +461,26 @@ t.test(
     )
   },
 )
+
+t.test('what was verified rests while the VM is off, however long', async (t) => {
+  const off = settled({
+    vms: [vm({ powerState: 'poweredOff', claim: undefined, guestNICs: [] })],
+    now: NOW + 86_400_000,
+  })
+  const decision = decide(off)
+  t.equal(decision.level, 'proven')
+  t.match(decision.patch, {
+    taints: [{ key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }],
+  })
+  t.match(condition(decision, 'VMFound'), { status: 'True', reason: 'VMPoweredOff' })
+  t.match(condition(decision, 'IdentityVerified'), { status: 'True', reason: 'Proven' })
+  t.equal(decision.status?.provenUntil, undefined)
+
+  const tainted = after(off, decision)
+  t.equal(decide(tainted).patch, undefined, 'once')
+  t.same(decide(tainted).status, tainted.report?.status)
+  const runs = decide({ ...tainted, lookups: settled({ vms: [vm({ claim: undefined })] }).lookups })
+  t.equal(runs.level, 'proven', 'it has time to say so again')
+  t.same(runs.patch?.taints, [])
+  t.ok(runs.announcements.some(({ reason }) => reason === 'VMRuns'))
+})

@@ -1,0 +1,86 @@
+import t from 'tap'
+import { boundVM, node, report } from '../../../test/fixtures/facts.ts'
+import { probe, seenVM } from '../../../test/fixtures/probes.ts'
+import type { Probe } from '../../facts/existence.ts'
+import { type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
+
+const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), lifeSign: 'a', volumes: false }
+const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
+
+/** The evidence after these answers, one a second, the first at 1000. */
+function after(...answers: [changes?: Partial<Probe>, question?: Partial<Question>][]): Evidence {
+  let evidence: Evidence | undefined
+  for (const [i, [changes, question]] of answers.entries()) {
+    const answer = { probes: [probe(changes)], attachments: undefined, at: (i + 1) * 1000 }
+    evidence = weigh(evidence, { ...QUESTION, ...question }, answer)
+  }
+  if (evidence === undefined) throw new Error('no answer was given')
+  return evidence
+}
+
+t.test('proofs in a row are counted, from the first to the last', async (t) => {
+  t.same(after([]).absent, { since: 1000, last: 1000, times: 1 })
+  t.same(after([], [], []).absent, { since: 1000, last: 3000, times: 3 })
+})
+
+t.test('whatever else breaks the row', async (t) => {
+  const rows: [string, Parameters<typeof after>[number]][] = [
+    ['the VM is found', [{ reference: { state: 'found', vm: seenVM() } }]],
+    ['it is found by UUID', [{ biosUUID: { state: 'found', vm: seenVM({ reference: 'vm-9' }) } }]],
+    ['it could not be asked', [{ reference: { state: 'unknown', failure } }]],
+    ['a privilege is lost', [{ privileges: { state: 'unproven', failure } }]],
+    ['the canary is gone', [{ canary: { state: 'unproven', failure } }]],
+    ['another vCenter answers', [{ vCenterInstanceUUID: 'another' }]],
+  ]
+  for (const [name, wrong] of rows) {
+    t.equal(after([], wrong).absent, undefined, name)
+    t.same(
+      after([], [], wrong, []).absent,
+      { since: 4000, last: 4000, times: 1 },
+      `${name}: from the beginning`,
+    )
+  }
+})
+
+t.test('what was found out in other circumstances does not count', async (t) => {
+  const rows: [string, Parameters<typeof after>[number]][] = [
+    ['a new session', [{ session: 2 }]],
+    ['a sign of life', [{}, { lifeSign: 'b' }]],
+    ['another Node', [{}, { nodeUID: 'other' }]],
+    ['another VM', [{}, { vm: boundVM({ moref: 'vm-9' }) }]],
+  ]
+  for (const [name, other] of rows) {
+    t.same(after([], [], other).absent, { since: 3000, last: 3000, times: 1 }, name)
+  }
+})
+
+t.test('a VM that is off, and stays so', async (t) => {
+  const off = (changes = {}) =>
+    [
+      { reference: { state: 'found', vm: seenVM({ powerState: 'poweredOff', ...changes }) } as const },
+    ] satisfies [Partial<Probe>]
+  t.same(after(off(), off()).off, { since: 1000, last: 2000, times: 2 })
+  t.same(after(off({ powerState: 'suspended' })).off?.times, 1)
+  t.equal(after(off(), off({ powerState: 'poweredOn' })).off, undefined)
+  t.equal(after(off({ connectionState: 'disconnected' })).off, undefined, 'nobody knows')
+  t.equal(after(off({ mayRestart: ['vSphere HA protects it'] })).off, undefined)
+  t.equal(after([]).off, undefined, 'it is not there')
+})
+
+t.test('a sign of life is whatever the machine writes', async (t) => {
+  const sign = (ready: string, reportedAt: string, generation = 1) =>
+    lifeSignOf(
+      node({ ready: { status: 'Unknown', lastHeartbeatTime: ready } }),
+      report({ reportedAt, generation }),
+    )
+  t.equal(sign('1', 'a'), sign('1', 'a'))
+  t.not(sign('1', 'a'), sign('2', 'a'), 'a heartbeat')
+  t.not(sign('1', 'a'), sign('1', 'b'), 'a report that says nothing new')
+  t.not(sign('1', 'a'), sign('1', 'a', 2), 'a report')
+  const heartbeat = { lastHeartbeatTime: '1' }
+  t.equal(
+    lifeSignOf(node({ ready: { status: 'True', ...heartbeat } }), undefined),
+    lifeSignOf(node({ ready: { status: 'Unknown', ...heartbeat } }), undefined),
+    'that others give up on it is none',
+  )
+})

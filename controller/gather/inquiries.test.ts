@@ -1,0 +1,72 @@
+import t from 'tap'
+import { boundVM } from '../../test/fixtures/facts.ts'
+import { probe } from '../../test/fixtures/probes.ts'
+import type { Inquiry } from '../decide/decision.ts'
+import { createInquiries } from './inquiries.ts'
+
+const VCENTER = boundVM().vCenterInstanceUUID
+
+function inquiry(changes: Partial<Inquiry> = {}, vm = boundVM()): Inquiry {
+  return {
+    question: { nodeUID: 'uid', vm, lifeSign: 'a', volumes: false },
+    ask: true,
+    missed: true,
+    braked: false,
+    ...changes,
+  }
+}
+
+function setUp() {
+  const asked: string[] = []
+  let uptime = 0
+  const inquiries = createInquiries({ ask: (name) => asked.push(name), uptime: () => uptime })
+  const answer = (name: string, { question } = inquiry()) =>
+    inquiries.answer(name, question, { probes: [probe()], attachments: undefined, at: uptime })
+  return { inquiries, asked, answer, turn: (ms: number) => (uptime += ms) }
+}
+
+t.test('what is asked for is asked, and what is answered is kept as long as anybody wants it', async (t) => {
+  const { inquiries, asked, answer } = setUp()
+  answer('n1')
+  t.equal(inquiries.evidence('n1'), undefined, 'nobody has asked')
+  inquiries.take('n1', inquiry())
+  t.same(asked, ['n1'])
+  answer('n1')
+  inquiries.take('n1', inquiry({ ask: false }))
+  t.same(asked, ['n1'])
+  t.equal(inquiries.evidence('n1')?.absent?.times, 1)
+  inquiries.take('n1', undefined)
+  t.equal(inquiries.evidence('n1'), undefined)
+  t.equal(inquiries.question('n1'), undefined)
+})
+
+t.test('an answer about another VM or Node is not taken for one about this', async (t) => {
+  const { inquiries, answer } = setUp()
+  inquiries.take('n1', inquiry())
+  answer('n1')
+  inquiries.take('n1', inquiry({}, boundVM({ moref: 'vm-9' })))
+  t.equal(inquiries.evidence('n1'), undefined, 'it is bound to another VM by now')
+  answer('n1')
+  t.equal(inquiries.evidence('n1'), undefined, 'the answer to the old question came late')
+})
+
+t.test('those that are missed are counted by vCenter, without oneself', async (t) => {
+  const { inquiries, turn } = setUp()
+  inquiries.take('n1', inquiry())
+  inquiries.take('n2', inquiry({ braked: true }))
+  inquiries.take('off', inquiry({ missed: false }))
+  inquiries.take('elsewhere', inquiry({}, boundVM({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })))
+  t.same(inquiries.fleet(VCENTER, 'n1'), { missed: 1, braked: 1, deletedAgo: [] })
+  t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 1, braked: 0, deletedAgo: [] })
+  t.same(inquiries.missing('vc1'), { missing: 2, brakeClosed: true })
+  t.same(inquiries.missing('vc2'), { missing: 1, brakeClosed: false })
+
+  inquiries.deleting(VCENTER)
+  turn(30_000)
+  inquiries.deleting(VCENTER)
+  turn(29_999)
+  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [59_999, 29_999])
+  turn(1)
+  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [30_000])
+  t.same(inquiries.fleet('two', 'n1').deletedAgo, [])
+})
