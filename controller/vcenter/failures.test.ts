@@ -15,12 +15,12 @@ t.test('trust', async (t) => {
   const plain = (thumbprint: string) => thumbprint.replaceAll(':', '').toLowerCase()
   const seen = plain(lab.vCenter.thumbprint256)
   const cases: readonly [string, VCenterConfig['trust'], string | undefined, RegExp][] = [
-    ['SHA-1', { kind: 'thumbprint', thumbprint: plain(lab.vCenter.thumbprint) }, undefined, /./],
-    ['SHA-256', { kind: 'thumbprint', thumbprint: seen }, undefined, /./],
+    ['SHA-1', { kind: 'thumbprint', thumbprints: [plain(lab.vCenter.thumbprint)] }, undefined, /./],
+    ['SHA-256', { kind: 'thumbprint', thumbprints: ['ab'.repeat(20), seen] }, undefined, /./],
     ['none', { kind: 'insecure' }, undefined, /./],
     [
       'wrong',
-      { kind: 'thumbprint', thumbprint: 'ab'.repeat(20) },
+      { kind: 'thumbprint', thumbprints: ['ab'.repeat(20)] },
       'WrongThumbprint',
       new RegExp(`${seen}.*(ab){20}`),
     ],

@@ -32,10 +32,15 @@ export interface RunningInventory extends Inventory {
   run(signal: AbortSignal): Promise<void>
   /** Whether the vCenter answers: not before the first connection, nor while a failure is shown. */
   connected(): boolean
+  /** When the certificate that the vCenter showed last expires, milliseconds since the epoch; undefined before the first. */
+  certificateExpiry(): number | undefined
 }
 
 export interface InventoryOptions {
-  /** A changed credential, address or trust means a new inventory; the refusal of a credential is final for this one. */
+  /**
+   * A changed user, address or trust means a new inventory. The password is read for each login, so that it may change
+   * under a session that lives; once it is refused ({@link RunningInventory.failure}) this inventory is of no more use.
+   */
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; all others are left unread. */
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
@@ -68,6 +73,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     members: createDebounce(timings.members, clock),
   }
   let instanceUUID = ''
+  let certificateExpiry: number | undefined
   const topology = createTopology({ tagging: categories.size > 0 })
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
@@ -93,7 +99,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const last = new AbortController()
     const ended = new AbortController()
     const lastCall = endAfter(signal, ended.signal, last)
-    const connection = openConnection({ ...config, clock })
+    const onCertificate = (expiresAt: number) => {
+      certificateExpiry = expiresAt
+    }
+    const connection = openConnection({ ...config, clock, onCertificate })
     const soap = createSoapClient({ connection, clock, metrics })
     const session = createSession({ soap, config, timings, logger, loginSignal: last.signal })
     const rest = createRESTClient({ connection, config, timings, clock, metrics, loginSignal: last.signal })
@@ -207,5 +216,6 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     probe: prober.probe,
     failure: () => health.failure(),
     connected: () => health.connected(),
+    certificateExpiry: () => certificateExpiry,
   }
 }

@@ -23,7 +23,8 @@ export interface VcsimScenes {
   restore(object?: string): Promise<void>
   /**
    * Makes machines vanish for everybody: ManagedObjectNotFound by reference, found by no search, `leave`. For a mass
-   * disappearance, give many at once.
+   * disappearance, give many at once. (The simulator forgets to push a `leave` in the moment in which the client changes
+   * its list view; a resync finds it.)
    */
   hide(...vms: string[]): Promise<void>
   /** Brings hidden machines back under the same references; all of them where none is named. */

@@ -5,9 +5,9 @@ import { objectSpec, propertySpec, readObject, selection, traversal } from '../c
 import { readUUID } from '../facts/properties.ts'
 import type { Table } from '../facts/table.ts'
 import { element } from '../wire/envelope.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
-import { child, childrenOf } from '../wire/xml.ts'
+import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
 import { readVMName } from './read-vm.ts'
 import { searchVMs } from './search.ts'
@@ -23,21 +23,30 @@ export interface Canary {
   readonly biosUUID: string
 }
 
-/** Connected VMs that are followed, other than this one and its copies; those of its own folder alone, if any. */
-export function knownCanaries(table: Table, missed: BoundVM): readonly Canary[] {
+/**
+ * Connected VMs that are followed, other than this one and its copies; those of its own folder first. `turn` decides
+ * who begins: one that cannot be found must not stand for all for ever.
+ */
+export function knownCanaries(table: Table, missed: BoundVM, turn: number): readonly Canary[] {
   const folder = missed.parents?.[0]?.moref
-  const all: Canary[] = []
   const beside: Canary[] = []
+  const elsewhere: Canary[] = []
   for (const uuid of table.followed()) {
     const answer = table.lookup(uuid)
     if (answer.state !== 'answered' || uuid === missed.biosUUID) continue
     for (const { reference, biosUUID, connectionState } of answer.vms) {
       if (biosUUID !== uuid || connectionState !== 'connected' || reference === missed.moref) continue
-      all.push({ reference, biosUUID })
-      if (table.machine(reference)?.parent?.value === folder) beside.push({ reference, biosUUID })
+      const near = folder !== undefined && table.machine(reference)?.parent?.value === folder
+      const list = near ? beside : elsewhere
+      list.push({ reference, biosUUID })
     }
   }
-  return beside.length > 0 ? beside : all
+  return [...rotate(beside, turn), ...rotate(elsewhere, turn)]
+}
+
+function rotate(list: readonly Canary[], turn: number): readonly Canary[] {
+  const start = turn % Math.max(1, list.length)
+  return [...list.slice(start), ...list.slice(0, start)]
 }
 
 /** Tries some of these, or of all that vCenter holds where none is known. Throws a VCenterError. */
@@ -84,8 +93,7 @@ async function sample(line: Line, missed: BoundVM): Promise<readonly Canary[]> {
     propertySpec('VirtualMachine', ['config.uuid', 'runtime.connectionState']) +
     objectSpec(rootFolder, true, FOLDERS + DATACENTERS)
   const parameters = `<specSet>${specs}</specSet><options>${element('maxObjects', SAMPLE)}</options>`
-  const response = await line.call('RetrievePropertiesEx', collector, parameters)
-  await line.call('DestroyPropertyCollector', collector, '')
+  const response = await readAndDrop(line, collector, parameters)
   return childrenOf(child(response, 'returnval'), 'objects').flatMap((record) => {
     const { reference, properties } = readObject(record)
     const biosUUID = readUUID(properties.get('config.uuid'))
@@ -93,4 +101,12 @@ async function sample(line: Line, missed: BoundVM): Promise<readonly Canary[]> {
     const same = reference.value === missed.moref || biosUUID === missed.biosUUID
     return same ? [] : { reference: reference.value, biosUUID }
   })
+}
+
+async function readAndDrop(line: Line, collector: Reference, parameters: string): Promise<XMLElement> {
+  try {
+    return await line.call('RetrievePropertiesEx', collector, parameters)
+  } finally {
+    await line.call('DestroyPropertyCollector', collector, '')
+  }
 }

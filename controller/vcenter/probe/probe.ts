@@ -20,7 +20,10 @@ export interface ProbeOptions {
   readonly canaries: readonly Canary[]
 }
 
-/** Asks them. Throws only for a defect. */
+/**
+ * Asks them. A binding without an instance UUID leaves that question out: what the search by BIOS UUID answers stands
+ * for both. Throws only for a defect.
+ */
 export async function askAll({ line, vCenter, vm, own, canaries }: ProbeOptions): Promise<Answers> {
   const finding = async (ask: () => Promise<Finding>): Promise<Finding> => {
     try {

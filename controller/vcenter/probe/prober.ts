@@ -72,10 +72,7 @@ export function createProber({
       }
       const { access, lost } = period
       const line = openLine({ vCenter, access, timings, clock, period: period.signal, signal, lost })
-      const known = knownCanaries(table, vm)
-      // In turn: one that cannot be found must not stand for all for ever.
-      const turn = probes++ % Math.max(1, known.length)
-      const canaries = [...known.slice(turn), ...known.slice(0, turn)]
+      const canaries = knownCanaries(table, vm, probes++)
       return { ...about, ...(await askAll({ line, vCenter, vm, own, canaries })) }
     },
   }

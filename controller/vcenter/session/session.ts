@@ -1,5 +1,6 @@
 /** The one SOAP session of a vCenter: made once, kept alive, taken up again after a failure, ended. */
 import type { VCenterConfig } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
@@ -32,15 +33,15 @@ export interface Login {
 export interface Session {
   /**
    * Logs in, unless the session of before still lives. Throws a VCenterError. After InvalidLogin it throws the same
-   * for ever without asking: each attempt would count towards locking the account (csi#3787). A changed credential
-   * means a new Session.
+   * without asking for as long as the configured password is the one that was refused: each attempt would count towards
+   * locking the account (csi#3787).
    */
   ensure(signal: AbortSignal): Promise<ServiceContent>
   /** The last one; undefined before the first. */
   lastLogin(): Login | undefined
   /** To be told when a call met NotAuthenticated. */
   lost(): void
-  /** Whether vCenter has refused the credential. */
+  /** Whether vCenter has refused the credential that is configured now. */
   refused(): boolean
   keepAlive(signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
@@ -49,6 +50,7 @@ export interface Session {
 
 export interface SessionOptions {
   readonly soap: SoapClient
+  /** Its password is read for each login: it may change meanwhile. */
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly logger: Logger
@@ -61,7 +63,7 @@ export interface SessionOptions {
 
 export function createSession({ soap, config, timings, logger, loginSignal }: SessionOptions): Session {
   let content: ServiceContent | undefined
-  let refusal: VCenterError | undefined
+  let refusal: { readonly error: VCenterError; readonly password: Secret } | undefined
   let latest: Login | undefined
   const { callDeadline: deadline } = timings
 
@@ -70,7 +72,8 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
   }
 
   async function login({ sessionManager }: ServiceContent): Promise<void> {
-    const parameters = element('userName', config.user) + element('password', config.password.reveal())
+    const { password } = config
+    const parameters = element('userName', config.user) + element('password', password.reveal())
     try {
       const response = await soap.call({
         operation: 'Login',
@@ -82,15 +85,20 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
       latest = { number: (latest?.number ?? 0) + 1, key: textOf(child(response, 'returnval'), 'key') }
     } catch (error) {
       if (!(error instanceof SoapFault && error.fault === 'InvalidLogin')) throw error
-      refusal = new VCenterError(
+      const refused = new VCenterError(
         'InvalidLogin',
         `${soap.server} refuses the user ${config.user} with the configured password, which is not tried again ` +
           'lest the account be locked, correct user and password',
         { cause: error },
       )
-      throw refusal
+      refusal = { error: refused, password }
+      throw refused
     }
     logger.info({ user: config.user }, 'logged in')
+  }
+
+  function refused(): boolean {
+    return refusal?.password.equals(config.password) === true
   }
 
   async function stillAlive(signal: AbortSignal): Promise<boolean> {
@@ -107,7 +115,7 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
 
   return {
     async ensure(signal) {
-      if (refusal !== undefined) throw refusal
+      if (refusal !== undefined && refused()) throw refusal.error
       if (content !== undefined && (await stillAlive(signal))) return content
       signal.throwIfAborted()
       // Asked again for each session: a restored or replaced vCenter has other objects under the same address.
@@ -124,7 +132,7 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
     lost() {
       soap.forgetSession()
     },
-    refused: () => refusal !== undefined,
+    refused,
     keepAlive,
     async logout(signal) {
       if (content === undefined || !soap.hasSession()) return

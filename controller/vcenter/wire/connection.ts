@@ -7,10 +7,10 @@ import { DeadlineError, VCenterError } from './errors.ts'
 import { trustConnector } from './trust.ts'
 
 /**
- * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags), and one to ask whether
- * vCenter lives. More would only queue up inside vCenter.
+ * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
+ * ask whether vCenter lives. More would only queue up inside vCenter.
  */
-const CONNECTIONS = 6
+const CONNECTIONS = 10
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -49,17 +49,20 @@ export interface ConnectionOptions {
   readonly port: number
   readonly trust: Trust
   readonly clock: Clock
+  /** Told when the certificate that the server shows expires, milliseconds since the epoch. */
+  readonly onCertificate?: (expiresAt: number) => void
 }
 
-export function openConnection({ server: host, port, trust, clock }: ConnectionOptions): Connection {
+export function openConnection(options: ConnectionOptions): Connection {
+  const { server: host, port, trust, clock, onCertificate } = options
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const origin = `https://${authority}`
   // Deadlines are ours: undici's own of 300 s would either cut a long poll or outlast a call.
   const closed = new AbortController()
-  const connect = trustConnector({ trust, server: authority, signal: closed.signal })
-  const options = { connect, headersTimeout: 0, bodyTimeout: 0 }
-  const calls = new Pool(origin, { ...options, connections: CONNECTIONS })
-  const longPoll = new Client(origin, options)
+  const connect = trustConnector({ trust, server: authority, signal: closed.signal, onCertificate })
+  const settings = { connect, headersTimeout: 0, bodyTimeout: 0 }
+  const calls = new Pool(origin, { ...settings, connections: CONNECTIONS })
+  const longPoll = new Client(origin, settings)
 
   return {
     server: authority,

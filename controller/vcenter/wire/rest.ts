@@ -1,6 +1,7 @@
 /** Calls of vCenter's REST interface, with one session that is made when first needed. */
 import type { Clock } from '../../clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
@@ -48,6 +49,7 @@ export interface RESTClient {
 
 export interface RESTClientOptions {
   readonly connection: Connection
+  /** Its password is read for each login: it may change meanwhile. */
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly clock: Clock
@@ -60,7 +62,7 @@ export interface RESTClientOptions {
 export function createRESTClient(options: RESTClientOptions): RESTClient {
   const { connection, config, timings, clock, metrics, loginSignal } = options
   let session: string | undefined
-  let refusal: VCenterError | undefined
+  let refusal: { readonly error: VCenterError; readonly password: Secret } | undefined
 
   async function send(
     method: 'GET' | 'POST' | 'DELETE',
@@ -100,8 +102,10 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   }
 
   async function login(): Promise<string> {
-    if (refusal !== undefined) throw refusal
-    const authorization = `Basic ${Buffer.from(`${config.user}:${config.password.reveal()}`).toString('base64')}`
+    const { password } = config
+    // Not tried again until it is another: each attempt would count towards locking the account.
+    if (refusal?.password.equals(password) === true) throw refusal.error
+    const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
     try {
       const value = await send('POST', 'session', { headers: { authorization }, signal: loginSignal })
       if (typeof value !== 'string' || !SESSION_ID.test(value)) {
@@ -114,12 +118,13 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
       return value
     } catch (error) {
       if (!(error instanceof RESTError && error.status === 401)) throw error
-      refusal = new VCenterError(
+      const refused = new VCenterError(
         'InvalidLogin',
         `${connection.server} refuses the user ${config.user} at its REST interface, which is not tried again`,
         { cause: error },
       )
-      throw refusal
+      refusal = { error: refused, password }
+      throw refused
     }
   }
 

@@ -14,6 +14,8 @@ export interface TrustOptions {
   readonly server: string
   /** Drops connections that are being made: nobody else holds them yet. */
   readonly signal: AbortSignal
+  /** Told when the certificate that was shown expires, milliseconds since the epoch, whether it is trusted or not. */
+  readonly onCertificate?: ((expiresAt: number) => void) | undefined
 }
 
 /**
@@ -22,7 +24,12 @@ export interface TrustOptions {
  * The handshake is let through and judged afterwards, for only then is the certificate at hand to be named in the
  * message. TLS sessions are never resumed: a resumed one carries no certificate.
  */
-export function trustConnector({ trust, server, signal }: TrustOptions): buildConnector.connector {
+export function trustConnector({
+  trust,
+  server,
+  signal,
+  onCertificate,
+}: TrustOptions): buildConnector.connector {
   const ca = authorities(trust)
   return ({ hostname, port }, callback) => {
     const socket = connect({
@@ -55,7 +62,11 @@ export function trustConnector({ trust, server, signal }: TrustOptions): buildCo
     socket
       .on('timeout', onTimeout)
       .on('error', settle)
-      .once('secureConnect', () => settle(judge(trust, server, socket)))
+      .once('secureConnect', () => {
+        const certificate = socket.getPeerX509Certificate()
+        if (certificate !== undefined) onCertificate?.(certificate.validToDate.getTime())
+        settle(judge(trust, server, socket))
+      })
   }
 }
 
@@ -79,10 +90,10 @@ function judge(trust: Trust, server: string, socket: TLSSocket): VCenterError | 
     case 'insecure':
       return undefined
     case 'thumbprint':
-      if (trust.thumbprint === sha1 || trust.thumbprint === sha256) return undefined
+      if (trust.thumbprints.some((one) => one === sha1 || one === sha256)) return undefined
       return new VCenterError(
         'WrongThumbprint',
-        `${server} shows a certificate with the SHA-256 thumbprint ${sha256} (SHA-1 ${sha1}) where ${trust.thumbprint} ` +
+        `${server} shows a certificate with the SHA-256 thumbprint ${sha256} (SHA-1 ${sha1}) where ${trust.thumbprints.join(' or ')} ` +
           'is configured, check with the vCenter itself which is right and set thumbprint to it',
       )
     case 'ca':

@@ -1,0 +1,164 @@
+/** What makes an empty answer mean something, and what a VM that is found may do next. */
+import t from 'tap'
+import {
+  ask,
+  CANARIES,
+  denied,
+  found,
+  gone,
+  granted,
+  missing,
+  objectIn,
+  objects,
+  property,
+  record,
+  type Script,
+  unproven,
+} from '../testing/probe-script.ts'
+
+t.test('why vCenter may start it again', async (t) => {
+  const state = property('runtime.connectionState', 'connected')
+  const tasks = property(
+    'recentTask',
+    ['task-1', 'task-2', 'task-3', 'task-4']
+      .map((each) => `<ManagedObjectReference type="Task">${each}</ManagedObjectReference>`)
+      .join(''),
+  )
+  const task = (reference: string, ...content: string[]) =>
+    `<objects><obj type="Task">${reference}</obj>${content.join('')}</objects>`
+  const info = (reference: string, taskState: string, description: string) =>
+    task(reference, property('info.state', taskState), property('info.descriptionId', description))
+  const some = objects(
+    info('task-1', 'success', 'VirtualMachine.powerOff'),
+    info('task-2', 'running', 'VirtualMachine.migrate'),
+    info('task-3', 'queued', 'VirtualMachine.powerOn'),
+    task('task-4', missing('info.state', 'NoPermission')),
+  )
+  for (const [what, content, said, expected] of [
+    ['nothing', '', some, []],
+    ['fault tolerance that is off', property('runtime.faultToleranceState', 'notConfigured'), some, []],
+    ['fault tolerance that is disabled', property('runtime.faultToleranceState', 'disabled'), some, []],
+    [
+      'fault tolerance',
+      property('runtime.faultToleranceState', 'running'),
+      some,
+      ['its fault tolerance is in state "running"'],
+    ],
+    [
+      'HA',
+      property('runtime.dasVmProtection', '<dasProtected>true</dasProtected>'),
+      some,
+      ['vSphere HA protects it'],
+    ],
+    ['no HA', property('runtime.dasVmProtection', '<dasProtected>false</dasProtected>'), some, []],
+    [
+      'tasks',
+      tasks,
+      some,
+      ['a task "VirtualMachine.migrate" is running', 'a task "VirtualMachine.powerOn" is queued'],
+    ],
+    ['tasks that are gone', tasks, objects(), []],
+    [
+      'no list of tasks',
+      missing('recentTask', 'NoPermission'),
+      some,
+      ['its tasks cannot be read (NoPermission)'],
+    ],
+    ['tasks out of reach', tasks, denied('Task', 'task-1'), ['its tasks cannot be read (NoPermission)']],
+    ['HA out of sight', missing('runtime.dasVmProtection', 'NoPermission'), some, []],
+  ] as const) {
+    const { answers } = await ask({
+      RetrievePropertiesEx: (body) =>
+        objectIn(body) === 'vm-1' ? objects(record('vm-1', state, content)) : said,
+    })
+    t.match(answers.reference, { state: 'found', vm: { mayRestart: expected } }, what)
+    if (answers.reference?.state === 'found') t.same(answers.reference.vm.mayRestart, expected, what)
+  }
+})
+
+t.test('privileges are proven on each parent that still exists', async (t) => {
+  let asked = 0
+  const goneFirst = (...without: string[]) => ({
+    HasPrivilegeOnEntities: (body: string) => {
+      asked++
+      const missed = without.find((each) => body.includes(`>${each}<`))
+      return missed === undefined ? granted(body) : gone('Folder', missed)
+    },
+  })
+  for (const [what, script, expected] of [
+    [
+      'one is lacking',
+      { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.Read on group-v12') },
+      unproven(
+        'PrivilegeMissing',
+        /^the account lacks System\.Read on Folder "workers" \(group-v12\): give it back with propagation, then /,
+      ),
+    ],
+    [
+      'one is lacking further up',
+      { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.View on group-d1') },
+      unproven('PrivilegeMissing', /lacks System\.View on Folder "Datacenters" \(group-d1\)/),
+    ],
+    [
+      'nothing is said of one',
+      { HasPrivilegeOnEntities: (body: string) => granted(body.replace('group-v12', 'group-v13')) },
+      unproven('PrivilegeMissing', /lacks System\.View and System\.Read on Folder "workers"/),
+    ],
+    ['one is gone', goneFirst('group-v12'), { state: 'proven' }],
+    ['all are gone', goneFirst('group-v12', 'group-d1'), unproven('ParentsUnknown', /gone as well/)],
+    [
+      'something else is gone',
+      { HasPrivilegeOnEntities: () => gone('Folder', 'group-v99') },
+      unproven('UnexpectedFault'),
+    ],
+    [
+      'the manager is gone',
+      { HasPrivilegeOnEntities: () => gone('AuthorizationManager', 'group-v12') },
+      unproven('UnexpectedFault'),
+    ],
+    [
+      'the question is refused',
+      { HasPrivilegeOnEntities: () => denied('Folder', 'group-d1') },
+      unproven('NoPermission'),
+    ],
+  ] as const) {
+    const { answers } = await ask(script)
+    t.match(answers.privileges, expected, what)
+  }
+  t.equal(asked, 2 + 2, 'again without the one that is gone, and not without any')
+  t.match((await ask({}, { vm: { parents: [] } })).answers.privileges, unproven('ParentsUnknown'))
+  t.match((await ask({}, { key: undefined })).answers.privileges, unproven('MalformedAnswer'))
+  t.equal((await ask({}, { own: false })).answers.privileges, undefined)
+  t.equal((await ask({}, { own: false })).answers.reference, undefined)
+})
+
+t.test('a canary must be found by the same search, and be readable', async (t) => {
+  const searched: string[] = []
+  const findingOnly = (...references: string[]): Script => ({
+    FindAllByUuid: (body) => {
+      const canary = CANARIES.find(({ biosUUID }) => body.includes(`<uuid>${biosUUID}<`))
+      if (canary !== undefined) searched.push(canary.reference)
+      return canary !== undefined && references.includes(canary.reference) ? found(canary.reference) : ''
+    },
+  })
+  const unreadable = (...references: string[]): Script => ({
+    RetrievePropertiesEx: (body) => {
+      const reference = objectIn(body)
+      if (reference === 'vm-1') return gone('VirtualMachine', reference)
+      return references.includes(reference)
+        ? denied('VirtualMachine', reference)
+        : objects(record(reference, property('name', 'x')))
+    },
+  })
+  for (const [what, script, expected] of [
+    ['the third', findingOnly('vm-9'), { state: 'proven' }],
+    ['a fourth is not tried', findingOnly('vm-10'), unproven('CanaryNotFound', /finds none of 3 other VM/)],
+    ['another VM is found instead', { FindAllByUuid: () => found('vm-99') }, unproven('CanaryNotFound')],
+    ['one is unreadable', unreadable('vm-7'), { state: 'proven' }],
+    ['all are unreadable', unreadable('vm-7', 'vm-8', 'vm-9'), unproven('CanaryNotFound', /NoPermission/)],
+  ] as const) {
+    const { answers } = await ask(script)
+    t.match(answers.canary, expected, what)
+  }
+  t.same(searched.slice(0, 6), ['vm-7', 'vm-8', 'vm-9', 'vm-7', 'vm-8', 'vm-9'])
+})

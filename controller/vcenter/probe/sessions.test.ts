@@ -1,0 +1,116 @@
+import t from 'tap'
+import { bind, ELSEWHERE, summary } from '../testing/bind.ts'
+import { openLab, QUICK, until, vmAt } from '../testing/lab.ts'
+
+const { signal } = new AbortController()
+
+const all = (reason: string) => ({
+  reference: reason,
+  instanceUUID: reason,
+  biosUUID: reason,
+  privileges: reason,
+  canary: reason,
+})
+
+t.test('before the first session, and without one, nothing is asked', async (t) => {
+  const lab = await openLab(t, {
+    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' }),
+  })
+  const first = await lab.inventory.probe(ELSEWHERE, signal)
+  t.same(
+    summary(first),
+    all('NotConnected'),
+    'it may be its own VM as long as vCenter has not said who it is',
+  )
+  t.match(first, { vCenter: 'lab', vCenterInstanceUUID: undefined, session: 0 })
+  const failure = await until('a refusal', () => lab.inventory.failure())
+  await lab.vCenter.resetCalls()
+  t.same(summary(await lab.inventory.probe(ELSEWHERE, signal)), all('InvalidLogin'))
+  t.equal(failure.reason, 'InvalidLogin')
+  t.equal((await lab.vCenter.calls()).total, 0)
+})
+
+t.test('a session that ends is taken up once, however many probes meet its end', async (t) => {
+  // Nothing else would notice for a while.
+  const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000 } })
+  const { vCenter, inventory } = lab
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await vCenter.resetCalls()
+  await vCenter.endSessions()
+  const met = await Promise.all(Array.from({ length: 4 }, () => inventory.probe(bound, signal)))
+  for (const probe of met) {
+    t.same(summary(probe), all('SessionLost'))
+    t.equal(probe.session, 1)
+  }
+  const between = await inventory.probe(bound, signal)
+  t.same(summary(between), all('SessionLost'), 'nothing is asked between two sessions')
+  const next = await until('another session', async () => {
+    const probe = await inventory.probe(bound, signal)
+    return probe.session === 2 && probe
+  })
+  t.match(summary(next), { reference: bound.moref, canary: 'proven' })
+  t.match(await vCenter.calls(), { operations: { Login: 1 } })
+  t.same(await vCenter.sessions(), { soap: 1, rest: 0 })
+  t.equal(inventory.failure(), undefined)
+})
+
+t.test('a session that ends under a probe leaves the rest unknown', async (t) => {
+  const lab = await openLab(t)
+  const { vCenter, inventory } = lab
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'delay', milliseconds: 500 })
+  const asking = inventory.probe(bound, signal)
+  await until('the question', async () => (await vCenter.calls()).operations.HasPrivilegeOnEntities === 1)
+  await vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'fault', fault: 'NotAuthenticated' })
+  await vCenter.setGuestinfo({ vm: bound.moref, key: 'guestinfo.rollcall.claim', value: 'x' })
+  const probe = await asking
+  t.match(probe, { session: 1 })
+  t.match(summary(probe), { reference: bound.moref, privileges: 'SessionLost', canary: 'SessionLost' })
+  await vCenter.clearFaults()
+  const next = await until('another session', async () => {
+    const probe = await inventory.probe(bound, signal)
+    return probe.session > 1 && probe.canary.state === 'proven' && probe
+  })
+  t.equal(next.session, 2)
+})
+
+t.test('a vCenter that hangs is given up after one deadline, for all probes', async (t) => {
+  const lab = await openLab(t)
+  const { vCenter, inventory } = lab
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await vCenter.fault({ operation: '*', kind: 'hang' })
+  const start = performance.now()
+  const probes = await Promise.all(Array.from({ length: 4 }, () => inventory.probe(bound, signal)))
+  const took = performance.now() - start
+  t.ok(took < QUICK.callDeadline + 500, `${Math.round(took)} ms`)
+  for (const probe of probes) t.same(summary(probe), all('TimedOut'))
+})
+
+t.test('a probe that is given up ends at once', async (t) => {
+  const lab = await openLab(t)
+  const { vCenter, inventory } = lab
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await vCenter.fault({ operation: 'RetrievePropertiesEx', object: bound.moref, kind: 'hang' })
+  const giveUp = new AbortController()
+  const asking = inventory.probe(bound, giveUp.signal)
+  await until('the question', async () => ((await vCenter.faults())[0]?.hits ?? 0) > 0)
+  const start = performance.now()
+  giveUp.abort()
+  t.same(summary(await asking), all('TimedOut'))
+  t.ok(performance.now() - start < 200)
+  t.same(summary(await inventory.probe(bound, giveUp.signal)), all('TimedOut'))
+  await vCenter.clearFaults()
+  t.match(summary(await inventory.probe(bound, signal)), { reference: bound.moref })
+})
+
+t.test('the end of the inventory ends probes, and says so', async (t) => {
+  const lab = await openLab(t)
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await lab.vCenter.fault({ operation: 'FindAllByUuid', kind: 'hang' })
+  const asking = lab.inventory.probe(bound, signal)
+  await until('the question', async () => ((await lab.vCenter.faults())[0]?.hits ?? 0) > 0)
+  await lab.stop()
+  t.match(summary(await asking), { reference: bound.moref, biosUUID: 'SessionLost', canary: 'SessionLost' })
+  t.same(summary(await lab.inventory.probe(bound, signal)), all('NotConnected'))
+  t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
+})
