@@ -2,6 +2,8 @@ import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
+import { apiRequests } from './api-requests.ts'
+import { isLeading, readyz } from './leaders.ts'
 import { lease } from './lease.ts'
 import { address, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -9,7 +11,6 @@ import { openStage } from './stage.ts'
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes } = stage
 
-const readyz = async ({ url }: Controller) => (await fetch(`${url}/readyz`)).text()
 const metrics = async ({ url }: Controller) => (await fetch(`${url}/metrics`)).text()
 
 /** Requests of a controller that changed a Node or a report. */
@@ -20,14 +21,8 @@ async function writes(controller: Controller): Promise<string[]> {
   )
 }
 
-/** How many PATCHes of Nodes the API server has answered with a conflict. */
-async function conflicts(): Promise<number> {
-  const { body } = await cluster.request<string>('GET', '/metrics')
-  const lines = body.split('\n').filter((line) => /^apiserver_request_total\{/.test(line))
-  return lines
-    .filter((line) => /code="409"/.test(line) && /resource="nodes"/.test(line) && /verb="PATCH"/.test(line))
-    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
-}
+/** How many PATCHes of Nodes were refused. */
+const conflicts = () => apiRequests(cluster, { verb: 'PATCH', resource: 'nodes', code: '409' })
 
 t.test('frozen while a write of its own is on its way, which arrives after the take-over', async (t) => {
   const proxy = await startApiProxy(cluster.url)
@@ -51,7 +46,7 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
   await member.reportOnce()
   await until('its write is on the way', () => proxy.held() > hanging, 4_000)
   old.kill('SIGSTOP')
-  await until('the other leads', async () => (await readyz(next)).startsWith('leading'), 25_000)
+  await until('the other leads', () => isLeading(next), 25_000)
   await nodes.until('it writes', () => address(nodes.last('worker'), 'InternalIP') === '10.8.0.1')
   const count = nodes.of('worker').length
 

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { type Line, startApiProxy } from './api-proxy.ts'
+import { isLeading, readyz, said } from './leaders.ts'
 import { lease } from './lease.ts'
 import { address, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -15,16 +15,6 @@ async function replica(identity: string, until?: 'answering') {
   t.teardown(() => proxy.close())
   const own = { ...cluster, url: proxy.url }
   return { ...(await stage.controller({ identity, cluster: own, ...(until && { until }) })), proxy }
-}
-
-const readyz = async ({ url }: Controller) => (await fetch(`${url}/readyz`)).text()
-const leads = async (controller: Controller) => (await readyz(controller)).startsWith('leading')
-
-/** When it said so last, by the clock on the wall. */
-function said({ stderr }: Controller, message: string): string {
-  const line = stderr.findLast((text) => text.includes(`"msg":"${message}"`))
-  if (line === undefined) throw new Error(`nobody said "${message}"`)
-  return JSON.parse(line).time
 }
 
 const a = await replica('a')
@@ -46,11 +36,11 @@ for (const [turn, { line, what, old, next, ip }] of cases.entries()) {
     old.proxy.set(line)
     await member.setAddresses(`${ip}/24`)
     await member.reportOnce()
-    await until('the other leads', () => leads(next), 25_000)
+    await until('the other leads', () => isLeading(next), 25_000)
     const [down, up] = [said(old, 'leadership lost'), said(next, 'leadership begins')]
     t.ok(down < up, `down ${down}, the other up ${up}`)
     t.ok(performance.now() - start < 20_000, 'soon')
-    t.notOk(await leads(old))
+    t.notOk(await isLeading(old))
     await nodes.until('the work goes on', () => address(nodes.last('worker'), 'InternalIP') === ip)
     t.match(await vcsim.sessions(), { soap: 1 }, 'the old one has logged out')
 

@@ -1,0 +1,51 @@
+// The leader is frozen with every proof in hand, and another takes over.
+import t from 'tap'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { apiRequests } from './api-requests.ts'
+import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
+import { isLeading, readyz, said } from './leaders.ts'
+import { openStage } from './stage.ts'
+
+const LEADER_AGE = 8_000
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes, vcsim } = stage
+const lifecycle = { ...QUICK, leaderAge: `${LEADER_AGE}ms` }
+const old = await stage.controller({ identity: 'old', lifecycle })
+const next = await stage.controller({ identity: 'next', lifecycle, until: 'answering' })
+const [gone] = await verified(stage, 'gone', 'canary')
+if (gone === undefined) throw new Error('there are two')
+await watched(stage)
+
+const deletions = () => apiRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
+
+t.test('thawed, it deletes nothing, and the other does in its own time', async (t) => {
+  await wish(stage, 'gone', 'hold')
+  await loseHeartbeats(cluster, 'gone')
+  await vcsim.govc('vm.destroy', gone.vm.name)
+  await deletionPending(
+    stage,
+    'gone',
+    { status: 'True', reason: 'DeletionHeld', message: /kept for now: the annotation [^;]*; [^;]*$/ },
+    20_000,
+  )
+  await until('the other knows who leads', async () => (await readyz(next)).includes('old leads'))
+
+  old.kill('SIGSTOP')
+  // What it lacked to delete the Node waits in its buffers.
+  await wish(stage, 'gone', null)
+  await until('the other leads', () => isLeading(next), 25_000)
+  const began = Date.parse(said(next, 'leadership begins'))
+  old.kill('SIGCONT')
+  await until('it stands by', async () => (await readyz(old)).startsWith('standby; next leads'))
+  t.equal(await deletions(), 0)
+  t.ok(nodes.last('gone'))
+
+  await deletionPending(stage, 'gone', { status: 'True', reason: 'LeaderTooYoung' })
+  await nodes.until('the Node is deleted', () => nodes.last('gone') === undefined, 20_000)
+  t.ok(Date.now() - began >= LEADER_AGE, 'a new leader waits')
+  t.equal(await deletions(), 1)
+  t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  t.ok(nodes.last('canary'))
+})

@@ -1,0 +1,17 @@
+/** What tests of leadership have in common. */
+import type { Controller } from '../fixtures/controller.ts'
+
+export async function readyz({ url }: Controller): Promise<string> {
+  return (await fetch(`${url}/readyz`)).text()
+}
+
+export async function isLeading(controller: Controller): Promise<boolean> {
+  return (await readyz(controller)).startsWith('leading')
+}
+
+/** When it last logged this message, RFC 3339 by the clock on the wall. */
+export function said({ stderr }: Controller, message: string): string {
+  const line = stderr.findLast((text) => text.includes(`"msg":"${message}"`))
+  if (line === undefined) throw new Error(`nobody said "${message}"`)
+  return JSON.parse(line).time
+}
