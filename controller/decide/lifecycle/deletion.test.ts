@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
-import { boundVM, facts, NOW, node, report, SETTINGS, settled } from '../../../test/fixtures/facts.ts'
+import { boundVM, facts, NOW, node, report, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { decide } from '../decide.ts'
@@ -173,6 +173,22 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
   t.match(pending(silent), { status: 'Unknown', reason: 'NoPermission' })
   t.equal(silent.inquiry, undefined)
   t.equal(decide(settled({ lookups })).status, undefined)
+})
+
+t.test('a Node whose VM went to another vCenter is bound to it there', async (t) => {
+  const there = vm({
+    vCenter: { name: 'vc2', instanceUUID: 'two' },
+    reference: 'vm-7',
+    instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+  })
+  const lookups = [
+    ...settled({ vms: [] }).lookups,
+    { vCenter: 'vc2', uuid: boundVM().biosUUID, lookup: { state: 'answered', vms: [there] } } as const,
+  ]
+  const decision = decide(gone({ lookups, evidence: undefined }))
+  t.match(decision.status?.vm, { vCenter: 'vc2', moref: 'vm-7' })
+  t.equal(pending(decision), undefined)
+  t.equal(decision.inquiry, undefined)
 })
 
 t.test('what was not verified, or is contradicted, deletes nothing', async (t) => {

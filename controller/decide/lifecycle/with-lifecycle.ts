@@ -16,7 +16,7 @@ export function withLifecycle(
   now: number,
 ): Decision {
   // What was verified has just been contradicted: then nothing follows from it.
-  if (decision.level === undefined) return decision
+  if (decision.level === undefined || isRebound(decision, standing)) return decision
   const { deletionPending, inquiry, fenced, deletion } = lifecycle
   const conditions = standing.status.conditions ?? []
   const verdicts = unsaid(decision, lifecycle)
@@ -41,6 +41,16 @@ export function withLifecycle(
     ...(fenced ? { fenced } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
+}
+
+/** It was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter. */
+function isRebound({ status }: Decision, standing: Standing): boolean {
+  const now = status?.vm
+  const before = standing.status.vm
+  return (
+    now !== undefined &&
+    (now.moref !== before?.moref || now.vCenterInstanceUUID !== before.vCenterInstanceUUID)
+  )
 }
 
 /** A decision with a status has the VM's verdict in it. */
