@@ -1,0 +1,46 @@
+// The leader hears everything, and its own requests no longer arrive: it cannot know whether it still leads.
+import t from 'tap'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { startApiProxy } from './api-proxy.ts'
+import { apiRequests } from './api-requests.ts'
+import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
+import { isLeading, readyz } from './leaders.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes, vcsim } = stage
+const proxy = await startApiProxy(cluster.url)
+t.teardown(() => proxy.close())
+const lifecycle = { ...QUICK, absentFor: '1s' }
+const old = await stage.controller({ identity: 'old', lifecycle, cluster: { ...cluster, url: proxy.url } })
+const next = await stage.controller({ identity: 'next', lifecycle, until: 'answering' })
+const [gone] = await verified(stage, 'gone', 'canary')
+if (gone === undefined) throw new Error('there are two')
+await watched(stage)
+
+const deletions = () => apiRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
+
+t.test('it deletes nothing, not even when what it sent arrives late', async (t) => {
+  await until('the other knows who leads', async () => (await readyz(next)).includes('old leads'))
+  await wish(stage, 'gone', 'hold')
+  await loseHeartbeats(cluster, 'gone')
+  await vcsim.govc('vm.destroy', gone.vm.name)
+  await deletionPending(
+    stage,
+    'gone',
+    { status: 'True', reason: 'DeletionHeld', message: /kept for now: the annotation [^;]*; [^;]*$/ },
+    20_000,
+  )
+
+  proxy.set('mute')
+  await wish(stage, 'gone', null)
+  await until('the other leads', () => isLeading(next), 25_000)
+  t.notOk(await isLeading(old))
+  proxy.set('works')
+  await until('it stands by', async () => (await readyz(old)).startsWith('standby; next leads'))
+  await nodes.until('the other deletes the Node', () => nodes.last('gone') === undefined, 20_000)
+  t.equal(await deletions(), 1)
+  t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  t.ok(nodes.last('canary'))
+})
