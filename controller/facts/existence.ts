@@ -1,5 +1,5 @@
 /** What one vCenter says when it is asked, on purpose, whether a VM that is missed still exists. */
-import type { VCenterFailure } from './vcenter-view.ts'
+import type { VCenterFailure } from './vcenter-failure.ts'
 import type { ConnectionState, PowerState } from './virtual-machine.ts'
 
 /** As much of a VM as is read on such an occasion. */

@@ -1,16 +1,8 @@
 /** What the controller knows of the vCenters at this moment, as `gather/` reads it: from memory, at once. */
 import type { BoundVM } from '../../agent/contract.ts'
 import type { Probe } from './existence.ts'
+import type { VCenterFailure } from './vcenter-failure.ts'
 import type { VirtualMachine } from './virtual-machine.ts'
-
-/** Why a vCenter could not be asked. Proves nothing about any VM. */
-export interface VCenterFailure {
-  readonly vCenter: string
-  /** CamelCase, for conditions and metrics: `InvalidLogin`, `CertificateNotTrusted`, `Unreachable`, ... */
-  readonly reason: string
-  /** One sentence with the next step; no secret. */
-  readonly message: string
-}
 
 /** The answer to "which VMs have this BIOS UUID?". */
 export type Lookup =

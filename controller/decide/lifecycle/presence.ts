@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import type { NodeFacts } from '../facts.ts'

@@ -1,6 +1,6 @@
 /** The way to vCenter during one probe: in one session, and no further after a call that was left without an answer. */
 import type { Clock } from '../../clock.ts'
-import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { isSessionLost, type Reference, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'

@@ -2,7 +2,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Clock } from '../../clock.ts'
 import type { Probe } from '../../facts/existence.ts'
-import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import type { Table } from '../facts/table.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'

@@ -1,5 +1,5 @@
 /** What can go wrong with a vCenter, typed by what someone decides by it. */
-import type { VCenterFailure } from '../../facts/vcenter-view.ts'
+import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 
 /** A managed object reference; unique only within its vCenter. */
 export interface Reference {
