@@ -10,7 +10,7 @@ import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
 import { parseServer } from './server.ts'
 import { take } from './take.ts'
-import { parseThumbprint } from './thumbprint.ts'
+import { parseThumbprints } from './thumbprint.ts'
 import { checkTopology } from './topology.ts'
 import { shapeOfText } from './tree.ts'
 import { refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
@@ -113,7 +113,7 @@ async function checkTrust(
       if (idle !== undefined) findings.warn(idle.path, idle.at, IDLE_TRUST)
     return { kind: 'insecure' }
   }
-  const hex = thumbprint === undefined ? undefined : take(thumbprint, parseThumbprint, findings)
+  const thumbprints = thumbprint === undefined ? undefined : take(thumbprint, parseThumbprints, findings)
   if (caFile !== undefined) {
     if (thumbprint !== undefined) findings.warn(thumbprint.path, thumbprint.at, IDLE_THUMBPRINT)
     const read = await readCertificates(caFile.text, folder, readFile)
@@ -121,7 +121,7 @@ async function checkTrust(
     return pem === undefined ? undefined : { kind: 'ca', pem }
   }
   if (thumbprint === undefined) return { kind: 'system' }
-  return hex === undefined ? undefined : { kind: 'thumbprint', thumbprint: hex }
+  return thumbprints === undefined ? undefined : { kind: 'thumbprint', thumbprints }
 }
 
 const IDLE_TRUST =

@@ -9,8 +9,8 @@ export type Trust =
   | { readonly kind: 'system' }
   /** PEM text of one or more CA certificates. */
   | { readonly kind: 'ca'; readonly pem: string }
-  /** SHA-1 or SHA-256 of the server's certificate, lower-case hex without colons. */
-  | { readonly kind: 'thumbprint'; readonly thumbprint: string }
+  /** SHA-1 or SHA-256 of the certificates that the server may show, lower-case hex without colons; at least one. */
+  | { readonly kind: 'thumbprint'; readonly thumbprints: readonly string[] }
   | { readonly kind: 'insecure' }
 
 export interface VCenterConfig {

@@ -25,9 +25,22 @@ await t.test('what the fields of a vCenter become', async (t) => {
     ['    datacenters: []', {}],
     [
       `    thumbprint: ${SHA1}`,
-      { trust: { kind: 'thumbprint', thumbprint: '420e3f74ea84f9a277366106bb5dbf6b00112233' } },
+      { trust: { kind: 'thumbprint', thumbprints: ['420e3f74ea84f9a277366106bb5dbf6b00112233'] } },
     ],
-    [`    thumbprint: ${'ab'.repeat(32)}`, { trust: { kind: 'thumbprint', thumbprint: 'ab'.repeat(32) } }],
+    [`    thumbprint: ${'ab'.repeat(32)}`, { trust: { kind: 'thumbprint', thumbprints: ['ab'.repeat(32)] } }],
+    [
+      `    thumbprint: ${'AB'.repeat(32)}, ${SHA1},${'ab'.repeat(32)},`,
+      {
+        trust: {
+          kind: 'thumbprint',
+          thumbprints: ['ab'.repeat(32), '420e3f74ea84f9a277366106bb5dbf6b00112233'],
+        },
+      },
+    ],
+    [
+      `    thumbprint: ['${'ab'.repeat(32)}', ${'cd'.repeat(20)}]`,
+      { trust: { kind: 'thumbprint', thumbprints: ['ab'.repeat(32), 'cd'.repeat(20)] } },
+    ],
     [`    caFile: ca.pem`, { trust: { kind: 'ca', pem: CERTIFICATE.trim() } }],
     [`    ca-file: /etc/cloud/ca.pem`, { trust: { kind: 'ca', pem: CERTIFICATE.trim() } }],
     [
@@ -80,7 +93,7 @@ await t.test('what is inherited from global, as in the CPI', async (t) => {
   thumbprint: ${SHA1}
   datacenters: [g1, g2]
 `
-  const trust = { kind: 'thumbprint', thumbprint: '420e3f74ea84f9a277366106bb5dbf6b00112233' }
+  const trust = { kind: 'thumbprint', thumbprints: ['420e3f74ea84f9a277366106bb5dbf6b00112233'] }
   const inherited = {
     user: 'global-user',
     password: 'global-pw',

@@ -150,6 +150,8 @@ await t.test('refused, in words that name the place and the next step', async (t
         "vcenter.vc1.thumbprint: expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got 4 of them",
       ],
     ],
+    [file(`    thumbprint: ${'ab'.repeat(20)}, 42:0E`), ['number 2 of 2 is wrong: expected the SHA-1']],
+    [file('    thumbprint: ","'), ['got text of 1 character']],
     [file('    thumbprint: sha1-zz'), ['got text of 7 characters: take it from']],
     [
       file('    caFile: gone.pem'),

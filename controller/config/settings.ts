@@ -35,7 +35,7 @@ const COMMON: readonly [string, Standing][] = [
   ['password', SERVED],
   ['insecureFlag', SERVED],
   ['caFile', SERVED],
-  ['thumbprint', SERVED],
+  ['thumbprint', SERVED_LIST],
   ['datacenters', SERVED_LIST],
   ['ipFamily', SERVED_LIST],
   [

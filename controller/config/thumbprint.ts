@@ -2,11 +2,31 @@ import type { Checked } from './checked.ts'
 import { shapeOfText } from './tree.ts'
 
 /**
- * A certificate's SHA-1 or SHA-256 in hex, colons or none, either case (the CPI insists on upper case and colons).
+ * SHA-1 or SHA-256 of certificates in hex, with commas between: while a certificate is being renewed, the old one's and
+ * the new one's. Colons or none, either case (the CPI takes a single one, and insists on upper case and colons).
  *
- * @returns lower-case hex without colons
+ * @returns lower-case hex without colons, each once, at least one
  */
-export function parseThumbprint(text: string): Checked<string> {
+export function parseThumbprints(text: string): Checked<readonly string[]> {
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  // Nothing but commas is no list of none: nobody would be trusted.
+  const written = parts.length === 0 ? [text] : parts
+  const found = new Set<string>()
+  for (const [index, part] of written.entries()) {
+    const checked = parseThumbprint(part)
+    if (!checked.ok) {
+      const which = written.length === 1 ? '' : `number ${index + 1} of ${written.length} is wrong: `
+      return { ok: false, message: `${which}${checked.message}` }
+    }
+    found.add(checked.value)
+  }
+  return { ok: true, value: [...found] }
+}
+
+function parseThumbprint(text: string): Checked<string> {
   const hex = text.replaceAll(':', '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(hex)) return wrong(shapeOfText(text))
   if (hex.length !== 40 && hex.length !== 64) return wrong(`${hex.length} of them`)

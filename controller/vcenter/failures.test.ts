@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 /** What vCenter and the network may do to an inventory, and how it looks from outside. */
 import { createServer as createTCPServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +16,7 @@ t.test('trust', async (t) => {
   const { uuid } = await vmAt(lab, 0)
   const plain = (thumbprint: string) => thumbprint.replaceAll(':', '').toLowerCase()
   const seen = plain(lab.vCenter.thumbprint256)
+  const { validTo } = new X509Certificate(await readFile(lab.vCenter.certificateFile))
   const cases: readonly [string, VCenterConfig['trust'], string | undefined, RegExp][] = [
     ['SHA-1', { kind: 'thumbprint', thumbprints: [plain(lab.vCenter.thumbprint)] }, undefined, /./],
     ['SHA-256', { kind: 'thumbprint', thumbprints: ['ab'.repeat(20), seen] }, undefined, /./],
@@ -39,13 +42,13 @@ t.test('trust', async (t) => {
     other.inventory.follow(uuid)
     if (reason === undefined) await answered(other, uuid)
     else t.match(await failureOf(other), { reason, message }, name)
+    t.equal(other.inventory.certificateExpiry(), Date.parse(validTo), `${name}: its end is known`)
     await other.stop()
   }
 })
 
 t.test('a CA that signed another certificate, and a right one for another name', async (t) => {
   const foreign = await openLab(t)
-  const { readFile } = await import('node:fs/promises')
   const pem = await readFile(foreign.vCenter.certificateFile, 'utf8')
   const lab = await openLab(t, { config: { trust: { kind: 'ca', pem } } })
   t.match(await failureOf(lab), { reason: 'CertificateNotTrusted', message: /configured CA/ })

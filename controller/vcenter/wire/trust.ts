@@ -1,6 +1,6 @@
 /** Decides whether the machine at the other end of a TLS connection is the vCenter that was configured. */
 import { isIP } from 'node:net'
-import { connect, getCACertificates, type TLSSocket } from 'node:tls'
+import { connect, getCACertificates, type PeerCertificate, type TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
 import type { Trust } from '../../config/config.ts'
 import { VCenterError } from './errors.ts'
@@ -63,9 +63,11 @@ export function trustConnector({
       .on('timeout', onTimeout)
       .on('error', settle)
       .once('secureConnect', () => {
-        const certificate = socket.getPeerX509Certificate()
-        if (certificate !== undefined) onCertificate?.(certificate.validToDate.getTime())
-        settle(judge(trust, server, socket))
+        const certificate = socket.getPeerCertificate()
+        // As in "Nov 28 16:00:00 2026 GMT"; what is no date tells nothing.
+        const expiresAt = Date.parse(certificate.valid_to)
+        if (!Number.isNaN(expiresAt)) onCertificate?.(expiresAt)
+        settle(judge(trust, server, socket, certificate))
       })
   }
 }
@@ -82,8 +84,12 @@ function authorities(trust: Trust): string[] {
   }
 }
 
-function judge(trust: Trust, server: string, socket: TLSSocket): VCenterError | undefined {
-  const { fingerprint, fingerprint256 } = socket.getPeerCertificate()
+function judge(
+  trust: Trust,
+  server: string,
+  socket: TLSSocket,
+  { fingerprint, fingerprint256 }: PeerCertificate,
+): VCenterError | undefined {
   const sha1 = plain(fingerprint)
   const sha256 = plain(fingerprint256)
   switch (trust.kind) {
