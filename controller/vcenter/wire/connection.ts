@@ -7,10 +7,10 @@ import { DeadlineError, VCenterError } from './errors.ts'
 import { trustConnector } from './trust.ts'
 
 /**
- * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags), and one to ask whether
- * vCenter lives. More would only queue up inside vCenter.
+ * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
+ * ask whether vCenter lives. More would only queue up inside vCenter.
  */
-const CONNECTIONS = 6
+const CONNECTIONS = 10
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
