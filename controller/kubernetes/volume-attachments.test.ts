@@ -1,7 +1,11 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/service-account.ts'
 import { startCluster } from '../../test/servers/cluster.ts'
+import { applyManifests } from '../../test/servers/manifests.ts'
+import { systemClock } from '../clock.ts'
 import { ApiError } from './api-error.ts'
-import type { KubeClient } from './client.ts'
+import { createKubeClient, type KubeClient } from './client.ts'
 import { adminClient, eightAtOnce } from './testing/cluster-client.ts'
 import { volumesAttachedTo } from './volume-attachments.ts'
 
@@ -38,6 +42,19 @@ t.test('on a real API server', async (t) => {
     await attach('zzz', 'c')
     t.equal(await volumesAttachedTo(client, 'c', signal), 1)
     t.equal(await volumesAttachedTo(client, 'b', signal), 600)
+  })
+
+  await t.test('with the credential of the controller', async (t) => {
+    await applyManifests(cluster)
+    const token = await serviceAccountToken(cluster, 'rollcall-controller')
+    const kubeconfig = await writeTokenKubeconfig(join(cluster.dir, 'controller'), cluster, token)
+    const own = createKubeClient({
+      credentials: { kind: 'kubeconfig', path: kubeconfig },
+      clock: systemClock,
+      userAgent: 'test',
+    })
+    t.teardown(() => own.close())
+    t.equal(await volumesAttachedTo(own, 'c', signal), 1)
   })
 })
 
