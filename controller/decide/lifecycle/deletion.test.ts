@@ -125,6 +125,11 @@ t.test('the condition tells what is known of the VM', async (t) => {
   t.match(pending(decide(gone(LACKING.NodeNotReady?.[0]))), { status: 'True', message: /unregistered/ })
   const two = decide(gone({ leadingFor: 0, node: { ...unready, deletion: 'hold' } }))
   t.match(pending(two)?.message, /hold.*has to lead/, 'all that is missing is listed')
+  const unknown = { state: 'unknown', failure } as const
+  const silent = decide(
+    gone(answered([probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })])),
+  )
+  t.equal(pending(silent)?.message.split(failure.message).length, 2, 'one cause is told once')
 })
 
 t.test('an annotation that is neither holds the Node too, and is not repeated', async (t) => {

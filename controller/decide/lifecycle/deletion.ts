@@ -67,7 +67,8 @@ function judge(facts: DeletionFacts): Verdict {
     const times = evidence.absent?.times ?? 0
     return yes('VMGone', `${name} is gone, as ${times} answers in a row have proven; the Node is deleted`)
   }
-  const list = missing.map(({ message }) => message).join('; ')
+  // A vCenter that fails leaves several questions open, and says the same to each.
+  const list = [...new Set(missing.map(({ message }) => message))].join('; ')
   if (seenIn(vm, evidence.probes) !== undefined) return no('VMExists', `the Node is kept: ${list}`)
   return proofs.length > 0
     ? unknown(first.reason, `whether ${name} is gone cannot be told, and the Node is kept: ${list}`)
