@@ -52,6 +52,11 @@ export function address(node: NodeObject | undefined, type: 'InternalIP' | 'Exte
   return node?.status.addresses?.find((entry) => entry.type === type)?.address
 }
 
+/** Status of the Ready condition. */
+export function ready(node: NodeObject | undefined): string | undefined {
+  return node?.status.conditions?.find(({ type }) => type === 'Ready')?.status
+}
+
 /** As the label on the Node says. */
 export function level(node: NodeObject | undefined): string | undefined {
   return node?.metadata.labels['rollcall.node-restriction.kubernetes.io/identity-level']

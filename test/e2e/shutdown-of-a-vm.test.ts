@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
-import { condition, eventsOf, isInitialized, isShutDown, level } from './objects.ts'
+import { condition, eventsOf, isInitialized, isShutDown, level, ready } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
@@ -68,7 +68,7 @@ for (const { powerState, power, reason } of [
       { type: 'Warning', count: 1, message: /node\.cloudprovider\.kubernetes\.io\/shutdown:NoSchedule/ },
     ])
     t.equal(nodes.of(member.name).length, before + 1, 'one write')
-    t.equal(ready(member), 'True', 'nobody waited for NotReady')
+    t.equal(ready(nodes.last(member.name)), 'True', 'nobody waited for NotReady')
 
     const on = await measure(member, false, () =>
       vcsim.setState({ vm: member.vm.ref, powerState: 'poweredOn' }),
@@ -82,10 +82,6 @@ for (const { powerState, power, reason } of [
     t.equal(nodes.last(member.name)?.metadata.uid, member.uid)
     t.comment(`${power}: tainted after ${off} ms, untainted after ${on} ms`)
   })
-}
-
-function ready({ name }: Member): string | undefined {
-  return nodes.last(name)?.status.conditions?.find(({ type }) => type === 'Ready')?.status
 }
 
 t.test('the controller is away while it goes off, stays off, and comes back', async (t) => {
