@@ -31,8 +31,7 @@ t.test('before the first session, and without one, nothing is asked', async (t) 
 })
 
 t.test('a session that ends is taken up once, however many probes meet its end', async (t) => {
-  // Nothing else would notice for a while.
-  const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000 } })
+  const lab = await openLab(t)
   const { vCenter, inventory } = lab
   const bound = await bind(lab, await vmAt(lab, 0))
   await vCenter.resetCalls()
@@ -52,6 +51,28 @@ t.test('a session that ends is taken up once, however many probes meet its end',
   t.match(await vCenter.calls(), { operations: { Login: 1 } })
   t.same(await vCenter.sessions(), { soap: 1, rest: 0 })
   t.equal(inventory.failure(), undefined)
+})
+
+t.test('a session whose end nobody but probes has met is taken up too', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000 } })
+  const { vCenter, inventory } = lab
+  const bound = await bind(lab, await vmAt(lab, 0))
+  await vCenter.fault({
+    operation: 'HasPrivilegeOnEntities',
+    kind: 'fault',
+    fault: 'NotAuthenticated',
+    times: 4,
+  })
+  await vCenter.resetCalls()
+  const met = await Promise.all(Array.from({ length: 4 }, () => inventory.probe(bound, signal)))
+  for (const probe of met) t.match(summary(probe), { privileges: 'SessionLost', canary: 'SessionLost' })
+  await vCenter.clearFaults()
+  const next = await until('another session', async () => {
+    const probe = await inventory.probe(bound, signal)
+    return probe.session === 2 && probe
+  })
+  t.match(summary(next), { reference: bound.moref, canary: 'proven' })
+  t.match(await vCenter.calls(), { operations: { Login: 1 } })
 })
 
 t.test('a session that ends under a probe leaves the rest unknown', async (t) => {
