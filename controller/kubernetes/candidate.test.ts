@@ -46,3 +46,30 @@ t.test('the time that is left is counted from the last change that was seen', as
   await clock.turn(20_000)
   t.equal(candidate.expiresIn, 0)
 })
+
+t.test('of two renewals at once the answers may come in either order', async (t) => {
+  const clock = createHandClock()
+  const answers: ((record: Lease) => void)[] = []
+  const records: LeaseRecord[] = []
+  const lease: LeaseStore = {
+    get: async () => undefined,
+    create: async (record) => ({ record, object: {} }),
+    update: (_, record) => {
+      records.push(record)
+      return new Promise((resolve) => answers.push(resolve))
+    },
+  }
+  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const signal = new AbortController().signal
+  t.ok(await candidate.acquireOrRenew(signal))
+  await clock.turn(1_000)
+  const first = candidate.renew(signal)
+  await clock.turn(1_000)
+  const second = candidate.renew(signal)
+  for (const index of [1, 0]) {
+    const record = records[index]
+    if (record) answers[index]?.({ record, object: {} })
+    t.ok(await (index === 1 ? second : first))
+    t.equal(candidate.renewedAt, 2_000, 'the later one counts')
+  }
+})

@@ -34,6 +34,8 @@ async function leader(t: { teardown(fn: () => Promise<void>): unknown }, skew: (
   const ended = election.run(async (signal, term) => {
     terms.push({ term, signal })
     await clock.sleep(Number.MAX_SAFE_INTEGER, signal)
+    // Work that takes its time to end.
+    await clock.sleep(1_500, forever)
   }, stop.signal)
   t.teardown(async () => {
     stop.abort()
@@ -122,7 +124,7 @@ t.test('a Lease that was taken and given back ends the term all the same', async
   await hands.turn(7_000)
   t.equal(term.leadingFor(), 6_000, 'up to the last renewal')
   lease.record = { ...another(1), holder: '', durationSeconds: 1 }
-  await hands.turn(1_500)
+  await hands.turn(3_100)
   t.ok(signal.aborted)
   t.equal(term.leadingFor(), 0)
   t.equal(terms.length, 2)
@@ -253,7 +255,7 @@ t.test('nothing is confirmed after the end', async (t) => {
   const { hands, lease, term, stop, ended } = await leader(t)
   await hands.turn(3_000)
   stop.abort()
-  await hands.turn(1_000)
+  await hands.turn(3_000)
   await ended
   t.equal(await term.confirm(forever), false)
   t.equal(term.leadingFor(), 0)
