@@ -39,7 +39,7 @@ export interface Probe {
   readonly session: number
   /** The bound managed object, by reference; undefined where the VM is bound to another vCenter. */
   readonly reference: Finding | undefined
-  /** Searched for in all of the vCenter. */
+  /** Searched for in all of the vCenter. Where the VM is bound without an instance UUID, the BIOS UUID's stands for both. */
   readonly instanceUUID: Finding
   readonly biosUUID: Finding
   /** Whether the account may read the last known parents; undefined where the VM is bound to another vCenter. */
