@@ -1,0 +1,43 @@
+// A person who knows that VMs are gone on purpose lets their Nodes go though the brake is closed.
+import t from 'tap'
+import { deletionPending, metric, wish } from './deletion.ts'
+import { BRAKE, DELETED, HALF_LIFECYCLE, heldByBrake, openHalf } from './half.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 10 })
+const { nodes, reports, vcsim } = stage
+const lifecycle = { ...HALF_LIFECYCLE, deletionsPerMinute: 3 }
+const controller = await stage.controller({ lifecycle })
+const { names, refs, kept } = await openHalf(stage)
+const [one = '', ...others] = names
+
+t.test('one Node goes, the others stay', async (t) => {
+  await vcsim.hide(...refs)
+  await heldByBrake(stage, names)
+  await wish(stage, one, 'proceed')
+  const start = performance.now()
+  await nodes.until('the Node is deleted', () => nodes.last(one) === undefined)
+  t.comment(`annotated to deleted: ${(performance.now() - start).toFixed()} ms`)
+  t.equal(reports.last(one)?.status?.brakeClosedAt, undefined)
+  // They are looked at again, as if something had happened.
+  await wish(stage, others[0] ?? '', 'hold')
+  await deletionPending(stage, others[0] ?? '', { status: 'True', reason: 'DeletionHeld' })
+  await wish(stage, others[0] ?? '', null)
+  await heldByBrake(stage, others)
+  t.equal(kept(), 9)
+  t.equal(await metric(controller, BRAKE), 1)
+  t.equal(await metric(controller, DELETED), 1)
+})
+
+t.test('all of them may go, and no more do in a minute than are allowed', async (t) => {
+  for (const name of others) await wish(stage, name, 'proceed')
+  await nodes.until('two more are deleted', () => kept() === 7)
+  const left = others.filter((name) => nodes.last(name) !== undefined)
+  for (const name of left) {
+    const message = /is kept for now: no more than 3 Nodes are deleted in a minute/
+    await deletionPending(stage, name, { status: 'True', reason: 'RateLimited', message })
+  }
+  t.equal(kept(), 7)
+  t.equal(await metric(controller, BRAKE), 0)
+  t.equal(await metric(controller, DELETED), 3)
+})

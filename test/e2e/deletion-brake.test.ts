@@ -1,0 +1,72 @@
+// Half of a cluster's VMs vanish at once: an old backup was restored, or the inventory is still being loaded.
+import t from 'tap'
+import { until } from '../fixtures/until.ts'
+import { deletionPending, eventsOfReason, metric } from './deletion.ts'
+import { BRAKE, DELETED, heldByBrake, HALF_LIFECYCLE as lifecycle, openHalf } from './half.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 10 })
+const { events, nodes, reports, vcsim } = stage
+const first = await stage.controller({ identity: 'first', lifecycle })
+const { members, names, refs, kept } = await openHalf(stage)
+const closedAt = () => names.map((name) => reports.last(name)?.status?.brakeClosedAt)
+
+t.test('the brake closes, and is loud', async (t) => {
+  t.equal(await metric(first, BRAKE), 0)
+  const before = members.map(({ name }) => nodes.of(name).length)
+  await vcsim.hide(...refs)
+  await heldByBrake(stage, names)
+  t.equal(kept(), 10)
+  t.ok(
+    closedAt().every((at) => at !== undefined),
+    'on record',
+  )
+  t.equal(await metric(first, BRAKE), 1)
+  t.equal(await metric(first, 'rollcall_vms_missing{vcenter="main"}'), 5)
+  t.equal(await metric(first, DELETED), 0)
+  const ready = await fetch(`${first.url}/readyz`)
+  t.match([ready.status, await ready.text()], [200, 'leading'], 'readiness is another thing')
+  await events.until('all are told', () =>
+    names.every((name) => eventsOfReason(stage, name, 'BrakeClosed').length > 0),
+  )
+  for (const name of names) {
+    const [event] = eventsOfReason(stage, name, 'BrakeClosed')
+    t.match(event, {
+      type: 'Warning',
+      message: `kubectl annotate node ${name} rollcall.dev/deletion=proceed`,
+    })
+  }
+  t.same(
+    members.map(({ name }) => nodes.of(name).length),
+    before,
+    'no Node was written',
+  )
+})
+
+t.test('it survives the controller, and stays closed for who is missed still', async (t) => {
+  const before = closedAt()
+  await first.stop()
+  const second = await stage.controller({ identity: 'second', lifecycle })
+  await until('it is closed again', async () => (await metric(second, BRAKE)) === 1)
+  const [last, ...others] = names
+  const [lastRef = '', ...otherRefs] = refs
+  if (last === undefined) throw new Error('there are five')
+  await vcsim.show(...otherRefs)
+  for (const name of others)
+    await deletionPending(stage, name, { status: 'False', reason: 'VMExists' }, 30_000)
+  await heldByBrake(stage, [last])
+  t.same(
+    closedAt(),
+    [before[0], ...others.map(() => undefined)],
+    'as it was for the one, open for the others',
+  )
+  t.equal(await metric(second, BRAKE), 1)
+  t.equal(kept(), 10, 'one in ten alone would not have closed it')
+
+  await vcsim.show(lastRef)
+  await deletionPending(stage, last, { status: 'False', reason: 'VMExists' }, 30_000)
+  await until('it is open', async () => (await metric(second, BRAKE)) === 0)
+  t.ok(closedAt().every((at) => at === undefined))
+  t.equal(await metric(second, DELETED), 0)
+  t.equal(kept(), 10)
+})
