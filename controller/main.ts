@@ -5,6 +5,7 @@ import { systemClock } from './clock.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
 import { type LoadedConfig, loadConfig } from './config/load.ts'
+import type { ReadFile } from './config/read-text.ts'
 import { type CredentialSource, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
 import { HELP, parseCommandLine, type RunOptions } from './options.ts'
@@ -32,12 +33,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function start(options: RunOptions): Promise<number> {
   const logger = createLogger(options.logLevel)
+  const path = options.config
+  const readFile: ReadFile = async (path, maxBytes) => readRegularFile(path, maxBytes)
   let loaded: LoadedConfig
   try {
-    loaded = await loadConfig({
-      path: options.config,
-      readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
-    })
+    loaded = await loadConfig({ path, readFile })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
@@ -63,7 +63,7 @@ async function start(options: RunOptions): Promise<number> {
   try {
     await run(
       {
-        config: loaded.config,
+        config: { path, readFile, loaded },
         credentials,
         lease: { namespace: options.leaseNamespace, name: options.leaseName },
         // A restarted process must not take itself for the one before, which may still be writing.

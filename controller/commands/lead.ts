@@ -33,6 +33,10 @@ export interface LeadOptions {
     config: Config['vCenters'][number],
     onChange: (uuids: Iterable<string>) => void,
   ) => RunningInventory
+  /** Both kinds of object are known in full, and every VM that is to be followed is. */
+  readonly onSynced: () => void
+  /** Ends writes that are under way; they outlive the work's own signal, which only begins no more of them. */
+  readonly writing: AbortSignal
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
@@ -58,10 +62,11 @@ export interface Leadership {
 /**
  * Wires the four steps together: the watches name Nodes, the queue hands them to the reconciler. Nothing is decided
  * before both kinds of object are known in full, or a Node would be taken for one without a report. When the signal
- * aborts, what is under way at the API server is dropped: whoever leads next looks at the Nodes as they are.
+ * aborts, Nodes in hand are finished; when `writing` does, what is under way at the API server is dropped: whoever leads
+ * next looks at the Nodes as they are.
  */
 export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
-  const { config, client, clock, random, logger, metrics } = options
+  const { config, client, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const inventories = config.vCenters.map((vCenter) =>
@@ -147,8 +152,8 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     inquiries,
     writer: {
-      ...createNodeWriter(client, signal),
-      confirm: () => options.term.confirm(signal),
+      ...createNodeWriter(client, writing),
+      confirm: () => options.term.confirm(writing),
       announce: ({ name, uid }, announcement) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...announcement }),
     },
@@ -164,7 +169,11 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   metrics.lifecycle(() => inventories.map(({ vCenter }) => ({ vCenter, ...inquiries.missing(vCenter) })))
   metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.vCentersUp(() =>
-    inventories.map((inventory) => ({ name: inventory.vCenter, up: inventory.connected() })),
+    inventories.map((inventory) => ({
+      name: inventory.vCenter,
+      up: inventory.connected(),
+      certificateExpiry: inventory.certificateExpiry(),
+    })),
   )
 
   async function process(name: string): Promise<Outcome> {
@@ -181,6 +190,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
 
   const work: Task = async (signal) => {
     await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
+    if (!signal.aborted) options.onSynced()
     await Promise.all([queue.run(signal), questions.run(signal)])
   }
 

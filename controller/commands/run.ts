@@ -1,19 +1,22 @@
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config/config.ts'
+import type { LoadedConfig } from '../config/load.ts'
+import type { ReadFile } from '../config/read-text.ts'
+import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialSource } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/events.ts'
 import { createFencedClient } from '../kubernetes/fenced-client.ts'
-import { createLeaderElection } from '../kubernetes/leader-election.ts'
+import { createLeaderElection, type Lead } from '../kubernetes/leader-election.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import type { Logger } from '../log.ts'
+import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createTelemetryServer, type Health } from '../telemetry/server.ts'
-import { openInventory } from '../vcenter/inventory.ts'
-import { createLeadership, type Leadership } from './lead.ts'
+import type { Leadership } from './lead.ts'
+import { leadTerm } from './lead-term.ts'
 
 export interface RunOptions {
-  readonly config: Config
+  readonly config: { readonly path: string; readonly readFile: ReadFile; readonly loaded: LoadedConfig }
   readonly credentials: CredentialSource
   readonly lease: { readonly namespace: string; readonly name: string }
   /** Of this process and no other. */
@@ -60,6 +63,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     random,
     logger,
   })
+  const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
   metrics.events(events.counts)
   let leadership: Leadership | undefined
 
@@ -79,38 +83,24 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
   try {
-    await election.run(async (whileLeading, term) => {
-      metrics.leading(true)
-      leadership = createLeadership(
+    const lead: Lead = (whileLeading, term) =>
+      leadTerm(
         {
-          config: options.config,
+          configuration,
           client: createFencedClient(client, term),
           events,
-          openInventory: (vCenter, onChange) =>
-            openInventory({
-              config: vCenter,
-              categories: options.config.labels,
-              clock,
-              random,
-              logger,
-              metrics: metrics.vCenter(vCenter.name),
-              onChange,
-            }),
           clock,
           random,
           logger,
           metrics,
-          term,
+          onWork(work) {
+            leadership = work
+          },
         },
+        term,
         whileLeading,
       )
-      try {
-        await leadership.run()
-      } finally {
-        leadership = undefined
-        metrics.leading(false)
-      }
-    }, signal)
+    await runTogether([(signal) => election.run(lead, signal), configuration.run], signal)
   } finally {
     await events.flush(FLUSH_MS)
     writing.abort()

@@ -3,6 +3,7 @@ import { checkSections } from './check.ts'
 import type { Config } from './config.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { type ReadFile, readText } from './read-text.ts'
+import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
 import { readYAML } from './yaml.ts'
 
@@ -14,6 +15,8 @@ export interface LoadedConfig {
   readonly config: Config
   /** One line each, with file, line and column. */
   readonly warnings: readonly string[]
+  /** All that was read for it. */
+  readonly files: RememberedFiles
 }
 
 /**
@@ -29,9 +32,14 @@ export async function loadConfig({
   readonly readFile: ReadFile
 }): Promise<LoadedConfig> {
   const findings = new Findings()
-  const config = await load(path, readFile, findings)
+  const reader = createRememberingReader(readFile)
+  const config = await load(path, reader.readFile, findings)
   if (config === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
-  return { config, warnings: findings.warnings.map((warning) => formatProblem(path, warning)) }
+  return {
+    config,
+    warnings: findings.warnings.map((warning) => formatProblem(path, warning)),
+    files: reader.files(),
+  }
 }
 
 async function load(path: string, readFile: ReadFile, findings: Findings): Promise<Config | undefined> {

@@ -28,7 +28,8 @@ async function sampled(): Promise<string> {
   metrics.vCenter('main').call('Login', 'ok', 1)
   metrics.vCenter('main').reconnect('Unreachable')
   metrics.vCenter('main').resynced(1, 1)
-  metrics.vCentersUp(() => [{ name: 'main', up: true }])
+  metrics.vCentersUp(() => [{ name: 'main', up: true, certificateExpiry: 1 }])
+  metrics.configTaken(1)
   metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeClosed: true }])
   const inner: KubeClient = {
     request: () => Promise.resolve(report()),

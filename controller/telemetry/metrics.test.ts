@@ -78,13 +78,16 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.leading(true)
   t.same(await samples(metrics, 'rollcall_leader'), ['rollcall_leader 1'])
   metrics.vCentersUp(() => [
-    { name: 'vc1', up: true },
-    { name: 'vc2', up: false },
+    { name: 'vc1', up: true, certificateExpiry: 1_800_000_000_500 },
+    { name: 'vc2', up: false, certificateExpiry: undefined },
   ])
   metrics.queueDepth(() => 5)
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [
     'rollcall_vcenter_up{vcenter="vc1"} 1',
     'rollcall_vcenter_up{vcenter="vc2"} 0',
+  ])
+  t.same(await samples(metrics, 'rollcall_vcenter_certificate_expiry_timestamp_seconds'), [
+    'rollcall_vcenter_certificate_expiry_timestamp_seconds{vcenter="vc1"} 1800000000.5',
   ])
   t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 5'])
   metrics.leading(false)

@@ -1,6 +1,8 @@
 import { Gauge, Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
+import type { ConfigMetrics } from '../config/watch.ts'
 import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
+import { addConfigMetrics } from './config-metrics.ts'
 import { addLifecycleMetrics, type LifecycleMetrics } from './lifecycle-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addProcessMetrics } from './process-metrics.ts'
@@ -13,6 +15,7 @@ export interface Metrics
     Pick<NodeMetrics, 'decided'>,
     LifecycleMetrics,
     WorkMetrics,
+    ConfigMetrics,
     ApiMetrics {
   /** Whether this replica leads; when it no longer does, what only a leader knows is forgotten. */
   leading(is: boolean): void
@@ -45,6 +48,7 @@ export function createMetrics({ version, clock }: MetricsOptions): Metrics {
     decided: nodes.decided,
     ...lifecycle,
     ...work,
+    ...addConfigMetrics(registry),
     ...addApiMetrics(registry),
     leading(is) {
       work.leading(is)

@@ -5,8 +5,16 @@ import { createLabelGuard } from './label-value.ts'
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
   vCenter(name: string): Metrics
-  /** Whether each vCenter answers, asked at each scrape. A later reader takes the place of the one before. */
-  vCentersUp(read: () => Iterable<{ readonly name: string; readonly up: boolean }>): void
+  /** How each vCenter stands, asked at each scrape. A later reader takes the place of the one before. */
+  vCentersUp(read: () => Iterable<VCenterState>): void
+}
+
+export interface VCenterState {
+  readonly name: string
+  /** Whether it answers. */
+  readonly up: boolean
+  /** When the certificate that it showed last expires, milliseconds since the epoch; undefined where none was seen. */
+  readonly certificateExpiry: number | undefined
 }
 
 /** It waits for news by design, up to its time-out: its duration says nothing. */
@@ -45,7 +53,7 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     labelNames: ['vcenter'],
     registers,
   })
-  let readUp: () => Iterable<{ name: string; up: boolean }> = () => []
+  let readUp: () => Iterable<VCenterState> = () => []
   new Gauge({
     name: 'rollcall_vcenter_up',
     help: '1 while vCenter answers and is logged in to, else 0; only on the leader',
@@ -54,6 +62,18 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     collect() {
       this.reset()
       for (const { name, up } of readUp()) this.set({ vcenter: name }, up ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'rollcall_vcenter_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that vCenter showed last expires, trusted or not; only on the leader',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, certificateExpiry: expiry } of readUp()) {
+        if (expiry !== undefined) this.set({ vcenter: name }, expiry / 1000)
+      }
     },
   })
   const outcomes = createLabelGuard()
