@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { writeMachine } from '../fixtures/machine.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { deletionPending, metric, probed, verified } from './deletion.ts'
+import { condition, eventsOf, isShutDown, level } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// So quick that whatever could be deleted on this ground would be, several times over.
+const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsentMinimum: 3 }
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes, reports, vcsim } = stage
+const controller = await stage.controller({ lifecycle })
+const [member, witness] = await verified(stage, 'worker', 'witness')
+if (!member || !witness) throw new Error('there are too few members')
+const { name, uid, vm, root, bootID, address, reportOnce } = member
+const found = () => condition(reports.last(name), 'VMFound')
+const changed = randomUUID()
+
+t.test('another BIOS UUID on a running VM whose kubelet is silent: kept, and said', async (t) => {
+  await until('vCenter watches it', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await loseHeartbeats(cluster, name, witness.name)
+  await vcsim.setState({ vm: vm.ref, uuid: changed })
+  await reports.until('it says so', () => found()?.reason === 'BIOSUUIDChanged')
+  t.match(found(), {
+    status: 'Unknown',
+    message: new RegExp(
+      `BIOS UUID of .*${vm.name}.* is ${changed} now and was ${vm.uuid}.* set uuid.bios back`,
+    ),
+  })
+  await deletionPending(stage, name, { reason: 'VMExists', status: 'False' })
+  await stage.events.until('an Event says so', () =>
+    eventsOf(stage.events, name).some(({ reason }) => reason === 'BIOSUUIDChanged'),
+  )
+})
+
+t.test('a Node whose VM is gone goes meanwhile, and this one stays', async (t) => {
+  await vcsim.hide(witness.vm.ref)
+  await nodes.until('that one is deleted', () => nodes.of(witness.name).at(-1)?.type === 'DELETED', 30_000)
+  await probed(stage, 2, 90_000)
+  t.equal(nodes.last(name)?.metadata.uid, uid)
+  t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
+  t.equal(level(nodes.last(name)), 'proven', 'what was verified stands')
+  t.notOk(isShutDown(nodes.last(name)))
+  t.equal(reports.last(name)?.status?.vm?.biosUUID, vm.uuid)
+  t.equal(found()?.reason, 'BIOSUUIDChanged')
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0, 'it does not count as missing')
+})
+
+t.test('it boots with the new one: refused as another VM than its provider ID names, and kept', async (t) => {
+  await reportWith(changed)
+  const verified = () => condition(reports.last(name), 'IdentityVerified')
+  await reports.until('it is refused', () => verified()?.reason === 'ProviderIDOfAnotherVM')
+  t.equal(verified()?.status, 'False')
+  t.equal(nodes.last(name)?.metadata.uid, uid)
+  t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
+})
+
+/** The agent's report after a boot with this UUID. */
+async function reportWith(uuid: string): Promise<void> {
+  const nics = vm.vnics.map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
+  await writeMachine(root, { vm: { uuid }, hostname: name, bootID, nics })
+  await reportOnce()
+}
+
+t.test('the UUID is set back', async (t) => {
+  await reportWith(vm.uuid)
+  await vcsim.setState({ vm: vm.ref, uuid: vm.uuid })
+  await reports.until('it is found', () => found()?.reason === 'VMFound', 70_000)
+  await reports.until(
+    'it is proven',
+    () => condition(reports.last(name), 'IdentityVerified')?.reason === 'Proven',
+  )
+  t.equal(nodes.last(name)?.metadata.uid, uid)
+})
