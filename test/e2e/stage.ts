@@ -47,6 +47,8 @@ export interface MemberOptions {
   readonly addresses?: readonly string[]
   /** The kubelet's --node-ip. */
   readonly nodeIP?: string
+  /** The kubelet's --provider-id. */
+  readonly providerID?: string
   /** The kubelet's --node-labels, and its taints where they are not as usual. */
   readonly labels?: Record<string, string>
   readonly taints?: { key: string; effect: string }[]
@@ -129,7 +131,10 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
       return members
     },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
-    async member(name, { vm = vms.shift(), rpctool = {}, nodeIP, labels, taints, ...given } = {}) {
+    async member(
+      name,
+      { vm = vms.shift(), rpctool = {}, nodeIP, providerID, labels, taints, ...given } = {},
+    ) {
       if (vm === undefined) throw new Error('every virtual machine has a Node')
       members += 1
       const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
@@ -144,6 +149,7 @@ export async function openStage(t: Teardown, options: VcsimOptions = {}): Promis
         name,
         biosUUID: vm.uuid,
         ...(nodeIP === undefined ? {} : { nodeIP }),
+        ...(providerID === undefined ? {} : { providerID }),
         ...(labels === undefined ? {} : { labels }),
         ...(taints === undefined ? {} : { taints }),
       })
