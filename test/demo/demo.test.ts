@@ -15,7 +15,7 @@ async function startDemo(t: Test, ...args: string[]) {
   const { PATH = '', HOME = '', XDG_CACHE_HOME = '', KUBEBUILDER_ASSETS = '' } = process.env
   const program = startProgram({
     command: process.execPath,
-    args: [join(import.meta.dirname, 'main.ts'), '--nodes=3', ...args],
+    args: [join(import.meta.dirname, 'main.ts'), '--nodes=4', ...args],
     env: { PATH, HOME, XDG_CACHE_HOME, KUBEBUILDER_ASSETS, TMPDIR: temporary },
   })
   t.teardown(async () => {
@@ -63,11 +63,33 @@ function checkForgerWords(t: Test, program: Program, said: string): void {
   t.match(said, /forger keeps its taint .* worker-1 are the same, byte for byte/)
 }
 
+/** What became of the Nodes whose VMs went, were off, moved, and were not to be seen; in the words of Rollcall. */
+function checkEndingWords(t: Test, wrapped: string): void {
+  const said = wrapped.replaceAll(/\s+/g, ' ')
+  t.match(said, /A VM is destroyed: \S+, that of worker-4\./)
+  t.match(
+    said,
+    /DeletionPending is True, NotConfirmed: VM "\S+" \(vm-\d+\) in vCenter main is gone, and the Node is kept/,
+  )
+  t.match(said, /Node worker-4 is deleted\. Event NodeDeleted: VM/)
+  t.match(
+    said,
+    /powered off: \S+, that of worker-3, .* Node worker-3 has the taint .*shutdown:NoSchedule\. Event VMShutDown: VM/,
+  )
+  t.match(
+    said,
+    /moved \(vMotion\): \S+, that of worker-2, .* TopologyResolved is False, TopologyChanged: label/,
+  )
+  t.match(said, /All 3 Nodes are kept, .* the account lacks .*System\.Read on Folder "vm"/)
+  t.match(said, /3 of 3 Nodes are there\. .* each VM is found again\. Only worker-4 was deleted/)
+  t.match(said, /The 4 other Nodes are as they were, byte for byte/)
+}
+
 t.test('ends green by itself, a forger refused, in plain lines, and leaves nothing', async (t) => {
   const { program, left } = await startDemo(t)
   await endsWith(t, program, 0)
   t.notMatch(program.output(), '\x1b', 'no control sequences')
-  for (const name of ['worker-1', 'worker-2', 'worker-3']) {
+  for (const name of ['worker-1', 'worker-2', 'worker-3', 'worker-4']) {
     const lines = linesOf(program, name)
     t.match(lines.at(0), /tainted$/)
     t.match(lines.at(-1), /initialised {2}proven {2}DC0_C\d_RP0_VM\d {2}DC0_C\d_H\d {2}zone-[ab] {2}10\.20\./)
@@ -75,12 +97,14 @@ t.test('ends green by itself, a forger refused, in plain lines, and leaves nothi
   const said = program.stdout.join('\n')
   t.match(
     said,
-    /^\$ kubectl get nodes -o wide\nNAME +STATUS.*\nforger .*\n(worker-\d +Ready .* 10\.20\..*\n){3}/m,
+    /^\$ kubectl get nodes -o wide\nNAME +STATUS.*\nforger .*\n(worker-\d +Ready .* 10\.20\..*\n){4}/m,
   )
-  t.match(said, /^\$ kubectl get nodereports\nNAME +VM.*\nforger .*\n(worker-\d .* proven +True .*\n){3}/m)
-  t.match(said, /all 3 proven, .*; 1 forger refused/)
+  t.match(said, /^\$ kubectl get nodereports\nNAME +VM.*\nforger .*\n(worker-\d .* proven +True .*\n){4}/m)
+  t.match(said, /all 4 proven, .*; 1 forger refused/)
+  t.match(said, /1 Node deleted \d.* s after its VM, 1 tainted \d.* s after power-off/)
   t.match(said, /sessions +1 SOAP, 1 REST/)
   checkForgerWords(t, program, said)
+  checkEndingWords(t, said)
   t.same(await left(), NOTHING)
 })
 

@@ -2,6 +2,7 @@ import { createBoard } from './board.ts'
 import { checkNode } from './check.ts'
 import { checkForger } from './check-forger.ts'
 import { diagnose } from './diagnosis.ts'
+import { showEnding } from './ending/ending.ts'
 import { explainForgery, outcome } from './explain.ts'
 import { type Forgery, tryForgery } from './forgery.ts'
 import { keepRunning } from './keep.ts'
@@ -57,13 +58,18 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
   await showKubectl(site, context, 'kubectl get nodereports')
   if (forgery !== undefined && forgery.problem === undefined) await explainForgery(site, context)
 
-  const agents = forgery?.agents ?? result.agents
   const wrong = wrongNodes(site, result)
   const forged = forgery === undefined ? undefined : await forgeryProblems(site, result, forgery)
   if (forged?.length === 0) terminal.print('', outcome(site.forger))
   const problems = [result.problem, ...wrong.values(), forged]
     .flat()
     .filter((problem) => problem !== undefined)
+  const calls = await site.vcsim.calls()
+  const started = forgery?.agents ?? result.agents
+  const ending =
+    problems.length === 0 ? await showEnding(site, { agents: started, terminal, signal }) : undefined
+  const agents = ending?.agents ?? started
+  problems.push(...(ending?.problems ?? []))
   const evidence = problems.length > 0 ? await diagnose(site, agents) : []
   const summary = {
     nodes: options.nodes,
@@ -71,7 +77,8 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
     forger: forgerWord(forged),
     setUp,
     times: result.times,
-    calls: await site.vcsim.calls(),
+    calls,
+    ending,
     sessions: await site.vcsim.sessions(),
   }
   if (options.keep) await keepRunning(site, context)
@@ -88,7 +95,7 @@ export async function demo({ options, terminal, env, signal }: DemoOptions): Pro
 const INTRODUCTION = [
   'Rollcall on a real Kubernetes API server and a simulated vCenter. There are no kubelets: the demo',
   'registers Nodes as they would, and runs what a Deployment, a DaemonSet and a systemd unit would run.',
-  'The last to come is a forger: it says that it is the VM of another.',
+  'The last to come is a forger: it says that it is the VM of another. Then VMs go, are off, move, and are not to be seen.',
 ]
 
 /** What is wrong, by the name of the Node. */

@@ -10,7 +10,7 @@ t.test('twelve Nodes by default, and it ends by itself', (t) => {
 
 t.test('what is wrong is named', (t) => {
   for (const [args, named] of [
-    [['--nodes=1'], '--nodes'],
+    [['--nodes=3'], '--nodes'],
     [['--nodes=51'], '--nodes'],
     [['--nodes=many'], '--nodes'],
     [['--nodes=2.5'], '--nodes'],

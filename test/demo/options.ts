@@ -12,16 +12,19 @@ export type CommandLine =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string }
 
+/** One is destroyed, one powered off, one moved, and one is spared. */
+const MIN_NODES = 4
 /** Each is a process of its own beside the servers, so the machine sets the bound. */
 const MAX_NODES = 50
 
 export const HELP = `usage: npm run demo -- [options]
 
 Starts a real Kubernetes API server and a simulated vCenter, runs Rollcall's controller and one agent for
-each VM, and shows the Nodes being proven and initialised, and a forger among them being refused. Leaves
-nothing running. The first time it builds the servers (needs Go 1.26, takes minutes) and keeps them.
+each VM, and shows the Nodes being proven and initialised, and a forger among them being refused. Then it
+destroys a VM, powers one off, moves one, and takes the privileges of the controller's account away for a
+while, and shows what becomes of the Nodes. Leaves nothing running. The first time it builds the servers (needs Go 1.26, takes minutes) and keeps them.
 
-  --nodes N   how many VMs become Nodes, 2 to ${MAX_NODES} (default 12); the forger is one more
+  --nodes N   how many VMs become Nodes, ${MIN_NODES} to ${MAX_NODES} (default 12); the forger is one more
   --keep      go on running at the end, to look around; Ctrl-C ends it
   --help      print this text
 `
@@ -38,10 +41,10 @@ export function parseOptions(args: readonly string[]): CommandLine {
   }
   if (values.help) return { kind: 'help' }
   const nodes = Number(values.nodes)
-  if (!Number.isInteger(nodes) || nodes < 2 || nodes > MAX_NODES) {
+  if (!Number.isInteger(nodes) || nodes < MIN_NODES || nodes > MAX_NODES) {
     return {
       kind: 'wrong',
-      message: `--nodes: expected a number from 2 to ${MAX_NODES}, got ${values.nodes}`,
+      message: `--nodes: expected a number from ${MIN_NODES} to ${MAX_NODES}, got ${values.nodes}`,
     }
   }
   return { kind: 'options', options: { nodes, keep: values.keep } }

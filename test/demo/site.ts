@@ -5,6 +5,7 @@ import { type Controller, startController } from '../fixtures/controller.ts'
 import { type Cluster, startCluster } from '../servers/cluster.ts'
 import { applyManifests, manifestFiles, readManifests } from '../servers/manifests.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { LIFECYCLE } from './ending/times.ts'
 import { CATEGORIES, CLUSTERS, DATACENTER, HOSTS_PER_CLUSTER, type Scene, setScene } from './scene.ts'
 import { step } from './steps.ts'
 import type { Terminal } from './terminal.ts'
@@ -13,7 +14,10 @@ import type { Terminal } from './terminal.ts'
 export interface Site extends Scene {
   readonly cluster: Cluster
   readonly vcsim: Vcsim
+  /** The one that runs, or ran last. */
   readonly controller: Controller
+  /** Ends it, and starts another. */
+  restartController(): Promise<void>
   /** For files of the demo's own. */
   readonly dir: string
 }
@@ -60,15 +64,29 @@ export async function startSite({ nodes, terminal, stack, signal }: SiteOptions)
     async () => applyManifests(cluster, await withoutWorkloads()),
     () => 'CRD, admission policies, RBAC',
   )
-  const controller = await next(
+  const start = async (identity: string) => {
+    const settings = { labels: CATEGORIES, datacenters: [DATACENTER], lifecycle: LIFECYCLE }
+    return stack.use(await startController({ cluster, vcsim, dir, identity, ...settings }))
+  }
+  let controller = await next(
     'controller',
-    async () => {
-      const options = { cluster, vcsim, dir, labels: CATEGORIES, datacenters: [DATACENTER] }
-      return stack.use(await startController(options))
-    },
+    () => start('controller-0'),
     ({ url }) => `runs and is the leader; metrics at ${url}/metrics`,
   )
-  return { cluster, vcsim, controller, dir, ...scene }
+  return {
+    ...scene,
+    cluster,
+    vcsim,
+    dir,
+    get controller() {
+      return controller
+    },
+    async restartController() {
+      signal.throwIfAborted()
+      await controller.stop()
+      controller = await start('controller-1')
+    },
+  }
 }
 
 /** What can be applied where nobody runs Pods. */

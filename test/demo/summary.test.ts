@@ -7,6 +7,7 @@ const summary = {
   forger: 'not tried' as const,
   setUp: 4321,
   times: [2500, 420],
+  ending: undefined,
   calls: {
     total: 9,
     operations: { Login: 1, RetrievePropertiesEx: 5, 'REST GET /rest/com/vmware/cis/tagging/tag/*': 3 },
@@ -28,6 +29,17 @@ t.test('whether all are there and the forger is not', (t) => {
   const words = (change: Partial<Summary>) => renderSummary({ ...summary, ...change }, 120)[0]
   t.match(words({ right: 3, forger: 'refused' }), /all 3 proven, .*; 1 forger refused/)
   t.match(words({ forger: 'wrong' }), 'a forger was not refused')
+  t.end()
+})
+
+t.test('what became of Nodes whose VMs went, as far as it was shown', (t) => {
+  const words = (ending: Summary['ending']) => renderSummary({ ...summary, ending }, 120).join('\n')
+  t.match(
+    words({ deletedAfter: 4_321, taintedAfter: 70 }),
+    '1 Node deleted 4.3 s after its VM, 1 tainted 0.07 s after power-off',
+  )
+  t.match(words({ deletedAfter: 4_321 }), /lifecycle +not shown to the end/)
+  t.match(words(undefined), /lifecycle +not shown to the end/)
   t.end()
 })
 

@@ -11,6 +11,9 @@ export interface Summary {
   readonly setUp: number
   /** Milliseconds from registration to the end of the taint, for each Node. */
   readonly times: readonly number[]
+  /** Milliseconds from a VM's end to its Node's, and from power-off to taint; undefined where it was not seen. */
+  readonly ending: { readonly deletedAfter?: number; readonly taintedAfter?: number } | undefined
+  /** Until then. */
   readonly calls: { readonly total: number; readonly operations: Readonly<Record<string, number>> }
   /** While the controller ran. */
   readonly sessions: { readonly soap: number; readonly rest: number }
@@ -21,15 +24,16 @@ const MARGIN = 15
 
 /** The demo's last words, as lines; the list of calls goes on in the next line before it is too long. */
 export function renderSummary(summary: Summary, columns: number): string[] {
-  const { setUp, times, calls, sessions, total } = summary
+  const { setUp, times, ending, calls, sessions, total } = summary
   const operations = Object.entries(calls.operations)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
     .map(([operation, count]) => `${count} ${operation.replace('/rest/com/vmware/cis/', '')}`)
   const rows: [string, string][] = [
     ['Nodes', `${proven(summary)}; ${FORGER[summary.forger]}`],
     ['initialised', initialised(times)],
-    ['vCenter calls', String(calls.total)],
+    ['vCenter calls', `${calls.total} until all of that was so`],
     ...wrap(operations, columns - MARGIN).map((line): [string, string] => ['', line]),
+    ['lifecycle', lifecycle(ending)],
     ['sessions', `${sessions.soap} SOAP, ${sessions.rest} REST`],
     [
       'time',
@@ -54,6 +58,11 @@ function initialised(times: readonly number[]): string {
   const first = formatDuration(Math.min(...times))
   const last = formatDuration(Math.max(...times))
   return `the first ${first} after its registration, the last ${last}`
+}
+
+function lifecycle({ deletedAfter, taintedAfter }: Summary['ending'] & object = {}): string {
+  if (deletedAfter === undefined || taintedAfter === undefined) return 'not shown to the end'
+  return `1 Node deleted ${formatDuration(deletedAfter)} after its VM, 1 tainted ${formatDuration(taintedAfter)} after power-off`
 }
 
 function wrap(items: readonly string[], width: number): string[] {

@@ -2,9 +2,20 @@ import type { NodeReportStatus } from '../../agent/contract.ts'
 
 /** A Node as the API server shows it, as far as the demo looks. */
 export interface NodeObject {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> }
-  readonly spec: { readonly providerID?: string; readonly taints?: readonly { readonly key: string }[] }
-  readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] }
+  readonly metadata: {
+    readonly name: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly resourceVersion?: string
+    readonly managedFields?: unknown
+  }
+  readonly spec: {
+    readonly providerID?: string
+    readonly taints?: readonly { readonly key: string; readonly effect?: string }[]
+  }
+  readonly status: {
+    readonly addresses?: readonly { readonly type: string; readonly address: string }[]
+    readonly conditions?: readonly { readonly type: string }[]
+  }
 }
 
 export interface ReportObject {
@@ -30,6 +41,7 @@ export interface NodeView {
 }
 
 export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** What the Node itself says counts; what only the report knows comes from there. */
 export function viewOf(
@@ -72,4 +84,10 @@ function internalAddresses(node: NodeObject | undefined): string {
 /** Whether there is nothing more to wait for. */
 export function isDone(view: NodeView): boolean {
   return view.state === 'initialised' && view.level === 'proven'
+}
+
+/** Whether no pods are to come because the machine is off. */
+export function isShutDown(node: NodeObject | undefined): boolean {
+  const taints = node?.spec.taints ?? []
+  return taints.some(({ key, effect }) => key === SHUTDOWN && effect === 'NoSchedule')
 }

@@ -1,0 +1,17 @@
+import type { Condition, ConditionType } from '../../../agent/contract.ts'
+import type { EventObject } from '../events.ts'
+import type { ReportObject } from '../view.ts'
+
+export function conditionOf(report: ReportObject | undefined, type: ConditionType): Condition | undefined {
+  return report?.status?.conditions?.find((condition) => condition.type === type)
+}
+
+/** As "DeletionPending is True, NotConfirmed: ...". */
+export function sayCondition({ type, status, reason, message }: Condition): string {
+  return `${type} is ${status}, ${reason}: ${message}`
+}
+
+/** As "Event NodeDeleted: ...". */
+export function sayEvent({ reason = '', message = '' }: EventObject): string {
+  return `Event ${reason}: ${message}`
+}
