@@ -1,0 +1,127 @@
+import { pino } from 'pino'
+import { createJudge } from './invariants/judge.ts'
+import { createApiServer } from './model/api-server.ts'
+import { type ControllerOptions, runController } from './model/controller.ts'
+import type { Folder } from './model/machine.ts'
+import { createMachines } from './model/machines.ts'
+import { createProcess, type Process } from './model/process.ts'
+import { createVCenterModel, type VCenterModel } from './model/vcenter.ts'
+import type { Random } from './random.ts'
+import { drawSettings } from './settings.ts'
+import type { Timeline } from './timeline.ts'
+import type { World } from './world.ts'
+
+const TICK = 5_000
+
+export function createWorld(random: Random, timeline: Timeline): World {
+  const logger = pino({ level: 'silent' })
+  const settings = drawSettings(random)
+  const judge = createJudge(() => world)
+  const api = createApiServer(timeline, judge.onWrite)
+  const stop = new AbortController()
+  let numbers = 100
+  const number = (): number => ++numbers
+
+  function folders(count: number): Folder[] {
+    return Array.from({ length: count }, (_, index) => ({
+      reference: `group-v${number()}`,
+      name: `folder-${index}`,
+      datacenter: index === count - 1 ? 'dc-2' : 'dc-1',
+    }))
+  }
+
+  function vCenter(name: string): VCenterModel {
+    const made = createVCenterModel({
+      name,
+      instanceUUID: random.uuid(),
+      folders: folders(4),
+      loading: settings.lifecycle.absentFor * 0.9,
+      timeline,
+      random: random.fork(),
+      number,
+    })
+    for (const folder of made.folders.slice(2)) addStranger(made, folder)
+    return made
+  }
+
+  function addStranger(vCenter: VCenterModel, folder: Folder): void {
+    vCenter.register({
+      name: `stranger-${number()}`,
+      biosUUID: random.uuid(),
+      instanceUUID: random.uuid(),
+      folder,
+      host: 'host-0',
+      connectionState: 'connected',
+      claim: undefined,
+      mac: `00:50:56:aa:00:${(number() & 255).toString(16).padStart(2, '0')}`,
+      machine: undefined,
+    })
+  }
+
+  const vCenters = random.chance(0.6) ? [vCenter('vc-1'), vCenter('vc-2')] : [vCenter('vc-1')]
+  const machines = createMachines({
+    api,
+    timeline,
+    random: random.fork(),
+    heartbeat: random.between(20_000, 300_000),
+    refresh: random.between(30_000, settings.lifecycle.absentFor),
+  })
+  const processes: Process[] = []
+
+  function startReplica(index: number, generation: number): void {
+    const process = createProcess(`${'ab'[index]}-${generation}`, timeline, random.fork())
+    processes[index] = process
+    const options: ControllerOptions = { api, vCenters, process, timeline, settings, watch: judge, logger }
+    void runController(options, stop.signal)
+  }
+
+  const world: World = {
+    timeline,
+    random,
+    settings,
+    api,
+    vCenters,
+    machines,
+    processes,
+    judge,
+    leader: () => processes.find(({ name }) => name === api.holder.identity),
+    restart(process, after) {
+      const index = processes.indexOf(process)
+      if (index < 0 || process.state === 'dead') return
+      process.kill()
+      timeline.after(after, `replica ${index} starts anew`, () => startReplica(index, number()))
+    },
+    addStranger,
+    anotherVCenter: vCenter,
+    annotate(nodeName, value) {
+      const node = api.nodes.get(nodeName)
+      if (node === undefined) return
+      const { 'rollcall.dev/deletion': _, ...others } = node.metadata.annotations
+      const annotations = value === undefined ? others : { ...others, 'rollcall.dev/deletion': value }
+      api.putNode(nodeName, { ...node, metadata: { ...node.metadata, annotations } })
+    },
+    end: () => stop.abort(),
+  }
+
+  populate(world)
+  startReplica(0, 1)
+  startReplica(1, 2)
+  const tick = (): void => {
+    machines.tick()
+    timeline.after(TICK, 'heartbeats', tick)
+  }
+  tick()
+  return world
+}
+
+function populate({ random, vCenters, machines }: World): void {
+  for (const [index, vCenter] of vCenters.entries()) {
+    const count = index === 0 ? 4 + random.below(4) : 1 + random.below(3)
+    for (let n = 1; n <= count; n++) {
+      // The first folder holds one alone, so that no other's being found says anything of it.
+      const [first, ...rest] = vCenter.folders
+      const folder: Folder | undefined = n === 1 ? first : rest[random.below(2)]
+      if (folder !== undefined) machines.create(`node-${index}-${n}`, vCenter, folder)
+    }
+  }
+}

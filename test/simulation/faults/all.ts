@@ -1,0 +1,19 @@
+import { CLUSTER_FAULTS } from './cluster.ts'
+import type { Fault, Faults } from './fault.ts'
+import { MACHINE_FAULTS } from './machines.ts'
+import { VCENTER_FAULTS } from './vcenter.ts'
+
+const ALL: Faults = { ...VCENTER_FAULTS, ...MACHINE_FAULTS, ...CLUSTER_FAULTS }
+
+export const KINDS: readonly string[] = Object.keys(ALL)
+
+/** Every two kinds, once. */
+export const PAIRS: readonly (readonly [string, string])[] = KINDS.flatMap((first, index) =>
+  KINDS.slice(index + 1).map((second) => [first, second] as const),
+)
+
+export function faultOf(kind: string): Fault {
+  const fault = ALL[kind]
+  if (fault === undefined) throw new RangeError(`no fault is called ${kind}`)
+  return fault
+}

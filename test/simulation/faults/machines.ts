@@ -1,0 +1,163 @@
+/** What becomes of machines and of their VMs. */
+import type { Machine } from '../model/machine.ts'
+import type { World } from '../world.ts'
+import type { Fault, Faults, Focus } from './fault.ts'
+
+function silence(change: (machine: Machine, on: boolean) => void): Fault {
+  return (_, { machine }) => {
+    change(machine, true)
+    return () => change(machine, false)
+  }
+}
+
+/** Takes the VM off the list; puts it back at the end, where nobody else has. */
+function unregister(world: World, { machine, vCenter }: Focus, back: () => void): (() => void) | undefined {
+  const { vm } = machine
+  if (vm === undefined) return undefined
+  vm.vCenter.unregister(vm)
+  return () => {
+    if (machine.vm === undefined && !machine.destroyed) {
+      world.machines.register(machine, vCenter)
+      back()
+    }
+  }
+}
+
+/** Takes the VM off the list, and puts it back soon with something changed. */
+function relist(
+  world: World,
+  { machine }: Focus,
+  change: () => Parameters<World['machines']['register']>[2],
+): undefined {
+  const { vm } = machine
+  if (vm === undefined) return undefined
+  vm.vCenter.unregister(vm)
+  world.timeline.after(world.random.pick([0, 10, 5_000]), `${vm.name} is registered again`, () => {
+    if (machine.vm === undefined && !machine.destroyed) world.machines.register(machine, vm.vCenter, change())
+  })
+  return undefined
+}
+
+function change(vm: Machine['vm'], set: (vm: NonNullable<Machine['vm']>) => void): void {
+  if (vm === undefined || vm.vCenter.vms.get(vm.reference) !== vm) return
+  set(vm)
+  vm.vCenter.changed(vm)
+}
+
+function connection(state: 'inaccessible' | 'disconnected'): Fault {
+  return (_, { machine }) => {
+    const { vm } = machine
+    change(vm, (vm) => {
+      vm.connectionState = state
+    })
+    return () =>
+      change(vm, (vm) => {
+        vm.connectionState = 'connected'
+      })
+  }
+}
+
+function off(power: 'poweredOff' | 'suspended'): Fault {
+  return ({ machines }, { machine }) => {
+    machines.halt(machine, power)
+    return () => {
+      if (machine.power === power) machines.boot(machine)
+    }
+  }
+}
+
+export const MACHINE_FAULTS: Faults = {
+  'vm-destroyed'({ machines }, { machine }) {
+    machines.destroy(machine)
+    return undefined
+  },
+  'vm-unregistered-running': (world, focus) => unregister(world, focus, () => undefined),
+  'vm-unregistered-off'(world, focus) {
+    const { machines } = world
+    machines.halt(focus.machine, 'poweredOff')
+    return unregister(world, focus, () => machines.boot(focus.machine))
+  },
+  'vm-registered-again': (world, focus) => relist(world, focus, () => ({})),
+  'vm-registered-with-other-bios-uuid': (world, focus) =>
+    relist(world, focus, () => ({ biosUUID: world.random.uuid() })),
+  'vm-registered-with-other-instance-uuid': (world, focus) =>
+    relist(world, focus, () => ({ instanceUUID: world.random.uuid() })),
+  'vm-moved-to-other-vcenter'(world, { machine }) {
+    const { vm } = machine
+    const other = world.vCenters.find((each) => each !== vm?.vCenter)
+    if (vm === undefined || other === undefined) return undefined
+    vm.vCenter.unregister(vm)
+    world.machines.register(machine, other)
+    return undefined
+  },
+  'vm-moved'({ random }, { machine }) {
+    change(machine.vm, (vm) => {
+      vm.folder = random.pick(vm.vCenter.folders)
+      vm.host = `host-${random.below(4)}`
+    })
+    return undefined
+  },
+  'vm-copied'(_, { machine }) {
+    const { vm } = machine
+    if (vm === undefined) return undefined
+    const { instanceUUID: __, ...copy } = vm
+    const made = vm.vCenter.register({
+      ...copy,
+      instanceUUID: `${vm.instanceUUID.slice(0, -2)}ff`,
+      name: `${vm.name}-copy`,
+      mac: '00:50:56:bb:00:01',
+      machine: undefined,
+    })
+    return () => made.vCenter.unregister(made)
+  },
+  'bios-uuid-changed'({ random }, { machine }) {
+    const { vm } = machine
+    const before = vm?.biosUUID
+    if (before === undefined) return undefined
+    change(vm, (vm) => {
+      vm.biosUUID = random.uuid()
+    })
+    return () =>
+      change(vm, (vm) => {
+        vm.biosUUID = before
+      })
+  },
+  'vm-inaccessible': connection('inaccessible'),
+  'host-disconnected': connection('disconnected'),
+  'powered-off': off('poweredOff'),
+  suspended: off('suspended'),
+  rebooted({ machines }, { machine }) {
+    if (machine.power === 'poweredOn') machines.boot(machine)
+    return undefined
+  },
+  'recreated-under-same-name'({ machines, random, timeline, api }, { machine, vCenter }) {
+    const { vm, nodeName } = machine
+    if (vm === undefined) return undefined
+    machines.destroy(machine)
+    const deletes = random.chance(0.5)
+    timeline.after(random.between(0, 30_000), `${nodeName} is made again`, () => {
+      if (deletes) api.putNode(nodeName, undefined)
+      machines.create(nodeName, vCenter, vm.folder)
+    })
+    return undefined
+  },
+  'kubelet-dead': silence((machine, on) => {
+    machine.kubelet = !on
+  }),
+  'agent-dead': silence((machine, on) => {
+    machine.agent = !on
+  }),
+  'node-cut-off': silence((machine, on) => {
+    machine.linked = !on
+  }),
+  'reports-late': silence((machine, on) => {
+    machine.reportDelay = on ? 20_000 : 0
+  }),
+  'report-contradicts'({ machines }, { machine }) {
+    machine.forged = true
+    machines.report(machine)
+    return () => {
+      machine.forged = false
+    }
+  },
+}

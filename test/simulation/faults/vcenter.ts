@@ -1,0 +1,120 @@
+/** What goes wrong with a vCenter, or with the account that reads it. */
+import type { VCenterModel } from '../model/vcenter.ts'
+import type { Faults } from './fault.ts'
+
+function reach(vCenter: VCenterModel, state: VCenterModel['reach']): () => void {
+  vCenter.reach = state
+  vCenter.breakWaits()
+  return () => {
+    vCenter.reach = 'works'
+  }
+}
+
+export const VCENTER_FAULTS: Faults = {
+  'vcenter-down': (_, { vCenter }) => reach(vCenter, 'down'),
+  'vcenter-hangs': (_, { vCenter }) => reach(vCenter, 'hangs'),
+  'vcenter-slow'({ random }, { vCenter }) {
+    vCenter.slow = random.pick([500, 4_000, 12_000])
+    return () => {
+      vCenter.slow = 0
+    }
+  },
+  'vcenter-errors'({ random }, { vCenter }) {
+    vCenter.errors = random.between(0.05, 0.6)
+    return () => {
+      vCenter.errors = 0
+    }
+  },
+  'vcenter-restarts'({ random, timeline }, { vCenter }) {
+    let over = false
+    const restart = (): void => {
+      if (over) return
+      vCenter.restart(random.between(1_000, 15_000))
+      // One that comes up badly is restarted again.
+      timeline.after(random.between(0.3, 2) * vCenter.loading, `vCenter ${vCenter.name} restarts`, restart)
+    }
+    restart()
+    return () => {
+      over = true
+    }
+  },
+  'sessions-die'({ random, timeline }, { vCenter }) {
+    let over = false
+    const end = (): void => {
+      if (over) return
+      vCenter.endSessions()
+      timeline.after(random.between(5_000, 60_000), `sessions of ${vCenter.name} die`, end)
+    }
+    end()
+    return () => {
+      over = true
+    }
+  },
+  'login-refused'(world, { vCenter }) {
+    vCenter.passwordWrong = true
+    vCenter.endSessions()
+    return () => {
+      vCenter.passwordWrong = false
+      // A refusal is final; whoever mends the credential restarts the controller.
+      for (const process of world.processes) world.restart(process, world.random.between(500, 5_000))
+    }
+  },
+  'folder-denied'(_, { vCenter, machine }) {
+    const folder = machine.vm?.folder ?? vCenter.folders[0]
+    if (folder === undefined) return undefined
+    vCenter.denied.add(folder.reference)
+    vCenter.changedAll()
+    return () => {
+      vCenter.denied.delete(folder.reference)
+      vCenter.changedAll()
+    }
+  },
+  'all-denied'(_, { vCenter }) {
+    for (const { reference } of vCenter.folders) vCenter.denied.add(reference)
+    vCenter.changedAll()
+    return () => {
+      vCenter.denied.clear()
+      vCenter.changedAll()
+    }
+  },
+  'role-without-propagation'(_, { vCenter }) {
+    vCenter.withoutPropagation = true
+    vCenter.changedAll()
+    return () => {
+      vCenter.withoutPropagation = false
+      vCenter.changedAll()
+    }
+  },
+  'search-broken'(_, { vCenter }) {
+    vCenter.searchBroken = true
+    return () => {
+      vCenter.searchBroken = false
+    }
+  },
+  'push-lost'({ random }, { vCenter }) {
+    vCenter.pushLost = random.pick([0.5, 1])
+    return () => {
+      vCenter.pushLost = 0
+    }
+  },
+  'other-vcenter-answers'(world, { vCenter }) {
+    vCenter.impostor = world.anotherVCenter(vCenter.name)
+    vCenter.breakWaits()
+    return () => {
+      vCenter.impostor = undefined
+      vCenter.breakWaits()
+    }
+  },
+  'old-backup-restored'({ random, machines }, { vCenter }) {
+    const share = random.between(0.2, 1)
+    const lost = [...vCenter.vms.values()].filter(
+      ({ machine }) => machine !== undefined && random.chance(share),
+    )
+    for (const vm of lost) vCenter.unregister(vm)
+    return () => {
+      for (const { machine } of lost) {
+        if (machine?.vm === undefined && machine?.destroyed === false) machines.register(machine, vCenter)
+      }
+    }
+  },
+}

@@ -1,0 +1,79 @@
+/** What must be true at the moment at which the API server deletes a Node for a controller. */
+import type { Machine } from '../model/machine.ts'
+import { type NodeObject, readyOf } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+import { judgeBrake } from './brake.ts'
+
+/** How old an answer may be when it is acted on, milliseconds; as FRESH_MS, but known here by itself. */
+const FRESH = 10_000
+/** What two writes and a confirmation take at most, when the API server is slow. */
+const WRITES = 30_000
+
+export function judgeDeletion(world: World, by: string, before: NodeObject): void {
+  const { judge, api, timeline, settings } = world
+  const { now } = timeline
+  const { lifecycle } = settings
+  const { name, uid, annotations } = before.metadata
+  const { asked, decided } = judge.work(by, name)
+  const says = (promise: string, what: string): void =>
+    judge.violate(promise, `${by} deletes ${name}: ${what}`)
+
+  const report = api.reports.get(name)
+  const bound = report?.status.nodeUID === uid ? report.status.vm : undefined
+  const machines = machinesOf(world, uid)
+  for (const machine of machines) {
+    const why = existence(machine, Math.max(asked?.at ?? 0, now - FRESH - WRITES), lifecycle.absentFor, now)
+    if (why !== undefined) says('no Node is deleted whose VM exists', why)
+  }
+  if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
+  if (api.holder.identity !== by)
+    says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
+  if (bound === undefined || report?.status.identityLevel === undefined)
+    says('only a verified binding leads to deletion', 'there is none')
+
+  if (lifecycle.deletion !== 'on') says('deletion is on', `it is ${lifecycle.deletion}`)
+  const annotation = annotations['rollcall.dev/deletion']
+  if (annotation !== undefined && annotation !== 'proceed') says('a held Node is kept', `"${annotation}"`)
+  const led = now - api.holder.since
+  if (led < lifecycle.leaderAge) says('the leader is old enough', `it leads for ${led} ms`)
+  const gone = Math.min(...machines.map(({ firstVanishedAt }) => now - (firstVanishedAt ?? now)))
+  if (machines.length > 0 && gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
+  if (asked === undefined || decided === undefined || decided.monotonic - asked.monotonic > FRESH)
+    says('vCenter was asked just now', JSON.stringify({ asked, decided, now }))
+  const wait = lifecycle.waitForVolumes
+  const volumes = api.attachments.get(name) ?? 0
+  if (wait !== undefined && volumes > 0 && gone < wait)
+    says('volumes are detached first', `${volumes} are not`)
+  if (bound !== undefined) {
+    judgeBrake(world, before, bound.vCenterInstanceUUID, says)
+    judgeRate(world, by, bound.vCenterInstanceUUID, says)
+  }
+}
+
+/**
+ * Why a machine exists: a vCenter has listed its VM since before the last question, whatever that vCenter says or lets
+ * anyone see; or it runs unlisted, and the API server has heard of it within the time that a VM must be absent.
+ */
+function existence(machine: Machine, since: number, absentFor: number, now: number): string | undefined {
+  const { vm, power, lastSignAt } = machine
+  if (vm !== undefined && vm.registeredAt < since)
+    return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
+  if (vm === undefined && power === 'poweredOn' && now - lastSignAt < absentFor)
+    return `its machine runs and has reported ${now - lastSignAt} ms ago`
+  return undefined
+}
+
+/** The rate is counted when a deletion is tried, and judged when it has come through. */
+const SLACK = 10_000
+
+function judgeRate({ judge, settings, timeline }: World, by: string, vCenter: string, says: Says): void {
+  const { now } = timeline
+  judge.deletions.push({ vCenter, by, at: now })
+  const recent = judge.deletions.filter(
+    (each) => each.vCenter === vCenter && each.by === by && now - each.at < 60_000 - SLACK,
+  )
+  const allowed = settings.lifecycle.deletionsPerMinute
+  if (recent.length > allowed) says('the rate is kept', `${recent.length} of ${allowed} in a minute`)
+}
+
+export type Says = (promise: string, what: string) => void

@@ -1,0 +1,91 @@
+/** What must have come true some time after all faults are over. */
+import type { Machine } from '../model/machine.ts'
+import type { NodeObject, Status } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+
+const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
+
+/** Milliseconds after which that is. */
+export function patience({ settings, machines }: World): number {
+  const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
+  const queue = (60_000 * machines.all.length) / deletionsPerMinute
+  // A controller is replaced, a vCenter connected to after the longest backoff, and everything read once again.
+  const settle = 60_000 + 60_000 + 330_000
+  return settle + Math.max(absentFor, waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
+}
+
+export function judgeTheEnd(world: World): void {
+  for (const node of world.api.nodes.values()) {
+    const { name, uid } = node.metadata
+    const report = world.api.reports.get(name)
+    const status = report?.status.nodeUID === uid ? report.status : undefined
+    const machines = machinesOf(world, uid)
+    const [machine] = machines
+    if (machine === undefined) continue
+    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, name, status)
+    else judgeTaint(world, node, machine, status)
+  }
+}
+
+function judgeGone({ judge, settings, vCenters }: World, name: string, status: Status | undefined): void {
+  const bound = status?.identityLevel === undefined ? undefined : status.vm
+  if (bound === undefined) return
+  const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
+  const twin = vCenters.some(({ vms }) =>
+    [...vms.values()].some(
+      (vm) =>
+        vm.biosUUID === bound.biosUUID ||
+        (bound.instanceUUID !== '' && vm.instanceUUID === bound.instanceUUID),
+    ),
+  )
+  if (pending === undefined || pending.status === 'False')
+    judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
+  if (settings.lifecycle.deletion === 'on' && !twin)
+    judge.violate(
+      'the Node of a VM that is gone is deleted',
+      `${name} is kept: ${pending?.reason} ${pending?.message}`,
+    )
+}
+
+function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status: Status | undefined): void {
+  const { vm } = machine
+  const bound = status?.identityLevel === undefined ? undefined : status.vm
+  // What is in doubt keeps its taints.
+  if (vm === undefined || bound === undefined || vm.connectionState !== 'connected') return
+  if (vm.biosUUID !== bound.biosUUID || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return
+  if (vm.reference !== bound.moref && vm.instanceUUID !== bound.instanceUUID) return
+  const tainted = node.spec.taints.some(({ key }) => key === SHUTDOWN)
+  const runs = machine.power === 'poweredOn'
+  if (tainted === runs)
+    judge.violate(
+      'the taint says whether the VM is off',
+      `${node.metadata.name} is ${machine.power} and ${tainted ? 'tainted' : 'not tainted'}`,
+    )
+}
+
+/** In quiet nothing is written, and nothing asked but about VMs that are missed. */
+const MOST_IN_A_MINUTE = { writes: 6, questions: 13 }
+
+export function judgeQuiet(world: World, minutes: number): void {
+  const { judge, api } = world
+  for (const [name, count] of judge.writes) {
+    if (count > minutes * MOST_IN_A_MINUTE.writes)
+      judge.violate('no endless writing', `${name} was written ${count} times in ${minutes} minutes of quiet`)
+  }
+  for (const [name, count] of judge.questions) {
+    const node = api.nodes.get(name)
+    const machines = node === undefined ? [] : machinesOf(world, node.metadata.uid)
+    const well = machines.some(
+      ({ vm, power }) => vm?.connectionState === 'connected' && power === 'poweredOn',
+    )
+    const status = api.reports.get(name)?.status
+    const same = machines.some(({ vm }) => vm?.biosUUID === status?.vm?.biosUUID)
+    if (well && same && status?.identityLevel !== undefined)
+      judge.violate('no questions in quiet', `${name}, which is well, was asked for ${count} times`)
+    if (count > minutes * MOST_IN_A_MINUTE.questions)
+      judge.violate(
+        'no endless asking',
+        `${name} was asked for ${count} times in ${minutes} minutes of quiet`,
+      )
+  }
+}

@@ -1,0 +1,68 @@
+/** Looks at each thing that happens, and says which promise it breaks. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Process } from '../model/process.ts'
+import type { World } from '../world.ts'
+import { judgeDeletion } from './deletion.ts'
+import { createLoginJudge } from './logins.ts'
+import type { Judge, Violation, Work } from './promises.ts'
+import { judgeReportStatus } from './report-status.ts'
+
+export function createJudge(world: () => World): Judge {
+  const violations: Violation[] = []
+  const works = new Map<string, Work>()
+  const writes = new Map<string, number>()
+  const questions = new Map<string, number>()
+  const violate = (promise: string, what: string): void => {
+    violations.push({ promise, what })
+    world().timeline.note(`VIOLATION of ${promise}: ${what}`)
+  }
+  const more = (counts: Map<string, number>, name: string): void => {
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+
+  function work(process: string, nodeName: string): Work {
+    const key = `${process} ${nodeName}`
+    const known = works.get(key) ?? {}
+    works.set(key, known)
+    return known
+  }
+
+  const moment = ({ monotonic }: Process) => ({ at: world().timeline.now, monotonic: monotonic() })
+
+  const judge: Judge = {
+    ...createLoginJudge(violate),
+    violations,
+    violate,
+    work,
+    deletions: [],
+    writes,
+    questions,
+    count() {
+      writes.clear()
+      questions.clear()
+    },
+    asked(process, nodeName) {
+      more(questions, nodeName)
+      work(process.name, nodeName).asked = moment(process)
+      world().timeline.note(`${process.name} asks for the VM of ${nodeName}`)
+    },
+    decided(process, nodeName) {
+      work(process.name, nodeName).decided = moment(process)
+      world().timeline.note(`${process.name} decides to delete ${nodeName}`)
+    },
+    defect(process, error) {
+      violate('no defect', `${process.name}: ${error instanceof Error ? error.stack : String(error)}`)
+    },
+    onWrite(write) {
+      const { by, what, before, after } = write
+      const { name } = before.metadata
+      world().timeline.note(`${by} writes ${what} of ${name}`)
+      more(writes, name)
+      if (isDeepStrictEqual(before, after))
+        violate('no vain write', `${by} wrote ${what} of ${name} as it was`)
+      if (write.what === 'report status') judgeReportStatus(world(), by, write.before, write.after)
+      else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
+    },
+  }
+  return judge
+}

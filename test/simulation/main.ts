@@ -1,0 +1,29 @@
+/** `node test/simulation/main.ts`: the controller's real code in a world that fails, by seeds. */
+import { HELP, type Options, parseOptions } from './options.ts'
+import { brokenLines, seriesLines } from './print.ts'
+import { simulateSeries } from './series.ts'
+
+const MOST_BROKEN = 5
+
+async function simulateAll({ seed, steps, single }: Options): Promise<number> {
+  const start = performance.now()
+  const series = await simulateSeries({
+    seed,
+    steps: single ? 1 : steps,
+    mostBroken: MOST_BROKEN,
+    onRun: (result) => print(brokenLines(result)),
+  })
+  print(seriesLines(series, seed, (performance.now() - start) / 1000))
+  return series.broken.length === 0 ? 0 : 1
+}
+
+function print(lines: readonly string[]): void {
+  for (const line of lines) console.log(line)
+}
+
+const commandLine = parseOptions(process.argv.slice(2))
+if (commandLine.kind === 'help') console.log(HELP)
+else if (commandLine.kind === 'wrong') {
+  console.error(commandLine.message)
+  process.exitCode = 2
+} else process.exitCode = await simulateAll(commandLine.options)

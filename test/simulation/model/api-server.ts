@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as v from 'valibot'
+import { ApiError } from '../../../controller/kubernetes/api-error.ts'
+import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
+import type { Timeline } from '../timeline.ts'
+import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
+import { LeaseBody, type NodeObject, type ReportObject } from './objects.ts'
+
+export type Kind = 'nodes' | 'reports'
+export type Stored = NodeObject | ReportObject
+
+/** A write by a controller, as the API server took it. */
+export type Write = Written & { readonly by: string }
+
+/** What stands in etcd, and the rules by which it is written. */
+export interface ApiServer {
+  readonly nodes: ReadonlyMap<string, NodeObject>
+  readonly reports: ReadonlyMap<string, ReportObject>
+  /** Who holds the Lease, and since when; empty for nobody. */
+  readonly holder: { readonly identity: string; readonly since: number }
+  /** Names of Nodes with as many VolumeAttachments. */
+  readonly attachments: Map<string, number>
+  /** Whether listing VolumeAttachments is refused. */
+  volumesRefused: boolean
+  /** It takes no request at all. */
+  away: boolean
+  /** Milliseconds that a request waits, at most. */
+  slow: number
+  /** A request of this controller; throws an ApiError. */
+  handle(request: KubeRequest, by: string): unknown
+  /** Writes of others than the controllers. Undefined deletes. */
+  putNode(name: string, node: NodeObject | undefined): void
+  putReport(name: string, report: ReportObject | undefined): void
+  watch(kind: Kind, changed: (name: string) => void): () => void
+}
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+
+export function createApiServer(timeline: Timeline, onWrite: (write: Write) => void): ApiServer {
+  const nodes = new Map<string, NodeObject>()
+  const reports = new Map<string, ReportObject>()
+  const watchers = { nodes: new Set<(name: string) => void>(), reports: new Set<(name: string) => void>() }
+  let version = 1000
+  let lease: v.InferOutput<typeof LeaseBody> | undefined
+  let holder = { identity: '', since: 0 }
+
+  function store<T extends Stored>(
+    kind: Kind,
+    map: Map<string, T>,
+    name: string,
+    object: T | undefined,
+  ): void {
+    if (object === undefined) map.delete(name)
+    else map.set(name, { ...object, metadata: { ...object.metadata, resourceVersion: String(++version) } })
+    for (const changed of watchers[kind]) changed(name)
+  }
+
+  function putNode(name: string, node: NodeObject | undefined): void {
+    const before = nodes.get(name)
+    store('nodes', nodes, name, node)
+    if (before === undefined || node?.metadata.uid === before.metadata.uid) return
+    // The garbage collector.
+    timeline.after(2_000, 'garbage is collected', () => {
+      const report = reports.get(name)
+      if (report?.metadata.ownerUID === before.metadata.uid) putReport(name, undefined)
+    })
+  }
+
+  function putReport(name: string, report: ReportObject | undefined): void {
+    store('reports', reports, name, report)
+  }
+
+  function written(by: string, write: Written): unknown {
+    const { name } = write.before.metadata
+    // Nothing changes: nothing is stored, as with the real one.
+    if (!isDeepStrictEqual(write.before, write.after)) {
+      if (write.what === 'report status') putReport(name, write.after)
+      else putNode(name, write.after)
+    }
+    onWrite({ ...write, by })
+    if (write.after === undefined) return { kind: 'Status', status: 'Success' }
+    return write.what === 'report status' ? reports.get(name) : nodes.get(name)
+  }
+
+  function writeLease({ method, body }: KubeRequest): unknown {
+    if (method === 'GET') {
+      if (lease === undefined) throw new ApiError('no Lease', { status: 404, reason: 'NotFound' })
+      return lease
+    }
+    const parsed = v.parse(LeaseBody, body)
+    const seen = parsed.metadata.resourceVersion
+    const stale = method === 'POST' ? lease !== undefined : seen !== lease?.metadata.resourceVersion
+    if (stale) throw new ApiError('the Lease has changed', { status: 409, reason: 'Conflict' })
+    const identity = parsed.spec.holderIdentity
+    if (identity !== holder.identity) holder = { identity, since: timeline.now }
+    lease = { ...parsed, metadata: { ...parsed.metadata, resourceVersion: String(++version) } }
+    return lease
+  }
+
+  function listAttachments(): unknown {
+    if (self.volumesRefused) throw new ApiError('forbidden', { status: 403, reason: 'Forbidden' })
+    const items = [...self.attachments].flatMap(([nodeName, count]) =>
+      Array.from({ length: count }, () => ({ spec: { nodeName } })),
+    )
+    return { metadata: { resourceVersion: String(version) }, items }
+  }
+
+  const self: ApiServer = {
+    nodes,
+    reports,
+    get holder() {
+      return holder
+    },
+    attachments: new Map(),
+    volumesRefused: false,
+    away: false,
+    slow: 0,
+    handle(request, by) {
+      const { method, path, body } = request
+      if (path.startsWith(LEASES)) return writeLease(request)
+      if (path.endsWith('/volumeattachments')) return listAttachments()
+      const [, kind = '', name = '', sub] = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/.exec(path) ?? []
+      const node = nodes.get(name)
+      const report = reports.get(name)
+      const object = kind === 'nodes' ? node : report
+      if (object === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
+      if (report !== undefined && kind === 'nodereports') return written(by, patchReportStatus(report, body))
+      if (node === undefined) throw new Error(`${method} ${path} is not modelled`)
+      if (method === 'DELETE') return written(by, deleteNode(node, body))
+      return written(by, sub === undefined ? patchNode(node, body) : patchNodeStatus(node, body))
+    },
+    putNode,
+    putReport,
+    watch(kind, changed) {
+      watchers[kind].add(changed)
+      return () => watchers[kind].delete(changed)
+    },
+  }
+  return self
+}

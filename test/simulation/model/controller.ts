@@ -1,0 +1,190 @@
+/** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
+import type { Settings } from '../../../controller/decide/facts.ts'
+import type { Node, NodeReport } from '../../../controller/facts/node.ts'
+import { createAsker } from '../../../controller/gather/asker.ts'
+import { createInquiries } from '../../../controller/gather/inquiries.ts'
+import { createNodeIndex } from '../../../controller/gather/node-index.ts'
+import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
+import { createLeaderElection, type Term } from '../../../controller/kubernetes/leader-election.ts'
+import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
+import { createNodeWriter } from '../../../controller/kubernetes/node-writer.ts'
+import { parseNode } from '../../../controller/kubernetes/parse-node.ts'
+import { parseNodeReport } from '../../../controller/kubernetes/parse-node-report.ts'
+import { volumesAttachedTo } from '../../../controller/kubernetes/volume-attachments.ts'
+import type { Logger } from '../../../controller/log.ts'
+import { createReconciler } from '../../../controller/reconcile.ts'
+import { aborted } from '../../../controller/tasks.ts'
+import { createClusterWatch } from '../../../controller/watch/cluster-watch.ts'
+import { createQueue } from '../../../controller/watch/queue.ts'
+import type { Timeline } from '../timeline.ts'
+import type { ApiServer } from './api-server.ts'
+import { createInformer } from './informer.ts'
+import { createModelInventory } from './inventory.ts'
+import type { LoginWatch } from './link.ts'
+import { createModelClient } from './network.ts'
+import type { Process } from './process.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+/** Told what a controller does, before anybody else hears of it. */
+export interface ControllerWatch extends LoginWatch {
+  /** A question about a VM is put to all vCenters. */
+  asked(process: Process, nodeName: string): void
+  /** A deletion was decided on. */
+  decided(process: Process, nodeName: string): void
+  /** Whatever went wrong that is no failure of the world. */
+  defect(process: Process, error: unknown): void
+}
+
+export interface ControllerOptions {
+  readonly api: ApiServer
+  readonly vCenters: readonly VCenterModel[]
+  readonly process: Process
+  readonly timeline: Timeline
+  readonly settings: Settings
+  readonly watch: ControllerWatch
+  readonly logger: Logger
+}
+
+/** As in `commands/lead.ts`. */
+const CONCURRENCY = 16
+const QUESTIONS = 4
+const BACKOFF = { base: 1_000, max: 300_000 }
+
+/** Runs until the signal aborts, or the process is killed. */
+export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
+  const { process, api, timeline, logger } = options
+  const client = createModelClient(api, process, timeline)
+  const election = createLeaderElection({
+    lease: createLeaseStore(client, 'kube-system', 'rollcall'),
+    identity: process.name,
+    clock: process,
+    random: process.random.next,
+    logger,
+  })
+  let terms = 0
+  try {
+    await election.run((signal, term) => {
+      terms++
+      return lead({ ...options, client: createFencedClient(client, term), term, number: terms }, signal)
+    }, signal)
+  } catch (error) {
+    options.watch.defect(process, error)
+  }
+}
+
+interface LeadOptions extends ControllerOptions {
+  readonly client: ReturnType<typeof createModelClient>
+  readonly term: Term
+  readonly number: number
+}
+
+async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
+  const { api, process, timeline, settings, watch, logger, client, term } = options
+  const random = process.random.next
+  const index = createNodeIndex(settings.identity)
+  const inventories = options.vCenters.map((vCenter) =>
+    createModelInventory({
+      vCenter,
+      process,
+      timeline,
+      logins: watch,
+      owner: `${process.name}/${options.number}/${vCenter.name}`,
+      logger,
+      onChange: (uuids) => cluster.onInventory(uuids),
+    }),
+  )
+  const onError = (_: string, error: unknown) => {
+    if (!signal.aborted && error instanceof TypeError) watch.defect(process, error)
+  }
+  const common = { onError, backoff: BACKOFF, clock: process, random }
+  const queue = createQueue({
+    ...common,
+    concurrency: CONCURRENCY,
+    process: (name) => reconcile(name),
+  })
+  const inquiries = createInquiries({
+    ask: (name) => questions.add(name),
+    uptime: () => process.monotonic(),
+  })
+  const ask = createAsker(
+    {
+      inquiries,
+      inventories,
+      volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
+      onAnswer: (name) => queue.add(name),
+      clock: process,
+      logger,
+    },
+    signal,
+  )
+  const questions = createQueue({
+    ...common,
+    concurrency: QUESTIONS,
+    process(name) {
+      watch.asked(process, name)
+      return ask(name)
+    },
+  })
+  const cluster = createClusterWatch({ index, queue, inventories })
+  const nodes = createInformer<Node>({
+    api,
+    kind: 'nodes',
+    process,
+    timeline,
+    parse: parseNode,
+    onChange: cluster.onNode,
+  })
+  const reports = createInformer<NodeReport>({
+    api,
+    kind: 'reports',
+    process,
+    timeline,
+    parse: parseNodeReport,
+    onChange: (name, current) => cluster.onReport(name, current),
+  })
+  let deleting = false
+  const reconcile = createReconciler({
+    sources: {
+      node: nodes.get,
+      report: reports.get,
+      index,
+      inventories,
+      policy: () => ({ state: 'in-force' }),
+      settings,
+      inquiries,
+      leadingFor: term.leadingFor,
+    },
+    inquiries: {
+      // The reconciler says these two one after the other, without a pause.
+      deleting(vCenter) {
+        deleting = true
+        inquiries.deleting(vCenter)
+      },
+      take(name, inquiry) {
+        if (deleting) watch.decided(process, name)
+        deleting = false
+        inquiries.take(name, inquiry)
+      },
+    },
+    writer: {
+      ...createNodeWriter(client, signal),
+      confirm: () => term.confirm(signal),
+      announce: () => undefined,
+    },
+    clock: process,
+    onDecision: () => undefined,
+    onDeleted: () => undefined,
+    onRefused: (_, message) => watch.defect(process, new Error(`refused: ${message}`)),
+  })
+
+  const synced = [nodes, reports].map((informer) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    informer.run(resolve, signal)
+    return promise
+  })
+  const work = async (): Promise<void> => {
+    await Promise.race([Promise.all(synced), aborted(signal)])
+    await Promise.all([queue.run(signal), questions.run(signal)])
+  }
+  await Promise.all([work(), ...inventories.map((inventory) => inventory.run(signal))])
+}

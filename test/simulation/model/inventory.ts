@@ -1,0 +1,185 @@
+/**
+ * One vCenter's VMs as a controller follows them. Session, table, health and prober are the real ones; the calls between
+ * them, SOAP and XML aside, go the way of `vcenter/inventory.ts` and `vcenter/serve.ts`.
+ */
+import { createBackoff } from '../../../controller/backoff.ts'
+import { Secret } from '../../../controller/config/secret.ts'
+import type { Inventory, Lookup } from '../../../controller/facts/vcenter-view.ts'
+import type { Logger } from '../../../controller/log.ts'
+import { aborted, runTogether } from '../../../controller/tasks.ts'
+import { createDebounce, type Outcome } from '../../../controller/vcenter/collect/debounce.ts'
+import { every } from '../../../controller/vcenter/every.ts'
+import { Table } from '../../../controller/vcenter/facts/table.ts'
+import { createHealth } from '../../../controller/vcenter/health.ts'
+import { createProber } from '../../../controller/vcenter/probe/prober.ts'
+import { createSession, type ServiceContent } from '../../../controller/vcenter/session/session.ts'
+import { TIMINGS } from '../../../controller/vcenter/timings.ts'
+import { isSessionLost, isSilence, toFailure, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
+import type { Timeline } from '../timeline.ts'
+import { createLink, type LoginWatch } from './link.ts'
+import { locate } from './locate.ts'
+import type { Process } from './process.ts'
+import { followPushes } from './pushes.ts'
+import type { VCenterModel } from './vcenter.ts'
+import { createPlaces } from './views.ts'
+
+export interface ModelInventory extends Inventory {
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface ModelInventoryOptions {
+  readonly vCenter: VCenterModel
+  readonly process: Process
+  readonly timeline: Timeline
+  readonly logins: LoginWatch
+  /** Of this inventory and no other. */
+  readonly owner: string
+  readonly logger: Logger
+  readonly onChange: (uuids: Iterable<string>) => void
+}
+
+export function createModelInventory(options: ModelInventoryOptions): ModelInventory {
+  const { vCenter, process: clock, timeline, logger, onChange } = options
+  const { name } = vCenter
+  const random = clock.random.next
+  let instanceUUID = ''
+  const table = new Table({
+    identity: () => ({ name, instanceUUID }),
+    place: createPlaces(vCenter.folders),
+    onChange,
+  })
+  const health = createHealth({
+    grace: TIMINGS.failureGrace,
+    clock,
+    onChange: () => onChange(table.followed()),
+  })
+  const prober = createProber({
+    vCenter: name,
+    table,
+    timings: TIMINGS,
+    clock,
+    instanceUUID: () => instanceUUID,
+    failure: health.latest,
+  })
+  const trigger = createDebounce(TIMINGS.locate, clock)
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const last = new AbortController()
+    const link = createLink({ ...options, process: clock })
+    const session = createSession({
+      soap: link,
+      config: {
+        name,
+        server: name,
+        port: 443,
+        user: 'rollcall',
+        password: new Secret('secret'),
+        trust: { kind: 'system' },
+        datacenters: [],
+      },
+      timings: TIMINGS,
+      logger,
+      loginSignal: last.signal,
+    })
+    const backoff = createBackoff({ ...TIMINGS.backoff, random })
+
+    async function locateWanted(signal: AbortSignal): Promise<Outcome> {
+      const uuids = table.wanted()
+      if (uuids.length === 0) return 'idle'
+      const answers = await link.ask((vCenter) => locate(vCenter, table, uuids), TIMINGS.callDeadline, signal)
+      table.answer(answers)
+      return 'done'
+    }
+
+    async function resync(signal: AbortSignal): Promise<void> {
+      for (const uuid of table.followed()) table.want(uuid)
+      await locateWanted(signal)
+    }
+
+    async function serve(content: ServiceContent): Promise<void> {
+      const pushes = followPushes({
+        vCenter,
+        link,
+        table,
+        process: clock,
+        timeline,
+        trigger: trigger.trigger,
+      })
+      try {
+        await locateWanted(signal)
+        health.recovered()
+        await runTogether(
+          [
+            pushes.run,
+            (signal) => trigger.run(locateWanted, signal),
+            (signal) => prober.run({ soap: link, content, login: session.lastLogin() }, signal),
+            every(TIMINGS.resync, resync, clock, random),
+            every(TIMINGS.keepAlive, session.keepAlive, clock, random),
+          ],
+          signal,
+        )
+      } finally {
+        pushes.stop()
+      }
+    }
+
+    async function connect(): Promise<void> {
+      const content = await session.ensure(signal)
+      instanceUUID = content.instanceUUID
+      table.wantAll()
+      await serve(content)
+    }
+
+    function failed(error: unknown): void {
+      const failure = toFailure(name, error)
+      if (isSessionLost(error)) session.lost()
+      health.failed(failure, session.refused() || isSilence(error))
+    }
+
+    while (!signal.aborted) {
+      const start = clock.monotonic()
+      try {
+        await connect()
+      } catch (error) {
+        if (signal.aborted) break
+        failed(error)
+      }
+      if (session.refused()) await aborted(signal)
+      if (clock.monotonic() - start > TIMINGS.backoff.max) backoff.reset()
+      await clock.sleep(backoff.next(), signal)
+    }
+    const timer = new AbortController()
+    void clock.sleep(TIMINGS.logout, timer.signal).then(() => last.abort())
+    try {
+      await session.logout(last.signal)
+    } catch (error) {
+      // It runs out by itself.
+      if (!(error instanceof VCenterError) && !last.signal.aborted) throw error
+    }
+    timer.abort()
+    await health.close()
+  }
+
+  return {
+    vCenter: name,
+    run,
+    follow(uuid) {
+      if (table.follow(uuid)) trigger.trigger()
+    },
+    unfollow: (uuid) => table.unfollow(uuid),
+    recheck(uuid) {
+      const answer = table.lookup(uuid)
+      if (answer.state === 'pending' || (answer.state === 'answered' && answer.vms.length > 0)) return
+      table.want(uuid)
+      trigger.trigger()
+    },
+    lookup(uuid): Lookup {
+      const failure = health.failure()
+      if (failure !== undefined) return { state: 'unknown', failure }
+      const answer = table.lookup(uuid)
+      return answer.state === 'failed' ? { state: 'unknown', failure: toFailure(name, answer.error) } : answer
+    },
+    probe: prober.probe,
+    failure: () => health.failure(),
+  }
+}

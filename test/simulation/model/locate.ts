@@ -1,0 +1,40 @@
+/** What one search and one read of vCenter say of the UUIDs that are wanted, by the rules of `vcenter/follow.ts`. */
+import type { Machine as Row } from '../../../controller/vcenter/facts/machine.ts'
+import type { Table } from '../../../controller/vcenter/facts/table.ts'
+import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
+import type { VM } from './machine.ts'
+import type { VCenterModel } from './vcenter.ts'
+import { readRow } from './views.ts'
+
+/** The answers for these UUIDs. VMs that had one before are read by reference too, whatever the search finds. */
+export function locate(
+  vCenter: VCenterModel,
+  table: Table,
+  uuids: readonly string[],
+): ReadonlyMap<string, readonly Row[] | VCenterError> {
+  return new Map(uuids.map((uuid) => [uuid, locateOne(vCenter, table, uuid)]))
+}
+
+function locateOne(vCenter: VCenterModel, table: Table, uuid: string): readonly Row[] | VCenterError {
+  const known = new Set(table.vmsOf(uuid))
+  const references = new Set([...known, ...vCenter.search(uuid, 'bios').map(({ reference }) => reference)])
+  const rows: Row[] = []
+  for (const reference of references) {
+    const read = readVM(vCenter, reference)
+    if (read instanceof VCenterError) return read
+    if (read === undefined) continue
+    const row = readRow(read, table.machine(reference))
+    if (row.biosUUID === uuid || (row.biosUUID === undefined && known.has(reference))) rows.push(row)
+  }
+  return rows
+}
+
+/** Undefined for one that is gone; an error for one that may not be read. */
+function readVM(vCenter: VCenterModel, reference: string): VM | SoapFault | undefined {
+  try {
+    return vCenter.read(reference)
+  } catch (error) {
+    if (!(error instanceof SoapFault)) throw error
+    return error.fault === 'ManagedObjectNotFound' ? undefined : error
+  }
+}

@@ -1,0 +1,61 @@
+/** What there truly is: machines, the VMs as which vCenters list them, and the folders in which those stand. */
+import type { ConnectionState, PowerState } from '../../../controller/facts/virtual-machine.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+export interface Folder {
+  readonly reference: string
+  readonly name: string
+  readonly datacenter: string
+}
+
+/** An entry of a vCenter's inventory. */
+export interface VM {
+  readonly reference: string
+  readonly vCenter: VCenterModel
+  name: string
+  biosUUID: string
+  instanceUUID: string
+  folder: Folder
+  host: string
+  connectionState: ConnectionState
+  claim: string | undefined
+  readonly mac: string
+  /** The machine that runs by it; undefined for one that no Node knows of. */
+  readonly machine: Machine | undefined
+  readonly registeredAt: number
+}
+
+/** Disks and memory, whether or not a vCenter lists them. */
+export interface Machine {
+  readonly nodeName: string
+  readonly mac: string
+  readonly address: string
+  power: PowerState
+  /** As the guest has read it at boot. */
+  biosUUID: string
+  bootID: string
+  /** Whether its kubelet and its agent run; neither does while it is off. */
+  kubelet: boolean
+  agent: boolean
+  /** Whether it reaches the API server. */
+  linked: boolean
+  /** Milliseconds that its reports are late. */
+  reportDelay: number
+  /** Whether its agent reports a NIC that is not the VM's. */
+  forged: boolean
+  /** The Node that its kubelet speaks for. */
+  nodeUID: string | undefined
+  vm: VM | undefined
+  /** The disks are gone: it never comes back. */
+  destroyed: boolean
+  /** When no vCenter listed it any more for the first time, and for the last. */
+  firstVanishedAt: number | undefined
+  vanishedAt: number
+  /** When the API server last heard of it: its kubelet's heartbeat, its agent's report. */
+  lastSignAt: number
+}
+
+/** Whether kubelet or agent can do anything. */
+export function canSpeak({ power, linked, destroyed }: Machine): boolean {
+  return power === 'poweredOn' && linked && !destroyed
+}

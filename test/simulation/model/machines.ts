@@ -1,0 +1,275 @@
+/** What machines do: boot, speak, fall silent, and come and go in the inventories. */
+import { formatClaim } from '../../../agent/contract.ts'
+import type { Random } from '../random.ts'
+import type { Timeline } from '../timeline.ts'
+import type { ApiServer } from './api-server.ts'
+import { canSpeak, type Folder, type Machine, type VM } from './machine.ts'
+import { type NodeObject, type ReportObject, readyOf } from './objects.ts'
+import { wallTime } from './process.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+export interface Machines {
+  readonly all: Machine[]
+  /** Makes a machine, lists it in a vCenter, and boots it. */
+  create(nodeName: string, vCenter: VCenterModel, folder: Folder): Machine
+  boot(machine: Machine): void
+  /** Power off or suspend. */
+  halt(machine: Machine, power: 'poweredOff' | 'suspended'): void
+  destroy(machine: Machine): void
+  /** Lists a machine that no vCenter lists, under a new reference; with other UUIDs where they are given. */
+  register(
+    machine: Machine,
+    vCenter: VCenterModel,
+    as?: Partial<Pick<VM, 'biosUUID' | 'instanceUUID' | 'folder' | 'name'>>,
+  ): VM
+  report(machine: Machine): void
+  /** One look of all kubelets and of the node lifecycle controller. */
+  tick(): void
+}
+
+export interface MachinesOptions {
+  readonly api: ApiServer
+  readonly timeline: Timeline
+  readonly random: Random
+  /** Milliseconds between heartbeats that are written though nothing changed, and between an agent's reports. */
+  readonly heartbeat: number
+  readonly refresh: number
+}
+
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const UNREACHABLE = 'node.kubernetes.io/unreachable'
+/** As the node lifecycle controller's `--node-monitor-grace-period`. */
+const SILENCE = 40_000
+
+export function createMachines(options: MachinesOptions): Machines {
+  const { api, timeline, random } = options
+  const all: Machine[] = []
+  const last = new WeakMap<Machine, VM>()
+  /** The last renewal of each Node's Lease, by UID. */
+  const renewed = new Map<string, number>()
+  let made = 0
+
+  function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
+    const node = api.nodes.get(nodeName)
+    return node?.metadata.uid === nodeUID ? node : undefined
+  }
+
+  /** A kubelet that starts takes the Node of its name as its own, or makes it. */
+  function startKubelet(machine: Machine): void {
+    if (!machine.kubelet || !canSpeak(machine) || api.away) return
+    const { nodeName, biosUUID } = machine
+    const found = api.nodes.get(nodeName)
+    if (found === undefined) {
+      machine.nodeUID = random.uuid()
+      api.putNode(nodeName, {
+        metadata: {
+          name: nodeName,
+          uid: machine.nodeUID,
+          resourceVersion: '',
+          creationTimestamp: wallTime(timeline.now),
+          labels: {},
+          annotations: {},
+        },
+        spec: { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
+        status: {
+          addresses: [{ type: 'Hostname', address: nodeName }],
+          conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: wallTime(timeline.now) }],
+          nodeInfo: { systemUUID: biosUUID },
+        },
+      })
+    } else {
+      machine.nodeUID = found.metadata.uid
+      if (found.status.nodeInfo.systemUUID !== biosUUID)
+        api.putNode(nodeName, {
+          ...found,
+          status: { ...found.status, nodeInfo: { systemUUID: biosUUID } },
+        })
+    }
+    beat(machine)
+  }
+
+  function setReady(node: NodeObject, status: string, heartbeat?: string): void {
+    const conditions = node.status.conditions.map((each) =>
+      each.type === 'Ready'
+        ? { ...each, status, lastHeartbeatTime: heartbeat ?? each.lastHeartbeatTime }
+        : each,
+    )
+    const others = node.spec.taints.filter(({ key }) => key !== UNREACHABLE)
+    const taints = status === 'True' ? others : [...others, { key: UNREACHABLE, effect: 'NoExecute' }]
+    api.putNode(node.metadata.name, {
+      ...node,
+      spec: { ...node.spec, taints },
+      status: { ...node.status, conditions },
+    })
+  }
+
+  function beat(machine: Machine): void {
+    const node = nodeOf(machine)
+    if (node === undefined || !machine.kubelet || !canSpeak(machine)) return
+    machine.lastSignAt = timeline.now
+    renewed.set(node.metadata.uid, timeline.now)
+    const heartbeat = Date.parse(node.status.conditions[0]?.lastHeartbeatTime ?? '')
+    const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
+    if (old || readyOf(node) !== 'True') setReady(node, 'True', wallTime(timeline.now))
+  }
+
+  function report(machine: Machine): void {
+    const node = api.nodes.get(machine.nodeName)
+    if (!machine.agent || !canSpeak(machine) || api.away || node === undefined) return
+    // A systemd unit reads its own Node; whose UID that is, the kubelet has decided.
+    if (node.metadata.uid !== machine.nodeUID) return
+    if (machine.vm !== undefined) {
+      const claim = formatClaim({ nodeUID: node.metadata.uid, bootID: machine.bootID })
+      if (machine.vm.claim !== claim) {
+        machine.vm.claim = claim
+        machine.vm.vCenter.changed(machine.vm)
+      }
+    }
+    machine.lastSignAt = timeline.now
+    const before = api.reports.get(machine.nodeName)
+    const spec = specOf(machine)
+    const same = JSON.stringify(before?.spec) === JSON.stringify(spec)
+    const generation = (before?.metadata.generation ?? 0) + (same ? 0 : 1)
+    const object: ReportObject = {
+      metadata: {
+        name: machine.nodeName,
+        uid: before?.metadata.uid ?? random.uuid(),
+        resourceVersion: '',
+        generation,
+        ownerUID: node.metadata.uid,
+        annotations: { 'rollcall.dev/reported-at': wallTime(timeline.now) },
+      },
+      spec,
+      status: before?.status ?? { conditions: [] },
+    }
+    api.putReport(machine.nodeName, object)
+  }
+
+  /** The agent's loop. */
+  function keepReporting(machine: Machine, wait: number): void {
+    timeline.after(wait, `agent of ${machine.nodeName} reports`, () => {
+      if (machine.destroyed) return
+      if (machine.reportDelay > 0) timeline.after(machine.reportDelay, 'a late report', () => report(machine))
+      else report(machine)
+      keepReporting(machine, options.refresh * random.between(1, 1.25))
+    })
+  }
+
+  function boot(machine: Machine): void {
+    if (machine.destroyed) return
+    const resumes = machine.power === 'suspended'
+    machine.power = 'poweredOn'
+    const { vm } = machine
+    if (!resumes) {
+      machine.bootID = random.uuid()
+      if (vm !== undefined) {
+        vm.claim = undefined
+        machine.biosUUID = vm.biosUUID
+      }
+    }
+    if (vm !== undefined) vm.vCenter.changed(vm)
+    timeline.after(random.between(500, 5_000), `kubelet of ${machine.nodeName} starts`, () =>
+      startKubelet(machine),
+    )
+    timeline.after(random.between(5_000, 8_000), `agent of ${machine.nodeName} starts`, () => report(machine))
+  }
+
+  function register(machine: Machine, vCenter: VCenterModel, as: Parameters<Machines['register']>[2]): VM {
+    const before = last.get(machine)
+    if (before === undefined) throw new Error(`machine ${machine.nodeName} was never listed`)
+    const { folders } = vCenter
+    const folder = as?.folder ?? (before.vCenter === vCenter ? before.folder : random.pick(folders))
+    const vm = vCenter.register({ ...before, machine, connectionState: 'connected', ...as, folder })
+    last.set(machine, vm)
+    vCenter.changed(vm)
+    return vm
+  }
+
+  return {
+    all,
+    create(nodeName, vCenter, folder) {
+      const number = ++made
+      const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
+      const machine: Machine = {
+        nodeName,
+        mac,
+        address: `10.0.${number >> 8}.${number & 255}`,
+        power: 'poweredOff',
+        biosUUID: random.uuid(),
+        bootID: random.uuid(),
+        kubelet: true,
+        agent: true,
+        linked: true,
+        reportDelay: 0,
+        forged: false,
+        nodeUID: undefined,
+        vm: undefined,
+        destroyed: false,
+        firstVanishedAt: undefined,
+        vanishedAt: 0,
+        lastSignAt: 0,
+      }
+      const vm = vCenter.register({
+        name: nodeName,
+        biosUUID: machine.biosUUID,
+        instanceUUID: random.uuid(),
+        folder,
+        host: `host-${random.below(4)}`,
+        connectionState: 'connected',
+        claim: undefined,
+        mac,
+        machine,
+      })
+      last.set(machine, vm)
+      all.push(machine)
+      boot(machine)
+      keepReporting(machine, random.between(6_000, options.refresh))
+      return machine
+    },
+    boot,
+    halt(machine, power) {
+      if (machine.power !== 'poweredOn') return
+      machine.power = power
+      if (machine.vm !== undefined) machine.vm.vCenter.changed(machine.vm)
+    },
+    destroy(machine) {
+      machine.power = 'poweredOff'
+      machine.destroyed = true
+      if (machine.vm !== undefined) machine.vm.vCenter.unregister(machine.vm)
+    },
+    register,
+    report,
+    tick() {
+      if (api.away) return
+      for (const machine of all) {
+        // One that found no API server when it started tries again.
+        if (machine.nodeUID === undefined) startKubelet(machine)
+        else beat(machine)
+      }
+      for (const node of api.nodes.values()) {
+        const silent = timeline.now - (renewed.get(node.metadata.uid) ?? timeline.now) > SILENCE
+        if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
+      }
+    },
+  }
+}
+
+function specOf({ nodeUID, bootID, biosUUID, mac, address, nodeName, forged }: Machine): object {
+  return {
+    nodeUID,
+    bootID,
+    agentVersion: '0.1.0',
+    machine: { vendor: 'VMware, Inc.', product: 'VMware20,1', serialUUID: biosUUID, productUUID: biosUUID },
+    hostname: nodeName,
+    interfaces: [
+      {
+        name: 'ens192',
+        mac: forged ? '00:50:56:ff:ff:ff' : mac,
+        defaultRoute: true,
+        addresses: [{ address, prefixLength: 24 }],
+      },
+    ],
+    tools: { guestinfoReadable: true, guestinfoWritable: true },
+    claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
+  }
+}

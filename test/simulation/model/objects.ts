@@ -1,0 +1,104 @@
+/** The objects of the model's API server, as JSON would have them, and the bodies of the writes that it takes. */
+import * as v from 'valibot'
+
+export interface Metadata {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+export interface TaintObject {
+  readonly key: string
+  readonly effect: string
+  readonly value?: string | undefined
+  readonly timeAdded?: string | undefined
+}
+
+export interface NodeObject {
+  readonly metadata: Metadata & {
+    readonly creationTimestamp: string
+    readonly labels: Readonly<Record<string, string>>
+  }
+  readonly spec: { readonly providerID?: string | undefined; readonly taints: readonly TaintObject[] }
+  readonly status: {
+    readonly addresses: readonly { readonly type: string; readonly address: string }[]
+    readonly conditions: readonly {
+      readonly type: string
+      readonly status: string
+      readonly lastHeartbeatTime: string
+    }[]
+    readonly nodeInfo: { readonly systemUUID: string }
+  }
+}
+
+export interface ReportObject {
+  readonly metadata: Metadata & { readonly generation: number; readonly ownerUID: string }
+  readonly spec: object
+  readonly status: Status
+}
+
+const Condition = v.looseObject({
+  type: v.string(),
+  status: v.string(),
+  reason: v.string(),
+  message: v.string(),
+})
+
+const Status = v.looseObject({
+  nodeUID: v.optional(v.string()),
+  identityLevel: v.optional(v.string()),
+  brakeClosedAt: v.optional(v.string()),
+  vm: v.optional(
+    v.looseObject({
+      vCenter: v.string(),
+      vCenterInstanceUUID: v.string(),
+      moref: v.string(),
+      instanceUUID: v.string(),
+      biosUUID: v.string(),
+    }),
+  ),
+  conditions: v.optional(v.array(Condition), []),
+})
+export type Status = v.InferOutput<typeof Status>
+
+const Guard = { uid: v.optional(v.string()), resourceVersion: v.optional(v.string()) }
+const nullable = v.optional(v.record(v.string(), v.nullable(v.string())), {})
+
+export const NodePatch = v.object({
+  metadata: v.object({ ...Guard, labels: nullable, annotations: nullable }),
+  spec: v.object({
+    providerID: v.optional(v.string()),
+    taints: v.optional(
+      v.array(
+        v.object({
+          key: v.string(),
+          effect: v.string(),
+          value: v.exactOptional(v.string()),
+          timeAdded: v.exactOptional(v.string()),
+        }),
+      ),
+    ),
+  }),
+})
+
+export const NodeStatusPatch = v.object({
+  metadata: v.object(Guard),
+  status: v.object({ addresses: v.array(v.object({ type: v.string(), address: v.string() })) }),
+})
+
+export const DeleteOptions = v.object({ preconditions: v.optional(v.object(Guard), {}) })
+
+export const StatusPatch = v.tuple([
+  v.object({ path: v.literal('/metadata/resourceVersion'), value: v.optional(v.string()) }),
+  v.object({ path: v.literal('/status'), value: Status }),
+])
+
+export const LeaseBody = v.looseObject({
+  metadata: v.looseObject({ resourceVersion: v.optional(v.string()) }),
+  spec: v.looseObject({ holderIdentity: v.string(), leaseTransitions: v.number() }),
+})
+
+export function readyOf({ status }: NodeObject): string | undefined {
+  return status.conditions.find(({ type }) => type === 'Ready')?.status
+}

@@ -1,0 +1,211 @@
+import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
+import type { Random } from '../random.ts'
+import type { Timeline } from '../timeline.ts'
+import type { Folder, Machine, VM } from './machine.ts'
+
+/** A session, and who is told what changes in it. */
+export interface SessionModel {
+  readonly key: string
+  /** The process and inventory that logged in. */
+  readonly owner: string
+  /** Told of VMs that changed, or that are no longer shown. */
+  onChange: ((references: readonly string[]) => void) | undefined
+  /** Told when the session, or vCenter, is no more. */
+  onEnd: (() => void) | undefined
+}
+
+/** A vCenter: what it lists, who may see what, and how it fails. */
+export interface VCenterModel {
+  readonly name: string
+  instanceUUID: string
+  readonly folders: readonly Folder[]
+  readonly vms: Map<string, VM>
+  readonly sessions: Map<string, SessionModel>
+  /** What takes its calls: nobody, one that never answers, or it. */
+  reach: 'down' | 'hangs' | 'works'
+  /** Longest time of a call, milliseconds, beyond the usual. */
+  slow: number
+  /** Share of calls that fail with a server error. */
+  errors: number
+  passwordWrong: boolean
+  /** Searches by UUID find nothing. */
+  searchBroken: boolean
+  /** The account may see the folders, and nothing in them. */
+  withoutPropagation: boolean
+  /** References of folders that the account may not read. */
+  readonly denied: Set<string>
+  /** Share of updates that are not pushed. */
+  pushLost: number
+  /** Another vCenter that answers at the address. */
+  impostor: VCenterModel | undefined
+  /** After a restart: VMs that are loaded so far; undefined for all. */
+  loaded: Set<string> | undefined
+  /** Longest time in which it loads its inventory. */
+  readonly loading: number
+  /** Puts a VM on the list under a new reference. */
+  register(vm: Omit<VM, 'reference' | 'vCenter' | 'registeredAt'>): VM
+  unregister(vm: VM): void
+  /** To be told after a VM was changed in place. */
+  changed(vm: VM): void
+  login(owner: string): SessionModel
+  endSessions(): void
+  /** Open waits for updates break, as the sessions may not. */
+  breakWaits(): void
+  /** Tells all sessions of all VMs, which they see or see no more. */
+  changedAll(): void
+  /** Ends all sessions, is down for a while, and comes back with an inventory that is still loading. */
+  restart(down: number): void
+  session(key: string | undefined): SessionModel
+  isVisible(vm: VM): boolean
+  /** By reference, as far as the account may see it; throws ManagedObjectNotFound or NoPermission. */
+  read(reference: string): VM
+  search(uuid: string, kind: 'bios' | 'instance'): readonly VM[]
+}
+
+export interface VCenterModelOptions {
+  readonly name: string
+  readonly instanceUUID: string
+  readonly folders: readonly Folder[]
+  readonly loading: number
+  readonly timeline: Timeline
+  readonly random: Random
+  /** Of references and session keys, unique in the whole model. */
+  readonly number: () => number
+}
+
+export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
+  const { timeline, random, number } = options
+  const vms = new Map<string, VM>()
+  const sessions = new Map<string, SessionModel>()
+  let boot = 0
+
+  function tell(reference: string): void {
+    for (const session of sessions.values()) {
+      if (!random.chance(self.pushLost)) session.onChange?.([reference])
+    }
+  }
+
+  function endSessions(): void {
+    const ended = [...sessions.values()]
+    sessions.clear()
+    for (const { onEnd } of ended) onEnd?.()
+  }
+
+  function load(mine: number): void {
+    const loaded = new Set<string>()
+    self.loaded = loaded
+    const total = random.between(0.1, 1) * self.loading
+    for (const reference of vms.keys()) {
+      timeline.after(random.next() * total, `vCenter ${self.name} has loaded ${reference}`, () => {
+        if (boot !== mine) return
+        loaded.add(reference)
+        tell(reference)
+      })
+    }
+    timeline.after(total, `vCenter ${self.name} has loaded all`, () => {
+      if (boot === mine) self.loaded = undefined
+    })
+  }
+
+  const self: VCenterModel = {
+    name: options.name,
+    instanceUUID: options.instanceUUID,
+    folders: options.folders,
+    loading: options.loading,
+    vms,
+    sessions,
+    reach: 'works',
+    slow: 0,
+    errors: 0,
+    passwordWrong: false,
+    searchBroken: false,
+    withoutPropagation: false,
+    denied: new Set(),
+    pushLost: 0,
+    impostor: undefined,
+    loaded: undefined,
+    register(given) {
+      const vm: VM = { ...given, reference: `vm-${number()}`, vCenter: self, registeredAt: timeline.now }
+      vms.set(vm.reference, vm)
+      self.loaded?.add(vm.reference)
+      if (vm.machine !== undefined) vm.machine.vm = vm
+      return vm
+    },
+    unregister(vm) {
+      vms.delete(vm.reference)
+      if (vm.machine?.vm === vm) vanish(vm.machine, vm, timeline.now)
+      tell(vm.reference)
+    },
+    changed: (vm) => tell(vm.reference),
+    login(owner) {
+      if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
+      const session: SessionModel = {
+        key: `session-${number()}`,
+        owner,
+        onChange: undefined,
+        onEnd: undefined,
+      }
+      sessions.set(session.key, session)
+      return session
+    },
+    endSessions,
+    breakWaits() {
+      for (const { onEnd } of sessions.values()) onEnd?.()
+    },
+    changedAll() {
+      for (const reference of vms.keys()) tell(reference)
+    },
+    restart(down) {
+      const mine = ++boot
+      self.reach = 'down'
+      endSessions()
+      timeline.after(down, `vCenter ${self.name} is back`, () => {
+        if (boot !== mine) return
+        self.reach = 'works'
+        load(mine)
+      })
+    },
+    session(key) {
+      const session = sessions.get(key ?? '')
+      if (session === undefined) throw new SoapFault('NotAuthenticated', '')
+      return session
+    },
+    isVisible: (vm) =>
+      vms.get(vm.reference) === vm &&
+      self.loaded?.has(vm.reference) !== false &&
+      !self.withoutPropagation &&
+      !self.denied.has(vm.folder.reference),
+    read(reference) {
+      const vm = vms.get(reference)
+      const object = { type: 'VirtualMachine', value: reference }
+      if (vm === undefined || self.loaded?.has(reference) === false)
+        throw new SoapFault('ManagedObjectNotFound', '', object)
+      if (!self.isVisible(vm)) throw new SoapFault('NoPermission', '', object)
+      return vm
+    },
+    search(uuid, kind) {
+      if (self.searchBroken) return []
+      return [...vms.values()].filter(
+        (vm) =>
+          (kind === 'bios' ? vm.biosUUID : vm.instanceUUID) === uuid &&
+          vm.connectionState !== 'inaccessible' &&
+          self.isVisible(vm),
+      )
+    },
+  }
+  return self
+}
+
+/** One that was back for less than this, milliseconds, may have come and gone between two questions. */
+const BRIEF = 150_000
+
+function vanish(machine: Machine, vm: VM, now: number): void {
+  machine.vm = undefined
+  if (machine.firstVanishedAt === undefined || now - vm.registeredAt > BRIEF) machine.firstVanishedAt = now
+  machine.vanishedAt = now
+}
+
+/** One that does not answer. */
+export function unavailable(server: string): VCenterError {
+  return new VCenterError('Unavailable', `${server} answers with HTTP status 503`)
+}

@@ -1,0 +1,73 @@
+/** A VM as a controller's table holds it. */
+import type { Ancestor, Ancestry } from '../../../controller/facts/virtual-machine.ts'
+import type { Machine as Row } from '../../../controller/vcenter/facts/machine.ts'
+import type { Place } from '../../../controller/vcenter/facts/topology.ts'
+import { ROOT } from './answers.ts'
+import type { Folder, VM } from './machine.ts'
+
+const POOL = { type: 'ResourcePool', value: 'resgroup-8' }
+
+/** What is read of a VM. One whose configuration is away has no UUIDs; `before` then says what was known. */
+export function readRow(vm: VM, before: Row | undefined): Row {
+  const { machine } = vm
+  const away = vm.connectionState === 'inaccessible'
+  return {
+    reference: vm.reference,
+    name: vm.name,
+    biosUUID: away ? undefined : vm.biosUUID,
+    instanceUUID: away ? before?.instanceUUID : vm.instanceUUID,
+    template: false,
+    connectionState: vm.connectionState,
+    powerState: machine?.power ?? 'poweredOff',
+    cpus: 2,
+    memoryMB: 4096,
+    guestID: 'ubuntu64Guest',
+    nics: [{ mac: vm.mac }],
+    guestNICs: [],
+    claim: vm.claim,
+    host: { type: 'HostSystem', value: vm.host },
+    resourcePool: POOL,
+    parent: { type: 'Folder', value: vm.folder.reference },
+    vApp: undefined,
+  }
+}
+
+/** Where VMs stand, by the folders of their vCenter. */
+export function createPlaces(folders: readonly Folder[]): (row: Row) => Place {
+  const known = new Map<string, Place>()
+  return ({ reference, name, host, parent }) => {
+    const key = `${reference} ${host?.value} ${parent?.value}`
+    const place = known.get(key) ?? placeOf(reference, name, host?.value ?? '', parent?.value, folders)
+    known.set(key, place)
+    return place
+  }
+}
+
+function placeOf(
+  reference: string,
+  name: string,
+  host: string,
+  parent: string | undefined,
+  folders: readonly Folder[],
+): Place {
+  const folder = folders.find((each) => each.reference === parent)
+  const datacenter = folder?.datacenter ?? 'dc-1'
+  const above = (type: string, reference: string, name: string): Ancestor => ({
+    type,
+    reference,
+    name,
+    tags: [],
+  })
+  const top = [above('Datacenter', datacenter, datacenter), above('Folder', ROOT, 'Datacenters')]
+  const ancestry: Ancestry = {
+    compute: [above('HostSystem', host, host), ...top],
+    resourcePool: [above(POOL.type, POOL.value, 'Resources')],
+    folder: [
+      above('VirtualMachine', reference, name),
+      ...(folder === undefined ? [] : [above('Folder', folder.reference, folder.name)]),
+      ...top,
+    ],
+    unreadable: [],
+  }
+  return { host, cluster: undefined, datacenter, ancestry }
+}

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** At least so many, in whole runs. */
+  readonly steps: number
+  /** Of the first run. */
+  readonly seed: number
+  /** Whether that one run alone is wanted, to look at it. */
+  readonly single: boolean
+  /** Whether to try the mutations instead. */
+  readonly mutations: boolean
+}
+
+export type CommandLine =
+  | { readonly kind: 'options'; readonly options: Options }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly message: string }
+
+export const HELP = `usage: node test/simulation/main.ts [options]
+
+Drives the controller's real code over a model of vCenters, an API server, agents, kubelets, two replicas and
+their clocks, while all of them fail in any order, and looks after each step whether a promise is broken.
+
+  --steps N     how many, in whole runs of one seed each (default 1,000,000)
+  --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
+  --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
+                then the most to be tried for each
+  --help        print this text
+`
+
+const STEPS = 1_000_000
+
+/** Reads the command line. What is wrong comes back as one sentence. */
+export function parseOptions(args: readonly string[]): CommandLine {
+  let values: ReturnType<typeof parse>
+  try {
+    values = parse(args)
+  } catch (error) {
+    // Thrown by parseArgs alone.
+    const message = error instanceof Error ? error.message : String(error)
+    return { kind: 'wrong', message: `${message}; --help lists the options` }
+  }
+  if (values.help) return { kind: 'help' }
+  const single = values.seed !== undefined && values.steps === undefined && !values.mutations
+  const [steps, seed] = [Number(values.steps ?? STEPS), Number(values.seed ?? 1)]
+  for (const [name, value] of [
+    ['--steps', steps],
+    ['--seed', seed],
+  ] as const) {
+    if (!Number.isSafeInteger(value) || value < 1)
+      return { kind: 'wrong', message: `${name}: expected a whole number from 1 on` }
+  }
+  return { kind: 'options', options: { steps, seed, single, mutations: values.mutations } }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    options: {
+      steps: { type: 'string' },
+      seed: { type: 'string' },
+      mutations: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  }).values
+}

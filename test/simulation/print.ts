@@ -1,0 +1,35 @@
+/** What the runner says, in lines. */
+import { KINDS, PAIRS } from './faults/all.ts'
+import type { RunResult } from './run.ts'
+import { type Series, uncovered } from './series.ts'
+
+/** A run in which a promise was broken, and how to see it again. */
+export function brokenLines({ seed, steps, time, violation, trace }: RunResult): readonly string[] {
+  if (violation === undefined) return []
+  return [
+    '',
+    `BROKEN: ${violation.promise}`,
+    `  ${violation.what}`,
+    `  seed ${seed}, step ${steps}, ${(time / 1000).toFixed(3)} s of the model's time; the last steps:`,
+    ...trace.map((line) => `    ${line}`),
+    `  again: node test/simulation/main.ts --seed ${seed}`,
+  ]
+}
+
+/** Of the pairs that never met, so many are named. */
+const NAMED = 40
+
+export function seriesLines(series: Series, firstSeed: number, seconds: number): readonly string[] {
+  const { steps, runs, pairs, deletions, broken } = series
+  const missing = uncovered(pairs)
+  return [
+    '',
+    `steps        ${steps.toLocaleString('en')} in ${seconds.toFixed(1)} s (${Math.round(steps / seconds).toLocaleString('en')}/s)`,
+    `seeds        ${firstSeed} to ${firstSeed + runs - 1}`,
+    `deletions    ${deletions} Nodes`,
+    `fault pairs  ${pairs.size} of ${PAIRS.length} pairs of ${KINDS.length} kinds were active at once`,
+    ...missing.slice(0, NAMED).map((pair) => `  never: ${pair}`),
+    ...(missing.length > NAMED ? [`  never: ${missing.length - NAMED} more; run more steps`] : []),
+    `violations   ${broken.length}`,
+  ]
+}

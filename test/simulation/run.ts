@@ -1,0 +1,83 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createWorld } from './create-world.ts'
+import { unleash } from './faults/storm.ts'
+import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
+import type { Violation } from './invariants/promises.ts'
+import { createRandom } from './random.ts'
+import { createTimeline } from './timeline.ts'
+import { machinesOf, type World } from './world.ts'
+
+export interface RunResult {
+  readonly seed: number
+  readonly steps: number
+  /** Milliseconds of the model's time. */
+  readonly time: number
+  /** Indexes of the pairs of faults that were active at once. */
+  readonly pairs: ReadonlySet<number>
+  readonly deletions: number
+  /** The first, which has ended the run. */
+  readonly violation: Violation | undefined
+  /** The last steps before it. */
+  readonly trace: readonly string[]
+}
+
+const SCENES = 8
+const QUIET_MINUTES = 3
+
+/** Lets one world pass: faults, then peace. The same seed gives the same run, step by step. */
+export async function simulate(seed: number): Promise<RunResult> {
+  const random = createRandom(seed)
+  const timeline = createTimeline()
+  const world = createWorld(random, timeline)
+  const pairs = new Set<number>()
+  const storm = unleash(world, SCENES, seed * SCENES, pairs)
+  const { judge } = world
+
+  /** Steps until something holds, or a promise is broken. */
+  async function passUntil(done: () => boolean): Promise<void> {
+    while (judge.violations.length === 0 && !done() && timeline.step()) await nextTurn()
+  }
+  const pass = (ms: number): Promise<void> => {
+    const end = timeline.now + ms
+    return passUntil(() => timeline.now >= end)
+  }
+
+  await passUntil(() => storm.over)
+  keepPeople(world)
+  await pass(patience(world))
+  if (judge.violations.length === 0) judgeTheEnd(world)
+  judge.count()
+  await pass(QUIET_MINUTES * 60_000)
+  if (judge.violations.length === 0) judgeQuiet(world, QUIET_MINUTES)
+  const result: RunResult = {
+    seed,
+    steps: timeline.steps,
+    time: timeline.now,
+    pairs,
+    deletions: judge.deletions.length,
+    violation: judge.violations[0],
+    trace: timeline.trace(),
+  }
+  world.end()
+  await nextTurn()
+  return result
+}
+
+/** People who look after the cluster once the faults are over, and let go whom the brake holds for good reason. */
+function keepPeople(world: World): void {
+  const { api, timeline, annotate } = world
+  for (const { metadata } of api.nodes.values()) {
+    if (metadata.annotations['rollcall.dev/deletion'] !== undefined) annotate(metadata.name, undefined)
+  }
+  const look = (): void => {
+    for (const { metadata } of [...api.nodes.values()]) {
+      const machines = machinesOf(world, metadata.uid)
+      const gone = machines.length > 0 && machines.every(({ destroyed }) => destroyed)
+      const braked = api.reports.get(metadata.name)?.status.brakeClosedAt !== undefined
+      if (gone && braked && metadata.annotations['rollcall.dev/deletion'] === undefined)
+        annotate(metadata.name, 'proceed')
+    }
+    timeline.after(20_000, 'a person looks', look)
+  }
+  look()
+}

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { brokenLines } from './print.ts'
+import { simulate } from './run.ts'
+import { simulateSeries } from './series.ts'
+
+/** Some ten seconds. `node test/simulation/main.ts` goes on for as long as wanted. */
+const STEPS = 150_000
+
+t.test('no promise is broken, whatever fails', async (t) => {
+  const { broken, deletions, pairs } = await simulateSeries({ seed: 1, steps: STEPS, mostBroken: 1 })
+  t.same(broken.flatMap(brokenLines), [])
+  t.ok(deletions > 0, 'some Nodes are deleted')
+  t.ok(pairs.size > 100, 'many faults meet')
+})
+
+t.test('a seed replays exactly', async (t) => {
+  const first = await simulate(7)
+  t.same(await simulate(7), first)
+})

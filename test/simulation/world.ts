@@ -1,0 +1,38 @@
+import type { Settings } from '../../controller/decide/facts.ts'
+import type { Judge } from './invariants/promises.ts'
+import type { ApiServer } from './model/api-server.ts'
+import type { Folder, Machine } from './model/machine.ts'
+import type { Machines } from './model/machines.ts'
+import type { Process } from './model/process.ts'
+import type { VCenterModel } from './model/vcenter.ts'
+import type { Random } from './random.ts'
+import type { Timeline } from './timeline.ts'
+
+/** All that there is in one run. */
+export interface World {
+  readonly timeline: Timeline
+  readonly random: Random
+  readonly settings: Settings
+  readonly api: ApiServer
+  readonly vCenters: readonly VCenterModel[]
+  readonly machines: Machines
+  /** The replicas that run, or would. */
+  readonly processes: readonly Process[]
+  readonly judge: Judge
+  leader(): Process | undefined
+  /** Kills a replica; another takes its place after a while. */
+  restart(process: Process, after: number): void
+  /** Makes a stranger, a VM that is no Node, which others may be told by. */
+  addStranger(vCenter: VCenterModel, folder: Folder): void
+  /** A vCenter of nobody's knowledge. */
+  anotherVCenter(name: string): VCenterModel
+  /** What a person writes into the annotation of a Node. */
+  annotate(nodeName: string, value: string | undefined): void
+  /** Stops all that runs, and frees it. */
+  end(): void
+}
+
+/** The machines whose kubelet speaks, or has spoken last, for a Node. */
+export function machinesOf({ machines }: World, nodeUID: string): readonly Machine[] {
+  return machines.all.filter((machine) => machine.nodeUID === nodeUID)
+}
