@@ -107,6 +107,33 @@ export async function readAncestors(
   for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
 }
 
+/** Whether a VM has come to another host, or to one of which nothing is known. */
+export function hasMoved(
+  { host }: Machine,
+  before: Machine | undefined,
+  { tree }: Pick<Topology, 'tree'>,
+): boolean {
+  if (host === undefined) return false
+  return !tree.has(host) || before?.host === undefined || keyOf(before.host) !== keyOf(host)
+}
+
+/**
+ * Reads VMs again that have come to another host. Folder and resource pool may be others too, where cluster or
+ * datacenter are, and neither is pushed.
+ */
+export async function readMoved(
+  { table, topology, reader }: FollowOptions,
+  vms: readonly string[],
+  signal: AbortSignal,
+): Promise<Changes> {
+  const before = new Map(vms.map((vm) => [vm, table.machine(vm)]))
+  const { machines } = await readMachines(reader, vms, (vm) => table.machine(vm), signal)
+  await readAncestors(topology.tree, reader, [...machines.values()], signal)
+  const changes = table.update([...withPushed(machines, before, table).values()])
+  table.refresh()
+  return changes
+}
+
 function withPushed(
   read: ReadonlyMap<string, Machine>,
   before: ReadonlyMap<string, Machine | undefined>,

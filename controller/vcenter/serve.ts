@@ -13,7 +13,7 @@ import { applyUpdates } from './facts/apply-updates.ts'
 import { PUSHED_PATHS } from './facts/machine.ts'
 import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
-import { type FollowOptions, locateWanted, readAncestors, resync } from './follow.ts'
+import { type FollowOptions, hasMoved, locateWanted, readMoved, resync } from './follow.ts'
 import type { Metrics } from './metrics.ts'
 import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
@@ -70,12 +70,9 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
 
   async function locate(signal: AbortSignal): Promise<Outcome> {
     if (table.wanted().length === 0 && moved.size === 0) return 'idle'
-    const movers = [...moved].flatMap((vm) => table.machine(vm) ?? [])
+    const movers = [...moved]
     moved.clear()
-    if (movers.length > 0) {
-      await readAncestors(topology.tree, reader, movers, signal)
-      table.refresh()
-    }
+    if (movers.length > 0) askAgain(await readMoved(following, movers, signal))
     await locateWanted(following, signal)
     triggers.tags.trigger()
     triggers.members.trigger()
@@ -87,7 +84,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   function take(list: readonly Update[]): void {
     const { changed, left } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
-      if (machine.host !== undefined && !topology.tree.has(machine.host)) moved.add(machine.reference)
+      if (hasMoved(machine, table.machine(machine.reference), topology)) moved.add(machine.reference)
     }
     askAgain(table.update(changed))
     askAgain(table.leave(left))

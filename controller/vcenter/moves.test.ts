@@ -1,0 +1,53 @@
+/** A host is pushed; what changes with it is read. */
+import t from 'tap'
+import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+
+t.test(
+  'a VM that moves takes its folder, resource pool and datacenter along, without a resync',
+  async (t) => {
+    const lab = await openLab(t, {
+      simulator: { dcs: 2, clusters: 2, vms: 8 },
+      timings: { ...QUICK, pollWait: 60_000 },
+    })
+    const vms = (await lab.vCenter.vms()).filter(({ datacenter }) => datacenter === 'DC0')
+    const [mover, neighbour] = vms
+    if (mover === undefined || neighbour === undefined) throw new Error('the simulator has too few VMs')
+    // All hosts and clusters are known before anything moves.
+    const all = await lab.vCenter.vms()
+    for (const { uuid } of all) lab.inventory.follow(uuid)
+    const now = (uuid: string) => vmsOf(lab.inventory.lookup(uuid))?.[0]
+    await until('all', () => all.every(({ uuid }) => now(uuid)?.ancestry))
+    await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+    t.equal(now(mover.uuid)?.datacenter, 'DC0')
+    const pool = now(mover.uuid)?.ancestry?.resourcePool[0]?.reference
+    await lab.vCenter.resetCalls()
+
+    await lab.vCenter.move({ vm: mover.ref, folder: '/DC1/vm', host: 'DC1_C1_H0' })
+    await until('the datacenter', () => now(mover.uuid)?.datacenter === 'DC1', 3_000)
+    const { folder = [], resourcePool = [], compute = [] } = now(mover.uuid)?.ancestry ?? {}
+    t.same(
+      folder.map(({ name }) => name),
+      [mover.name, 'vm', 'DC1', 'Datacenters'],
+    )
+    t.match(compute, [{ name: 'DC1_C1_H0' }, { name: 'DC1_C1' }])
+    t.match(resourcePool, [{ type: 'ResourcePool' }])
+    t.not(resourcePool[0]?.reference, pool)
+    t.equal(now(neighbour.uuid)?.datacenter, 'DC0')
+    const { operations } = await lab.vCenter.calls()
+    t.ok((operations.RetrievePropertiesEx ?? 0) <= 2, JSON.stringify(operations))
+    t.equal(operations.FindAllByUuid, undefined, 'nobody doubts which VM it is')
+  },
+)
+
+t.test('vMotion within a cluster', async (t) => {
+  const lab = await openLab(t, { simulator: { hosts: 3 }, timings: { ...QUICK, pollWait: 60_000 } })
+  const vm = await vmAt(lab, 0)
+  const host = vm.host === 'DC0_C0_H2' ? 'DC0_C0_H1' : 'DC0_C0_H2'
+  lab.inventory.follow(vm.uuid)
+  await answered(lab, vm.uuid)
+  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await lab.vCenter.move({ vm: vm.ref, host })
+  const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  await until('the host', () => now()?.host === host && now()?.ancestry?.compute[0]?.name === host, 3_000)
+  t.equal(now()?.cluster, 'DC0_C0')
+})
