@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { open, REFUSED, SAME, type Scene, TAKEN } from '../../test/fixtures/watched-config.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file } from './testing/load.ts'
-import { open, REFUSED, SAME, type Scene, TAKEN } from './testing/watched.ts'
 
 await t.test('refused whole, said once, and the one before stays in force', async (t) => {
   const withCA = { 'vsphere.conf': file('    caFile: ca.pem'), 'ca.pem': CERTIFICATE }

@@ -3,11 +3,11 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { open, type Scene, TAKEN } from '../../test/fixtures/watched-config.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file } from './testing/load.ts'
-import { open, type Scene, TAKEN } from './testing/watched.ts'
 import { type ConfigInForce, createConfigWatch } from './watch.ts'
 
 const userOf = ({ config }: ConfigInForce) => config.vCenters[0]?.user
