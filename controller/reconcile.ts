@@ -40,7 +40,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     }
     const decision = decide(facts)
     const { deletion } = decision
-    if (deletion !== undefined) inquiries.deleting(deletion.vCenterInstanceUUID)
+    const attempt = deletion && inquiries.deleting(deletion.vCenterInstanceUUID)
     inquiries.take(name, decision.inquiry)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
@@ -48,6 +48,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
     const { refusal } = applied
     if (deletion !== undefined && applied.deleted) options.onDeleted(deletion.vCenter, name)
+    else attempt?.failed(name, applied.deletionRefused)
     if (refusal !== undefined) options.onRefused(name, refusal.message)
     onDecision(
       name,

@@ -46,6 +46,10 @@ t.test('on a real API server, with real credentials', async (t) => {
       ...verbs('create', { on: 'pods/exec', namespace: 'kube-system' }),
       ...verbs('get list update', { on: 'configmaps', namespace: 'kube-system' }),
       ...verbs('create patch', { on: 'events', namespace: 'kube-system' }),
+      ...verbs('list watch create update patch delete', {
+        on: 'leases.coordination.k8s.io',
+        namespace: 'kube-node-lease',
+      }),
       ...verbs('get update delete', {
         on: 'leases.coordination.k8s.io',
         namespace: 'kube-system',
@@ -87,6 +91,7 @@ t.test('on a real API server, with real credentials', async (t) => {
       ...verbs('patch', { on: 'nodes/status' }),
       ...verbs('create', { on: 'events', namespace: 'default' }),
       ...verbs('create', { on: 'leases.coordination.k8s.io', namespace: 'kube-system' }),
+      ...verbs('get', { on: 'leases.coordination.k8s.io', namespace: 'kube-node-lease' }),
       ...verbs('impersonate', { on: 'serviceaccounts', namespace: 'kube-system', name: 'rollcall-agent' }),
     ]
     for (const right of agents) t.notOk(await may(senders[agent], right), sentence({ who: agent, ...right }))
@@ -97,7 +102,7 @@ t.test('on a real API server, with real credentials', async (t) => {
   await t.test('the API server counts the same rights, and those that every account has', async (t) => {
     const mine = rightsOf(objects)
     for (const who of [agent, controller]) {
-      for (const namespace of ['kube-system', 'default', 'kube-public']) {
+      for (const namespace of ['kube-system', 'default', 'kube-public', 'kube-node-lease']) {
         const common = await rules(stranger, namespace)
         const own = (await rules(senders[who], namespace)).filter((line) => !common.includes(line))
         const listed = mine

@@ -20,6 +20,7 @@ const expected: Expected = {
     'ClusterRoleBinding rollcall-agent': [agent, 'system:nodes'],
     'ClusterRoleBinding rollcall-controller': [controller],
     'RoleBinding default rollcall-controller': [controller],
+    'RoleBinding kube-node-lease rollcall-controller': [controller],
     'RoleBinding kube-system rollcall-controller': [controller],
     'RoleBinding kube-system rollcall-policy-proof': [controller],
   },

@@ -21,6 +21,8 @@ export interface Applied {
   readonly reports: readonly NodeReport[]
   /** Whether the Node was deleted. */
   readonly deleted?: boolean
+  /** Why the API server would not have the deletion, in its own words. */
+  readonly deletionRefused?: string
   /** A write did not go through; look again. */
   readonly incomplete: boolean
   /** What the API server will not have, in its own words. */
@@ -77,7 +79,7 @@ async function applyDeletion(
   { announcement }: Deletion,
   written: WriteResult<NodeReport> | undefined,
   writer: Writer,
-): Promise<Pick<Applied, 'deleted' | 'incomplete'>> {
+): Promise<Pick<Applied, 'deleted' | 'deletionRefused' | 'incomplete'>> {
   if (written !== undefined && written.outcome !== 'written') return { incomplete: true }
   // Writing took time.
   if (!(await writer.confirm())) return { incomplete: true }
@@ -86,7 +88,7 @@ async function applyDeletion(
     writer.announce(node, announcement)
     return { deleted: true, incomplete: false }
   }
-  if (result.outcome === 'refused') writer.announce(node, warning(deletionRefused(result.message)))
+  if (result.outcome === 'refused') return { deletionRefused: result.message, incomplete: true }
   return { incomplete: result.outcome !== 'gone' }
 }
 
@@ -153,13 +155,6 @@ function statusRefused(message: string): Verdict {
   return no(
     'StatusRefused',
     `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
-  )
-}
-
-function deletionRefused(message: string): Verdict {
-  return no(
-    'DeletionRefused',
-    `the API server refuses the deletion of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller, or delete it by hand`,
   )
 }
 

@@ -57,6 +57,8 @@ export interface NodeFacts {
   readonly settings: Settings
   /** What was found out about a VM of this Node that is missed or off. */
   readonly evidence: Evidence | undefined
+  /** What the API server said in the last few minutes, when it would not have this Node's deletion. */
+  readonly deletionRefused: string | undefined
   /** By `about.instanceUuid`; this Node counts among the bound alone. */
   readonly fleet: (vCenterInstanceUUID: string) => Fleet
   /** Milliseconds since this replica became leader. */

@@ -25,6 +25,7 @@ function setUp(changes: Partial<AskerOptions> = {}) {
           return probe({ vCenter })
         },
       })),
+      heartbeatOf: async () => 'beat',
       volumesAttachedTo: async () => 2,
       onAnswer: (name) => told.push(name),
       clock: { now: () => 0, monotonic: () => now, sleep: async () => undefined },
@@ -36,10 +37,18 @@ function setUp(changes: Partial<AskerOptions> = {}) {
   return { ask, answers, told, log, end }
 }
 
-t.test('every vCenter is asked, and the answer is as old as the question', async (t) => {
+t.test('every vCenter is asked, and both times are known', async (t) => {
   const { ask, answers, told } = setUp()
   t.equal(await ask('n1'), 'done')
-  t.match(answers, [{ at: 1000, attachments: 2, probes: [{ vCenter: 'vc1' }, { vCenter: 'vc2' }] }])
+  t.match(answers, [
+    {
+      askedAt: 1000,
+      answeredAt: { uptime: 11_000 },
+      heartbeat: 'beat',
+      attachments: 2,
+      probes: [{ vCenter: 'vc1' }, { vCenter: 'vc2' }],
+    },
+  ])
   t.same(told, ['n1'])
   await ask('nobody wants to know')
   t.equal(answers.length, 1)
@@ -52,6 +61,15 @@ t.test('volumes that cannot be counted are not none', async (t) => {
   await ask('n1')
   t.match(answers, [{ attachments: undefined, probes: { length: 2 } }])
   t.match(log.lines, [{ node: 'n1', msg: /VolumeAttachments/ }])
+})
+
+t.test('a Lease that cannot be read says nothing of the kubelet', async (t) => {
+  const { ask, answers, log } = setUp({
+    heartbeatOf: async () => Promise.reject(new Error('leases is forbidden')),
+  })
+  await ask('n1')
+  t.match(answers, [{ heartbeat: undefined, attachments: 2 }])
+  t.match(log.lines, [{ node: 'n1', msg: /Lease of the kubelet/ }])
 })
 
 t.test('after the end nothing is concluded', async (t) => {

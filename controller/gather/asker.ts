@@ -7,6 +7,8 @@ import type { Inquiries } from './inquiries.ts'
 export interface AskerOptions {
   readonly inquiries: Pick<Inquiries, 'question' | 'answer'>
   readonly inventories: readonly Pick<Inventory, 'probe'>[]
+  /** Another text after each renewal of the Lease of this Node's kubelet. */
+  readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
   /** Told when there is an answer to look at. */
@@ -17,14 +19,18 @@ export interface AskerOptions {
 
 /** Puts what is asked about one Node's VM to every vCenter, and to the API server. Never throws for what they answer. */
 export function createAsker(options: AskerOptions, signal: AbortSignal): (name: string) => Promise<Outcome> {
-  const { inquiries, inventories, clock } = options
+  const { inquiries, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
-  async function attachments(name: string): Promise<number | undefined> {
+  /** What cannot be read is unknown. */
+  async function read<T>(
+    name: string,
+    what: string,
+    ask: (name: string, signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
     try {
-      return await options.volumesAttachedTo(name, signal)
+      return await ask(name, signal)
     } catch (error) {
-      if (!signal.aborted)
-        options.logger.warn({ node: name, err: error }, 'VolumeAttachments cannot be counted')
+      if (!signal.aborted) options.logger.warn({ node: name, err: error }, `${what} cannot be read`)
       return undefined
     }
   }
@@ -32,14 +38,15 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
   return async (name) => {
     const question = inquiries.question(name)
     if (question === undefined) return 'done'
-    // The answers may come late; they are as old as the question.
-    const at = clock.monotonic()
-    const [volumes, ...probes] = await Promise.all([
-      question.volumes ? attachments(name) : undefined,
+    const askedAt = clock.monotonic()
+    const [heartbeat, attachments, ...probes] = await Promise.all([
+      read(name, 'the Lease of the kubelet', heartbeatOf),
+      question.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo) : undefined,
       ...inventories.map((inventory) => inventory.probe(question.vm, signal)),
     ])
     if (signal.aborted) return 'done'
-    inquiries.answer(name, question, { probes, attachments: volumes, at })
+    const answeredAt = { uptime: clock.monotonic(), now: clock.now() }
+    inquiries.answer(name, question, { probes, heartbeat, attachments, askedAt, answeredAt })
     options.onAnswer(name)
     return 'done'
   }

@@ -15,7 +15,7 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyProof
   readonly settings: Settings
-  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet'>
+  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet' | 'refusal'>
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: () => number
 }
@@ -45,6 +45,7 @@ export function gather(
     policy: sources.policy(),
     settings,
     evidence: inquiries.evidence(name),
+    deletionRefused: inquiries.refusal(name),
     fleet: (vCenter) => ({ bound: index.boundTo(vCenter), ...inquiries.fleet(vCenter, name) }),
     leadingFor: sources.leadingFor(),
     ...times,

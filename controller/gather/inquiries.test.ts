@@ -1,6 +1,6 @@
 import t from 'tap'
 import { boundVM } from '../../test/fixtures/facts.ts'
-import { probe } from '../../test/fixtures/probes.ts'
+import { answerAt, probe } from '../../test/fixtures/probes.ts'
 import type { Inquiry } from '../decide/decision.ts'
 import { createInquiries } from './inquiries.ts'
 
@@ -21,7 +21,7 @@ function setUp() {
   let uptime = 0
   const inquiries = createInquiries({ ask: (name) => asked.push(name), uptime: () => uptime })
   const answer = (name: string, { question } = inquiry()) =>
-    inquiries.answer(name, question, { probes: [probe()], attachments: undefined, at: uptime })
+    inquiries.answer(name, question, answerAt(uptime, [probe()]))
   return { inquiries, asked, answer, turn: (ms: number) => (uptime += ms) }
 }
 
@@ -66,7 +66,22 @@ t.test('those that are missed are counted by vCenter, without oneself', async (t
   inquiries.deleting(VCENTER)
   turn(29_999)
   t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [59_999, 29_999])
-  turn(1)
-  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [30_000])
   t.same(inquiries.fleet('two', 'n1').deletedAgo, [])
+})
+
+t.test('a deletion that came to nothing is none, and a refusal is remembered for a while', async (t) => {
+  const { inquiries, turn } = setUp()
+  inquiries.take('n1', inquiry())
+  inquiries.deleting(VCENTER)
+  turn(1000)
+  inquiries.deleting(VCENTER).failed('n1', undefined)
+  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [1000])
+  t.equal(inquiries.refusal('n1'), undefined)
+  inquiries.deleting(VCENTER).failed('n1', 'a webhook will not have it')
+  t.equal(inquiries.refusal('n1'), 'a webhook will not have it')
+  turn(300_000)
+  t.equal(inquiries.refusal('n1'), undefined, 'it is tried again')
+  inquiries.deleting(VCENTER).failed('n1', 'again')
+  inquiries.take('n1', undefined)
+  t.equal(inquiries.refusal('n1'), undefined, 'the VM is back')
 })

@@ -23,8 +23,15 @@ export interface Inquiries {
   fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(vCenter: string): { readonly missing: number; readonly brakeClosed: boolean }
-  /** To be told of a deletion before it is tried, so that two at once count as two. */
-  deleting(vCenterInstanceUUID: string): void
+  /** To be told of a deletion before it is tried, so that two at once count as two... */
+  deleting(vCenterInstanceUUID: string): Attempt
+  /** What the API server said in the last minutes, when it would not have the deletion of this Node. */
+  refusal(name: string): string | undefined
+}
+
+export interface Attempt {
+  /** ... and when it came to nothing, with what the API server said if it refused. */
+  failed(name: string, refusal: string | undefined): void
 }
 
 interface Entry {
@@ -32,21 +39,25 @@ interface Entry {
   readonly evidence: Evidence | undefined
 }
 
-/** The rate is per minute; what is older says nothing. */
-const MINUTE = 60_000
+/** Milliseconds for which deletions are remembered: twice the longest time that may be configured. */
+const MEMORY = 2 * 168 * 3_600_000
+/** For so long after a refusal a deletion is not tried again. */
+const REFUSED = 300_000
 
 export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
   const deleted = new Map<string, number[]>()
+  const refusals = new Map<string, { readonly at: number; readonly message: string }>()
 
   function recent(vCenter: string): number[] {
-    return (deleted.get(vCenter) ?? []).filter((at) => uptime() - at < MINUTE)
+    return (deleted.get(vCenter) ?? []).filter((at) => uptime() - at < MEMORY)
   }
 
   return {
     take(name, inquiry) {
       if (inquiry === undefined) {
         entries.delete(name)
+        refusals.delete(name)
         return
       }
       const before = entries.get(name)
@@ -79,7 +90,20 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       return { missing: ours.length, brakeClosed: ours.some(({ braked }) => braked) }
     },
     deleting(vCenter) {
-      deleted.set(vCenter, [...recent(vCenter), uptime()])
+      const at = uptime()
+      deleted.set(vCenter, [...recent(vCenter), at])
+      return {
+        failed(name, refusal) {
+          const others = recent(vCenter)
+          others.splice(others.indexOf(at), 1)
+          deleted.set(vCenter, others)
+          if (refusal !== undefined) refusals.set(name, { at, message: refusal })
+        },
+      }
+    },
+    refusal(name) {
+      const refusal = refusals.get(name)
+      return refusal !== undefined && uptime() - refusal.at < REFUSED ? refusal.message : undefined
     },
   }
 }

@@ -8,7 +8,7 @@ export interface Fleet {
   readonly missed: number
   /** Those among the missed for which the brake has closed before. */
   readonly braked: number
-  /** How long ago each of the last deletions was, milliseconds; those of the last minute at least. */
+  /** How long ago each of the last deletions was, milliseconds. */
   readonly deletedAgo: readonly number[]
 }
 
@@ -22,7 +22,9 @@ export function allowedMissed(bound: number, settings: LifecycleSettings): numbe
  * whose inventory is still loading, looks like that. As long as any of those that closed it is missed, it stays closed.
  */
 export function brakeCloses(fleet: Fleet, settings: LifecycleSettings): boolean {
-  return fleet.braked > 0 || fleet.missed > allowedMissed(fleet.bound, settings)
+  // Those that just went were missed at the same time; else a vCenter that empties by and by would never close it.
+  const deleted = fleet.deletedAgo.filter((ago) => ago < 2 * settings.absentFor).length
+  return fleet.braked > 0 || fleet.missed + deleted > allowedMissed(fleet.bound + deleted, settings)
 }
 
 const MINUTE = 60_000

@@ -22,7 +22,10 @@ function gone(changes: Partial<NodeFacts> = {}): NodeFacts {
     node: { ...unready, providerID, labels },
     ...changes,
     ...(changes.node === undefined ? {} : { node: { ...changes.node, providerID, labels } }),
-    evidence: 'evidence' in changes ? changes.evidence : absence({ ...before, node: unready }),
+    evidence:
+      'evidence' in changes
+        ? changes.evidence
+        : absence({ ...before, now: changes.now ?? before.now, node: unready }),
   }
 }
 
@@ -86,9 +89,11 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     'VolumesAttached',
   ],
   RateAllows: [
-    { fleet: () => ({ bound: 10, missed: 0, braked: 0, deletedAgo: Array(10).fill(59_999) }) },
+    { fleet: () => ({ bound: 1000, missed: 0, braked: 0, deletedAgo: Array(10).fill(59_999) }) },
     'RateLimited',
   ],
+  KubeletSilent: [{ evidence: absence(gone(), { beats: true }) }, 'SignOfLife'],
+  NotRefused: [{ deletionRefused: 'admission webhook "w" denied the request' }, 'DeletionRefused'],
   NotDryRun: [settings({ deletion: 'dry-run' }), 'DryRun'],
 }
 
@@ -154,19 +159,87 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   const other = decide(gone({ fleet: () => ({ bound: 10, missed: 1, braked: 1, deletedAgo: [] }) }))
   t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
 
-  const opened = decide({ ...remembered, node: { ...remembered.node, deletion: 'proceed' } })
-  t.ok(opened.deletion, 'a person opened it')
-  t.equal(opened.status?.brakeClosedAt, undefined)
+  const leave = { ...remembered, node: { ...remembered.node, deletion: 'proceed' } }
+  const opened = decide(leave)
+  t.ok(opened.deletion, 'a person lets it go')
+  t.equal(opened.inquiry?.braked, false)
+  t.equal(
+    opened.status?.brakeClosedAt,
+    '2026-03-01T10:00:00Z',
+    'and holds for this Node if the leave is taken back',
+  )
 
-  const back = decide({
-    ...remembered,
-    lookups: settled().lookups,
-    node: { ...remembered.node, deletion: 'proceed' },
-  })
+  const found = answered([probe({ reference: { state: 'found', vm: seenVM() } })])
+  t.equal(
+    decide({ ...leave, ...found }).status?.brakeClosedAt,
+    '2026-03-01T10:00:00Z',
+    'a glance does not open it',
+  )
+
+  const back = decide({ ...leave, lookups: settled().lookups })
   t.equal(back.status?.brakeClosedAt, undefined)
   t.match(pending(back), { status: 'False', reason: 'VMExists' })
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
   t.match(back.announcements, [{ type: 'Normal', reason: 'VMExists' }])
+})
+
+t.test('a vCenter that empties by and by closes the brake too', async (t) => {
+  const fleet = (...deletedAgo: number[]) => ({
+    fleet: () => ({ bound: 10, missed: 0, braked: 0, deletedAgo }),
+  })
+  t.ok(decide(gone(fleet(100_000))).deletion)
+  t.match(pending(decide(gone(fleet(100_000, 200_000)))), { reason: 'BrakeClosed' })
+  t.ok(
+    decide(gone(fleet(2 * lifecycle.absentFor, 2 * lifecycle.absentFor))).deletion,
+    'that was another time',
+  )
+})
+
+t.test('a VM with its UUID that is not the one it was is no absence', async (t) => {
+  const other = vm({
+    reference: 'vm-9',
+    instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+    ancestry: undefined,
+  })
+  const lookups = settled({ vms: [other] }).lookups
+  const decision = decide(gone({ lookups }))
+  t.equal(decision.deletion, undefined)
+  t.match(pending(decision), { status: 'Unknown', reason: 'UUIDOfAnotherVM' })
+  t.equal(decision.inquiry, undefined)
+  t.equal(decide(gone({ lookups: [] })).deletion, undefined, 'nobody was asked')
+})
+
+t.test('answers that come late count, and old ones do not', async (t) => {
+  const slow = { ...absence(gone()), askedAt: gone().uptime - 40_000 }
+  t.ok(decide(gone({ evidence: slow })).deletion, 'one answer took long')
+  for (const [clock, answeredAt] of Object.entries({
+    uptime: { uptime: gone().uptime - 10_001, now: NOW },
+    'the wall': { uptime: gone().uptime, now: NOW - 10_001 },
+    'the wall, set back': { uptime: gone().uptime, now: NOW + 10_001 },
+  })) {
+    const decision = decide(gone({ evidence: { ...absence(gone()), answeredAt } }))
+    t.equal(decision.deletion, undefined, clock)
+    t.equal(decision.inquiry?.ask, true, clock)
+  }
+})
+
+t.test('who gets the same answer again and again asks less often', async (t) => {
+  const unproven = (n: number) => {
+    const evidence = {
+      ...absence(gone(), { probes: [probe({ canary: { state: 'unproven', failure } })] }),
+      unproven: n,
+    }
+    return decide(gone({ evidence })).again
+  }
+  t.same([1, 2, 3, 9].map(unproven), [30_000, 60_000, 60_000, 60_000], 'and looks every minute')
+  const asked = (n: number, ago: number) => {
+    const probes = [probe({ canary: { state: 'unproven', failure } })]
+    return decide(gone({ evidence: { ...absence(gone(), { probes, ago }), unproven: n } })).inquiry?.ask
+  }
+  t.same(
+    [asked(1, 30_000), asked(4, 239_999), asked(4, 240_000), asked(40, 240_000)],
+    [true, false, true, true],
+  )
 })
 
 t.test('a vCenter that does not answer is said of silent Nodes alone', async (t) => {

@@ -20,7 +20,9 @@ export interface Judgement {
 /** Milliseconds between two questions at least, whatever is configured. */
 const LEAST = 1_000
 /** After an answer that proves nothing, while volumes are attached, while something else is missing. */
-const ASK_AGAIN = { unproven: 30_000, volumes: 5_000, proven: 60_000 }
+const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, proven: 60_000 }
+/** The first of these doubles with each such answer, up to so many times. */
+const PATIENCE = 8
 
 /** What there is to say before the first answer. */
 export function notAskedYet(vm: BoundVM): Verdict {
@@ -42,7 +44,7 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
   const names = others.map(({ name }) => name)
   const due = evidence.askedAt + askAfter(facts, proofs.length === 0, names) - uptime
   // An answer that is newer is all it takes.
-  const stale = proofs.length === 0 && names.every((name) => AGE.has(name))
+  const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
     verdict: judge(facts),
     deletes,
@@ -51,15 +53,17 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
   }
 }
 
-/** Those that another answer alone can bring. */
-const AGE: ReadonlySet<string> = new Set(['ConfirmedJustNow', 'NoLifeSign'])
-
 function judge(facts: DeletionFacts): Verdict {
   const { vm, evidence } = facts
   const proofs = missingProofs(vm, evidence.probes)
   const others = missingPreconditions(facts)
-  // Worth a word only where nothing else is: it comes and goes with each answer.
-  const lasting = others.filter(({ name }) => others.length === 1 || name !== 'ConfirmedJustNow')
+  const ready = others.some(({ name }) => name === 'NodeNotReady')
+  // Worth a word only where nothing else is: they come and go with each answer, and each heartbeat.
+  const lasting = others.filter(
+    ({ name }) =>
+      others.length === 1 ||
+      (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
+  )
   const missing = [...proofs, ...lasting]
   const [first] = missing
   const name = describeBound(vm)
@@ -81,7 +85,8 @@ function askAfter(
   missing: readonly string[],
 ): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
-  if (!proven) return Math.min(interval, ASK_AGAIN.unproven)
+  if (!proven)
+    return Math.min(interval, ASK_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
   if (missing.includes('Confirmed')) return evidence.absent === undefined ? 0 : interval
   return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.proven
 }

@@ -1,18 +1,20 @@
 import t from 'tap'
 import { boundVM, node, report } from '../../../test/fixtures/facts.ts'
-import { probe, seenVM } from '../../../test/fixtures/probes.ts'
+import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { Probe } from '../../facts/existence.ts'
-import { type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
+import { type Answer, type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
 
 const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), lifeSign: 'a', volumes: false }
 const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
 
 /** The evidence after these answers, one a second, the first at 1000. */
-function after(...answers: [changes?: Partial<Probe>, question?: Partial<Question>][]): Evidence {
+function after(
+  ...answers: [changes?: Partial<Probe>, question?: Partial<Question>, rest?: Partial<Answer>][]
+): Evidence {
   let evidence: Evidence | undefined
-  for (const [i, [changes, question]] of answers.entries()) {
-    const answer = { probes: [probe(changes)], attachments: undefined, at: (i + 1) * 1000 }
-    evidence = weigh(evidence, { ...QUESTION, ...question }, answer)
+  for (const [i, [changes, question, rest]] of answers.entries()) {
+    const answer = answerAt((i + 1) * 1000, [probe(changes)])
+    evidence = weigh(evidence, { ...QUESTION, ...question }, { ...answer, ...rest })
   }
   if (evidence === undefined) throw new Error('no answer was given')
   return evidence
@@ -48,10 +50,26 @@ t.test('what was found out in other circumstances does not count', async (t) => 
     ['a sign of life', [{}, { lifeSign: 'b' }]],
     ['another Node', [{}, { nodeUID: 'other' }]],
     ['another VM', [{}, { vm: boundVM({ moref: 'vm-9' }) }]],
+    ['a heartbeat', [{}, {}, { heartbeat: 'beat' }]],
   ]
   for (const [name, other] of rows) {
     t.same(after([], [], other).absent, { since: 3000, last: 3000, times: 1 }, name)
   }
+})
+
+t.test('the kubelet must be known to be silent', async (t) => {
+  t.equal(after([], [{}, {}, { heartbeat: undefined }]).absent, undefined)
+  t.equal(after([], [{}, {}, { heartbeat: undefined }], []).absent?.times, 1)
+  t.equal(after([]).beats, false)
+  t.equal(after([], [{}, {}, { heartbeat: 'beat' }]).beats, true)
+  t.equal(after([], [{}, {}, { heartbeat: 'beat' }], [{}, {}, { heartbeat: 'beat' }]).beats, false)
+})
+
+t.test('answers that prove nothing are counted', async (t) => {
+  const wrong: Parameters<typeof after>[number] = [{ canary: { state: 'unproven', failure } }]
+  t.equal(after([]).unproven, 0)
+  t.equal(after(wrong, wrong, wrong).unproven, 3)
+  t.equal(after(wrong, wrong, []).unproven, 0)
 })
 
 t.test('a VM that is off, and stays so', async (t) => {
@@ -60,7 +78,7 @@ t.test('a VM that is off, and stays so', async (t) => {
       { reference: { state: 'found', vm: seenVM({ powerState: 'poweredOff', ...changes }) } as const },
     ] satisfies [Partial<Probe>]
   t.same(after(off(), off()).off, { since: 1000, last: 2000, times: 2 })
-  t.same(after(off({ powerState: 'suspended' })).off?.times, 1)
+  t.equal(after(off({ powerState: 'suspended' })).off, undefined, 'it goes on writing when it wakes')
   t.equal(after(off(), off({ powerState: 'poweredOn' })).off, undefined)
   t.equal(after(off({ connectionState: 'disconnected' })).off, undefined, 'nobody knows')
   t.equal(after(off({ mayRestart: ['vSphere HA protects it'] })).off, undefined)

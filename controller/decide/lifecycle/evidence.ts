@@ -25,6 +25,14 @@ export interface Evidence {
   /** The last answers, one for each vCenter. */
   readonly probes: readonly Probe[]
   readonly askedAt: number
+  /** When the last of the answers came, by the monotonic clock and by the one on the wall. */
+  readonly answeredAt: { readonly uptime: number; readonly now: number }
+  /** Of the kubelet's Lease; undefined where it could not be read. */
+  readonly heartbeat: string | undefined
+  /** Whether it has beaten between this answer and the one before. */
+  readonly beats: boolean
+  /** How many answers in a row have proven nothing. */
+  readonly unproven: number
   /** VolumeAttachments of the Node; undefined where they were not asked for, or not answered. */
   readonly attachments: number | undefined
   /** Complete proofs of absence in a row. */
@@ -36,7 +44,10 @@ export interface Evidence {
 export interface Answer {
   readonly probes: readonly Probe[]
   readonly attachments: number | undefined
-  readonly at: number
+  readonly heartbeat: string | undefined
+  /** When it was asked, monotonic: the answers are as old as the question. */
+  readonly askedAt: number
+  readonly answeredAt: Evidence['answeredAt']
 }
 
 /**
@@ -44,18 +55,21 @@ export interface Answer {
  * another VM or Node, a new session (a vCenter that was away may have begun with half of its inventory), and a sign of life.
  */
 export function weigh(before: Evidence | undefined, question: Question, answer: Answer): Evidence {
-  const { probes, attachments, at } = answer
-  const continues = before !== undefined && sameCourse(before, question, probes)
+  const { probes, heartbeat, askedAt: at } = answer
+  const subject = before !== undefined && isAbout(before.question, question) ? before : undefined
+  const beats = subject?.heartbeat !== undefined && subject.heartbeat !== heartbeat
+  const continues = before !== undefined && sameCourse(before, question, answer)
   const row = (run: Run | undefined): Run =>
     continues && run !== undefined
       ? { since: run.since, last: at, times: run.times + 1 }
       : { since: at, last: at, times: 1 }
+  const proven = missingProofs(question.vm, probes).length === 0 && heartbeat !== undefined
   return {
+    ...answer,
     question,
-    probes,
-    attachments,
-    askedAt: at,
-    absent: missingProofs(question.vm, probes).length === 0 ? row(before?.absent) : undefined,
+    beats,
+    unproven: proven ? 0 : (subject?.unproven ?? 0) + 1,
+    absent: proven ? row(before?.absent) : undefined,
     off: isOffForGood(question.vm, probes) ? row(before?.off) : undefined,
   }
 }
@@ -69,10 +83,11 @@ export function isAbout(a: Pick<Question, 'nodeUID' | 'vm'>, b: Pick<Question, '
   )
 }
 
-function sameCourse(before: Evidence, question: Question, probes: readonly Probe[]): boolean {
+function sameCourse(before: Evidence, question: Question, { probes, heartbeat }: Answer): boolean {
   return (
     isAbout(before.question, question) &&
     before.question.lifeSign === question.lifeSign &&
+    before.heartbeat === heartbeat &&
     sessions(before.probes) === sessions(probes)
   )
 }

@@ -3,7 +3,7 @@ import type { Taint } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { Announcement } from '../announce.ts'
 import type { Deletion, Inquiry } from '../decision.ts'
-import { describeVM } from '../describe-vm.ts'
+import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import type { Standing } from '../status.ts'
@@ -60,6 +60,8 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
         ),
       }
     }
+    case 'other':
+      return { ...keepsBrake(standing), deletionPending: ofAnother(vm, presence.vm) }
     case 'seen':
       return seen(presence.vm, vm, standing.status, facts)
     case 'missed':
@@ -69,6 +71,13 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
 
 function keepsBrake({ status: { brakeClosedAt } }: Standing): Lifecycle {
   return brakeClosedAt === undefined ? { ...NOTHING } : { ...NOTHING, brakeClosedAt }
+}
+
+function ofAnother(bound: BoundVM, vm: VirtualMachine): Verdict {
+  return unknown(
+    'UUIDOfAnotherVM',
+    `${describeBound(bound)} is not found, and ${describeVM(vm)} has its BIOS UUID, so the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
+  )
 }
 
 function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
@@ -86,7 +95,7 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
     ...(wasMissed ? { deletionPending: no('VMExists', `${describeVM(vm)} is there; the Node is kept`) } : {}),
     ...(taints === undefined ? {} : { taints }),
     fenced: outOfService?.taint === true,
-    takesLeaveBack: wasMissed && mayProceed(node),
+    takesLeaveBack: mayProceed(node),
     ...(outOfService === undefined
       ? {}
       : { inquiry: inquiryOf(bound, facts, { ask: outOfService.ask, missed: false, braked: false }) }),
@@ -101,10 +110,11 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
   const there = evidence === undefined ? undefined : seenIn(bound, evidence.probes)
   const others = facts.fleet(bound.vCenterInstanceUUID)
   const fleet: Fleet = there === undefined ? { ...others, missed: others.missed + 1 } : others
-  const closes =
-    there === undefined && (before.brakeClosedAt !== undefined || brakeCloses(fleet, settings.lifecycle))
-  const braked = closes && !mayProceed(node)
-  const brakeClosedAt = braked ? (before.brakeClosedAt ?? timestamp(now)) : undefined
+  // A person's leave passes it by, and does not open it: taken back, it holds as before.
+  const brakeClosedAt =
+    before.brakeClosedAt ??
+    (there === undefined && brakeCloses(fleet, settings.lifecycle) ? timestamp(now) : undefined)
+  const braked = brakeClosedAt !== undefined && !mayProceed(node)
   const inquiry = { missed: there === undefined, braked }
   const kept = brakeClosedAt === undefined ? {} : { brakeClosedAt }
   if (evidence === undefined) {
@@ -125,6 +135,8 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     braked,
     leadingFor,
     uptime,
+    now,
+    refused: facts.deletionRefused,
     settings: settings.lifecycle,
   })
   return {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BIOS_UUID, boundVM, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
-import { probe, seenVM } from '../../../test/fixtures/probes.ts'
+import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { SeenVM } from '../../facts/existence.ts'
 import type { Node, Taint } from '../../facts/node.ts'
 import { decide } from '../decide.ts'
@@ -30,7 +30,7 @@ function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, sess
     const reference = { state: 'found', vm: seenVM(seen) } as const
     const found = { reference, instanceUUID: reference, biosUUID: reference }
     const probes = [probe({ ...found, session })]
-    return weigh(before, QUESTION, { probes, attachments: undefined, at: UPTIME - ago })
+    return weigh(before, QUESTION, answerAt(UPTIME - ago, probes))
   }, undefined)
   if (last === undefined) throw new Error('there is no answer')
   return last
@@ -41,7 +41,15 @@ const LONG_OFF = evidence([AFTER, OFF], [0, OFF])
 
 function facts(changes: Partial<OutOfServiceFacts> = {}): OutOfServiceFacts {
   const settings = { ...SETTINGS.lifecycle, outOfServiceAfter: AFTER }
-  return { node: NODE, evidence: LONG_OFF, leadingFor: UPTIME, uptime: UPTIME, settings, ...changes }
+  return {
+    node: NODE,
+    evidence: LONG_OFF,
+    leadingFor: UPTIME,
+    uptime: UPTIME,
+    now: UPTIME,
+    settings,
+    ...changes,
+  }
 }
 
 const given = (changes: Partial<Node>): Pick<OutOfServiceFacts, 'node'> => ({ node: { ...NODE, ...changes } })
@@ -56,7 +64,11 @@ type Expected = 'taint' | 'ask' | number | 'wait' | 'nothing'
 
 const ROWS: readonly [what: string, changes: Partial<OutOfServiceFacts>, expected: Expected][] = [
   ['off for so long, asked at both ends', {}, 'taint'],
-  ['suspended for so long', { evidence: evidence([AFTER, { powerState: 'suspended' }], [0, OFF]) }, 'taint'],
+  [
+    'suspended, which goes on writing when it wakes',
+    { evidence: evidence([AFTER, { powerState: 'suspended' }], [0, OFF]) },
+    AFTER,
+  ],
   ['kubelet says NotReady', given({ ready: { ...RUNS, status: 'False' } }), 'taint'],
   ['no Ready condition', given({ ready: undefined }), 'taint'],
   ['not configured', set({ outOfServiceAfter: undefined }), 'nothing'],
@@ -127,7 +139,7 @@ t.test('an answer that could not be had breaks the row', async (t) => {
   const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
   const unknown = { state: 'unknown', failure } as const
   const probes = [probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })]
-  const answer = { probes, attachments: undefined, at: UPTIME }
+  const answer = answerAt(UPTIME, probes)
   t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, QUESTION, answer) }))?.taint, false)
 })
 
@@ -139,6 +151,7 @@ t.test('it is written with its word, and only by a leader that is sure', async (
     lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }],
     evidence: LONG_OFF,
     uptime: UPTIME,
+    now: UPTIME,
   }
   const decision = decide(off)
   t.same(decision.patch?.taints, [SHUTDOWN, OUT_OF_SERVICE])

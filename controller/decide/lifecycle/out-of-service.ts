@@ -2,7 +2,7 @@ import type { Node, Taint } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
 import type { Evidence } from './evidence.ts'
-import { FRESH_MS } from './preconditions.ts'
+import { isFresh } from './preconditions.ts'
 
 /** The value tells it from one that a person put there, which only a person takes away. */
 export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
@@ -12,6 +12,7 @@ export interface OutOfServiceFacts {
   readonly evidence: Evidence | undefined
   readonly leadingFor: number
   readonly uptime: number
+  readonly now: number
   readonly settings: LifecycleSettings
 }
 
@@ -41,7 +42,7 @@ export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | unde
   if (left > 0) return { ...NOT_YET, again: left }
   // The Node's own change will call.
   if (node.ready?.status === 'True') return NOT_YET
-  if (uptime - evidence.askedAt > FRESH_MS || evidence.off.times < 2) return { ...NOT_YET, ask: true }
+  if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, ask: true }
   return { ...NOT_YET, taint: true }
 }
 

@@ -18,11 +18,29 @@ export interface DeletionFacts {
   /** How long this replica has led. */
   readonly leadingFor: number
   readonly uptime: number
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** What the API server said when it last would not have the deletion; undefined where that is long ago. */
+  readonly refused: string | undefined
   readonly settings: LifecycleSettings
 }
 
-/** An answer this old says what was, not what is. */
-export const FRESH_MS = 10_000
+/** An answer this old, milliseconds, says what was, not what is. */
+const FRESH = 10_000
+
+/** By both clocks: one stands still in a machine that is suspended, the other may be set. */
+export function isFresh(
+  { answeredAt }: Evidence,
+  { uptime, now }: { readonly uptime: number; readonly now: number },
+): boolean {
+  return uptime - answeredAt.uptime <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
+}
+
+const SIGN_OF_LIFE: Missing = {
+  reason: 'SignOfLife',
+  message:
+    'its agent or its kubelet has reported since the VM is missed, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
+}
 
 /**
  * What must hold before a Node is deleted, besides the proofs in each answer; in the order in which it is worth telling.
@@ -63,15 +81,9 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NoLifeSign',
-    missing: ({ lifeSign, evidence }) =>
-      lifeSign === evidence.question.lifeSign
-        ? undefined
-        : {
-            reason: 'SignOfLife',
-            message:
-              'its agent or its kubelet has reported since the VM is missed, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
-          },
+    missing: ({ lifeSign, evidence }) => (lifeSign === evidence.question.lifeSign ? undefined : SIGN_OF_LIFE),
   },
+  { name: 'KubeletSilent', missing: ({ evidence }) => heartbeat(evidence) },
   {
     name: 'LeaderSettled',
     missing: ({ leadingFor, settings }) =>
@@ -95,12 +107,22 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'ConfirmedJustNow',
-    missing: ({ evidence, uptime }) =>
-      uptime - evidence.askedAt > FRESH_MS
+    missing: ({ evidence, uptime, now }) =>
+      !isFresh(evidence, { uptime, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
         : undefined,
   },
   { name: 'VolumesDetached', missing: volumesAttached },
+  {
+    name: 'NotRefused',
+    missing: ({ refused }) =>
+      refused === undefined
+        ? undefined
+        : {
+            reason: 'DeletionRefused',
+            message: `the API server refuses the deletion, which is tried again every few minutes: ${refused}; look for an admission webhook or a missing right of rollcall-controller, or delete the Node by hand`,
+          },
+  },
   {
     name: 'RateAllows',
     missing: ({ fleet, settings }) =>
@@ -145,6 +167,16 @@ function heldBy({ name, deletion }: Node): Missing | undefined {
       ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
       : `the annotation ${ANNOTATION_DELETION} says neither hold nor proceed (${deletion.length} characters), which is taken for hold; ${takeOff}`
   return { reason: 'DeletionHeld', message }
+}
+
+function heartbeat({ heartbeat, beats }: Evidence): Missing | undefined {
+  if (beats) return SIGN_OF_LIFE
+  if (heartbeat !== undefined) return undefined
+  return {
+    reason: 'HeartbeatUnknown',
+    message:
+      'the Lease of its kubelet in the namespace kube-node-lease cannot be read, which would tell whether it lives; look at the RBAC of rollcall-controller',
+  }
 }
 
 function volumesAttached({ settings, evidence, uptime, node }: DeletionFacts): Missing | undefined {

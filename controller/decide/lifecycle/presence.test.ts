@@ -28,10 +28,11 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
     [answered({ instanceUUID: OTHER.instanceUUID })],
     'seen',
   ],
-  ['a copy of it alone', [answered(OTHER)], 'missed'],
-  ['its like in another vCenter', [NONE, answered(ELSEWHERE)], 'missed'],
+  ['a copy of it alone', [answered(OTHER)], 'other'],
+  ['its like in another vCenter', [NONE, answered(ELSEWHERE)], 'other'],
   ['nowhere', [NONE, NONE], 'missed'],
-  ['no vCenter at all', [], 'missed'],
+  ['no vCenter at all', [], 'pending'],
+  ['a copy, and another vCenter fails', [UNKNOWN, answered(OTHER)], 'other'],
   ['there, while another vCenter fails', [UNKNOWN, HERE], 'seen'],
   ['there, while another vCenter has not answered', [PENDING, HERE], 'seen'],
   ['not there, and another vCenter fails', [NONE, UNKNOWN], 'unknown'],
@@ -77,5 +78,5 @@ t.test('the VM is as the inventory has it now, and the failure as it was told', 
 t.test('a VM without an instance UUID is known by its reference alone', async (t) => {
   const bound = boundVM({ instanceUUID: '', moref: 'vm-7' })
   const lookup = answered({ instanceUUID: '' })
-  t.equal(presenceOf(bound, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]).kind, 'missed')
+  t.equal(presenceOf(bound, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]).kind, 'other')
 })

@@ -11,11 +11,14 @@ export type Presence =
   | { readonly kind: 'pending' }
   /** A vCenter could not be asked: nothing is concluded. */
   | { readonly kind: 'unknown'; readonly failure: VCenterFailure }
+  /** Another VM has its BIOS UUID: a copy, or the same one elsewhere, about which identity has the first word. */
+  | { readonly kind: 'other'; readonly vm: VirtualMachine }
   /** All vCenters have answered without it. It may be gone; that is to be found out. */
   | { readonly kind: 'missed' }
 
 export function presenceOf(bound: BoundVM, lookups: NodeFacts['lookups']): Presence {
-  let pending = false
+  let other: VirtualMachine | undefined
+  let pending = lookups.every(({ uuid }) => uuid !== bound.biosUUID)
   let failure: VCenterFailure | undefined
   for (const { uuid, lookup } of lookups) {
     if (uuid !== bound.biosUUID) continue
@@ -24,8 +27,10 @@ export function presenceOf(bound: BoundVM, lookups: NodeFacts['lookups']): Prese
     else {
       const vm = lookup.vms.find((each) => isBoundTo(bound, each))
       if (vm !== undefined) return { kind: 'seen', vm }
+      other ??= lookup.vms[0]
     }
   }
+  if (other !== undefined) return { kind: 'other', vm: other }
   if (pending) return { kind: 'pending' }
   return failure === undefined ? { kind: 'missed' } : { kind: 'unknown', failure }
 }

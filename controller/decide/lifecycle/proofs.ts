@@ -1,5 +1,6 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Finding, Probe, SeenVM } from '../../facts/existence.ts'
+import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {
@@ -53,13 +54,13 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
     name: 'PrivilegesProven',
     missing({ vm, probes }) {
       const privileges = ownProbe(vm, probes)?.privileges
-      return privileges?.state === 'unproven' ? privileges.failure : undefined
+      return privileges?.state === 'unproven' ? fromFailure(privileges.failure) : undefined
     },
   },
   {
     name: 'CanaryFound',
     missing: ({ probes }) =>
-      first(probes, ({ canary }) => (canary.state === 'unproven' ? canary.failure : undefined)),
+      first(probes, ({ canary }) => (canary.state === 'unproven' ? fromFailure(canary.failure) : undefined)),
   },
 ]
 
@@ -76,14 +77,14 @@ export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefine
 }
 
 /**
- * Whether the VM itself, asked for by reference, is off, and nothing that can be read says that vCenter is about to start
+ * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and nothing that can be read says that vCenter is about to start
  * it: neither HA, nor Fault Tolerance, nor a task.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly Probe[]): boolean {
   const reference = ownProbe(vm, probes)?.reference
   if (reference?.state !== 'found') return false
   const { connectionState, powerState, mayRestart } = reference.vm
-  return connectionState === 'connected' && powerState !== 'poweredOn' && mayRestart.length === 0
+  return connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
 }
 
 /** The answers of the vCenter to which the VM is bound. */
@@ -93,9 +94,13 @@ export function ownProbe(vm: BoundVM, probes: readonly Probe[]): Probe | undefin
 
 function fromFinding(finding: Finding | undefined, how: string): Missing | undefined {
   if (finding === undefined || finding.state === 'not-found') return undefined
-  if (finding.state === 'unknown') return finding.failure
+  if (finding.state === 'unknown') return fromFailure(finding.failure)
   const { name, reference, connectionState } = finding.vm
   return { reason: 'VMExists', message: `VM "${name}" (${reference}, ${connectionState}) is found ${how}` }
+}
+
+function fromFailure({ vCenter, reason, message }: VCenterFailure): Missing {
+  return { reason, message: `vCenter ${vCenter}: ${message}` }
 }
 
 function first<T, R>(list: readonly T[], look: (item: T) => R | undefined): R | undefined {

@@ -9,7 +9,7 @@ export function existsUnseen(bound: BoundVM, seen: SeenVM): Verdict {
   if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {
     return unknown(
       'BIOSUUIDChanged',
-      `the BIOS UUID of ${name} is ${seen.biosUUID} now and was ${bound.biosUUID}; the Node is kept, and its provider ID names the old one: set uuid.bios back, or delete the Node and let it register anew`,
+      `the BIOS UUID of ${name} is ${seen.biosUUID} now and was ${bound.biosUUID}; the Node is kept, and its provider ID names the old one: set uuid.bios back, or delete the Node and let it register anew; if vCenter was restored, another VM may have its reference`,
     )
   }
   if (seen.reference !== bound.moref) {

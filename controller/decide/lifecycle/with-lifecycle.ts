@@ -38,6 +38,8 @@ export function withLifecycle(
     retry: decision.retry && lifecycle.again === undefined,
     ...(again === undefined ? {} : { again }),
     ...(inquiry === undefined ? {} : { inquiry }),
+    // What is asked on purpose is not searched for besides.
+    ...(inquiry?.missed === true ? { recheck: [] } : {}),
     ...(fenced ? { fenced } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
