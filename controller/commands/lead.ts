@@ -8,6 +8,7 @@ import { createInquiries } from '../gather/inquiries.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
+import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
@@ -89,6 +90,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       {
         inquiries,
         inventories,
+        heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
         volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
         onAnswer: (name) => queue.add(name),
         clock,

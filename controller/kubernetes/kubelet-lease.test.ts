@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import * as v from 'valibot'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/service-account.ts'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { applyManifests } from '../../test/servers/manifests.ts'
@@ -22,23 +23,30 @@ t.test('with the credential of the controller, on a real API server', async (t) 
     userAgent: 'test',
   })
   t.teardown(() => client.close())
-  const renew = async (method: 'POST' | 'PUT', renewTime: string) => {
-    const { status, body } = await cluster.request(method, method === 'POST' ? path : `${path}/n1`, {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name: 'n1' },
-      spec: { holderIdentity: 'n1', leaseDurationSeconds: 40, renewTime },
-    })
-    if (status !== 201 && status !== 200) throw new Error(`the Lease was not taken: ${JSON.stringify(body)}`)
-  }
+  const lease = (renewTime: string, metadata: object = {}) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'n1', ...metadata },
+    spec: { holderIdentity: 'n1', leaseDurationSeconds: 40, renewTime },
+  })
 
   const none = await heartbeatOf(client, 'n1', signal)
   t.equal(await heartbeatOf(client, 'n1', signal), none, 'no Lease, no heartbeat')
-  await renew('POST', '2026-03-01T10:00:00.000000Z')
+  const made = await cluster.request('POST', path, lease('2026-03-01T10:00:00.000000Z'))
+  t.equal(made.status, 201)
   const first = await heartbeatOf(client, 'n1', signal)
   t.not(first, none)
   t.equal(await heartbeatOf(client, 'n1', signal), first, 'silent')
-  await renew('PUT', '2026-03-01T10:00:10.000000Z')
+  const { resourceVersion } = v.parse(
+    v.object({ metadata: v.object({ resourceVersion: v.string() }) }),
+    made.body,
+  ).metadata
+  const renewed = await cluster.request(
+    'PUT',
+    `${path}/n1`,
+    lease('2026-03-01T10:00:10.000000Z', { resourceVersion }),
+  )
+  t.equal(renewed.status, 200)
   t.not(await heartbeatOf(client, 'n1', signal), first, 'alive')
   t.equal(await heartbeatOf(client, 'n2', signal), none, 'that was another one')
 })
