@@ -1,0 +1,112 @@
+// A VM is deleted and made anew under its name, and a new Node of that name appears at once:
+// kubernetes/cloud-provider-vsphere#381, #397
+import t from 'tap'
+import { writeMachine } from '../fixtures/machine.ts'
+import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { startApiProxy } from './api-proxy.ts'
+import { deletionPending, eventsOfReason, metric, QUICK, settled, verified, watched } from './deletion.ts'
+import { condition } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 6 })
+const { cluster, events, nodes, reports, vcsim } = stage
+const proxy = await startApiProxy(cluster.url)
+t.teardown(() => proxy.close())
+const controller = await stage.controller({
+  cluster: { ...cluster, url: proxy.url },
+  lifecycle: { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
+})
+const [after, between, during, clock, takenOver] = await verified(
+  stage,
+  'after',
+  'between',
+  'during',
+  'clock',
+  'taken-over',
+  'canary',
+)
+if (!after || !between || !during || !clock || !takenOver) throw new Error('there are six')
+await watched(stage)
+
+/** How many deletions of Nodes the API server has refused. */
+async function refusals(): Promise<number> {
+  const { body } = await cluster.request<string>('GET', '/metrics')
+  return body
+    .split('\n')
+    .filter((line) => /^apiserver_request_total\{/.test(line) && /resource="nodes"/.test(line))
+    .filter((line) => /verb="DELETE"/.test(line) && /code="4\d\d"/.test(line))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+const remove = async (name: string) => {
+  const { status } = await cluster.request('DELETE', `/api/v1/nodes/${name}`)
+  if (status !== 200) throw new Error(`Node ${name} is not deleted: ${status}`)
+}
+
+t.test('after the old Node was deleted', async (t) => {
+  await loseHeartbeats(cluster, after.name)
+  const vm = await vcsim.recreate(after.vm.ref)
+  t.equal(vm.name, after.vm.name)
+  await nodes.until('the old Node is deleted', () => nodes.last(after.name) === undefined)
+  const next = await stage.member(after.name, { vm })
+  await next.reportOnce()
+  await settled(stage, next.name)
+  t.match(nodes.last(next.name), {
+    metadata: { uid: next.uid },
+    spec: { providerID: `vsphere://${vm.uuid}` },
+  })
+  t.match(reports.last(next.name)?.status, {
+    nodeUID: next.uid,
+    vm: { moref: vm.ref },
+    identityLevel: 'proven',
+  })
+  t.equal(condition(reports.last(next.name), 'DeletionPending'), undefined, 'that was said of the old one')
+  t.match(eventsOfReason(stage, after.name, 'NodeDeleted'), [{ involvedObject: { uid: after.uid } }])
+})
+
+t.test('between the last confirmation and the deletion, which comes too late', async (t) => {
+  await loseHeartbeats(cluster, between.name)
+  const before = await refusals()
+  const vm = await vcsim.recreate(between.vm.ref)
+  await deletionPending(stage, between.name, { status: 'True', reason: 'NotConfirmed' })
+  proxy.set('works', 400)
+  await deletionPending(stage, between.name, { status: 'True', reason: 'VMGone' })
+  await remove(between.name)
+  const next = await stage.member(between.name, { vm })
+  await until('the late deletion has arrived', async () => (await refusals()) === before + 1)
+  proxy.set('works')
+  t.equal(nodes.last(next.name)?.metadata.uid, next.uid, 'the new Node is kept')
+  await next.reportOnce()
+  await settled(stage, next.name)
+  t.equal(nodes.last(next.name)?.spec.providerID, `vsphere://${vm.uuid}`)
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1, 'the other one')
+  t.same(eventsOfReason(stage, between.name, 'NodeDeleted'), [])
+})
+
+t.test('while it is being confirmed, and the new one is not ready, nor has it reported', async (t) => {
+  await loseHeartbeats(cluster, during.name, clock.name)
+  const vm = await vcsim.recreate(during.vm.ref)
+  await deletionPending(stage, during.name, { status: 'True', reason: 'NotConfirmed' })
+  await vcsim.hide(clock.vm.ref)
+  await remove(during.name)
+  const next = await stage.member(during.name, { vm })
+  await heartbeat(cluster, during.name, 'False')
+  await nodes.until('one that went missing later is deleted', () => nodes.last(clock.name) === undefined)
+  t.equal(nodes.last(next.name)?.metadata.uid, next.uid, 'kept')
+  await next.reportOnce()
+  await settled(stage, next.name)
+  t.equal(nodes.last(next.name)?.spec.providerID, `vsphere://${vm.uuid}`)
+})
+
+t.test('the kubelet of the new VM takes the old Node over', async (t) => {
+  const { name, root } = takenOver
+  const vm = await vcsim.recreate(takenOver.vm.ref)
+  await heartbeat(cluster, name)
+  const nics = vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: ['10.0.0.99/24'] }))
+  await writeMachine(root, { vm, hostname: `${name}.example`, bootID: takenOver.bootID, nics })
+  await takenOver.reportOnce()
+  await events.until('it is told', () => eventsOfReason(stage, name, 'ProviderIDOfAnotherVM').length > 0)
+  t.match(condition(reports.last(name), 'IdentityVerified'), { status: 'False', message: /delete the Node/ })
+  t.equal(nodes.last(name)?.metadata.uid, takenOver.uid, 'a machine that lives loses no Node')
+})
