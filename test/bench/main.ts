@@ -3,6 +3,8 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchAgent } from './agent.ts'
 import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
+import { benchPush, type PushFigures } from './push.ts'
+import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
 import { openScene } from './scene.ts'
 import { agentTable, initialiseTable, operationsLine, quietTable } from './table.ts'
 
@@ -12,6 +14,8 @@ const HELP = `usage: npm run bench -- [options]
   --quiet SECONDS  how long to look on afterwards, 0 for not at all (default 60)
   --cpi FILE       the vSphere CPI's binary, to be measured on the same servers
   --no-agent       leave the agent out
+  --push           instead of all that: how long a power-off takes to become a taint, and a destroyed VM's Node to go
+  --changes N      how many VMs are powered off then (default 200, half of the nodes at most)
   --help           print this text
 `
 
@@ -21,19 +25,23 @@ const { values } = parseArgs({
     quiet: { type: 'string', default: '60' },
     cpi: { type: 'string' },
     agent: { type: 'boolean', default: true },
+    push: { type: 'boolean', default: false },
+    changes: { type: 'string', default: '200' },
     help: { type: 'boolean', default: false },
   },
   allowNegative: true,
 })
 const quietSeconds = Number(values.quiet)
+const changes = Number(values.changes)
 const counts = values.nodes.split(',').map(Number)
-if (values.help || ![...counts, quietSeconds].every(Number.isSafeInteger)) {
+if (values.help || ![...counts, quietSeconds, changes].every(Number.isSafeInteger)) {
   process.stdout.write(HELP)
   process.exit(values.help ? 0 : 2)
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const progress = (text: string) => process.stderr.write(`${text}\n`)
+if (values.push) process.exit((await push()) ? 0 : 1)
 const runs: Run[] = []
 for (const nodes of counts) {
   progress(`${nodes} nodes: starting the servers`)
@@ -73,4 +81,36 @@ if (
 ) {
   progress('some Nodes were not as they should be')
   process.exitCode = 1
+}
+
+/** How many VMs are destroyed. */
+function deletionsOf(nodes: number): number {
+  return Math.min(3, Math.floor(nodes / 10))
+}
+
+/** Resolves with whether all budgets were kept. */
+async function push(): Promise<boolean> {
+  const all: PushFigures[] = []
+  for (const nodes of counts) {
+    progress(`${nodes} nodes: starting the servers`)
+    await using scene = await openScene(nodes)
+    const figures = await benchPush({
+      scene,
+      changes: Math.min(changes, Math.floor(nodes / 2)),
+      deletions: deletionsOf(nodes),
+      quietSeconds,
+      random: Math.random,
+      progress: (text) => progress(`${nodes} nodes: ${text}`),
+    })
+    all.push(figures)
+  }
+  say(`${cpus().length} cores, API server, etcd and vCenter simulator beside it`)
+  for (const figures of all) {
+    const calls = Object.entries(figures.operations).map(([operation, count]) => `${count} ${operation}`)
+    say(`\n${pushTable(figures)}\n\n${deletionTable(figures)}`)
+    say(`\nvCenter calls in ${figures.quietSeconds} quiet s: ${calls.join(', ') || 'none'}`)
+    if (figures.lost.length > 0)
+      say(`never tainted, or without word from vCenter: ${figures.lost.join(', ')}`)
+  }
+  return all.every(isWithinBudget)
 }

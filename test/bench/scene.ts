@@ -11,7 +11,7 @@ const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const SETTLING = 10_000
 export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
 
-interface NodeObject extends AnyObject {
+export interface NodeObject extends AnyObject {
   spec: { taints?: { key: string }[]; providerID?: string }
   status: { addresses?: { type: string; address: string }[] }
 }
@@ -28,6 +28,7 @@ export interface Scene extends AsyncDisposable {
 /** The Nodes of one run. */
 export interface Cast extends AsyncDisposable {
   readonly members: readonly CrowdMember[]
+  readonly nodes: Recording<NodeObject>
   /** Writes all reports, each with the credential of its own node. */
   report(): Promise<void>
   /** Resolves with `performance.now()` when the last Node was initialised. */
@@ -102,6 +103,7 @@ function castOf(
   }
   return {
     members,
+    nodes,
     report: () => load.write(),
     async initialised(within) {
       await nodes.until(`${members.length} Nodes are initialised`, look, within)
