@@ -25,6 +25,8 @@ interface Told {
   readonly others?: readonly string[]
   readonly wish?: string
   readonly providerID?: string
+  /** Without the taint of one that waits for a cloud provider. */
+  readonly untainted?: boolean
   /** No conditions at all. */
   readonly silent?: boolean
 }
@@ -32,12 +34,20 @@ interface Told {
 let nodes = 0
 
 /** An initialised Node in this state; its name. */
-async function nodeThat({ ready = 'Unknown', others = [], wish, providerID, silent }: Told): Promise<string> {
+async function nodeThat({
+  ready = 'Unknown',
+  others = [],
+  wish,
+  providerID,
+  untainted,
+  silent,
+}: Told): Promise<string> {
   const name = `node-${nodes++}`
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
   if (providerID === undefined) await initialise(controller, name)
   else if (providerID !== '') await patchNode(controller, name, { spec: { providerID } }, merge)
+  if (untainted) await patchNode(cluster, name, { spec: { taints: null } }, merge)
   const conditions = [
     ...others.map((type) => ({ type, status: 'True', lastHeartbeatTime: new Date() })),
     { type: 'Ready', status: ready, reason: 'Told', message: 'told', lastHeartbeatTime: new Date() },
@@ -65,6 +75,7 @@ const taken: [string, Told][] = [
   ['that never said whether it is ready', { silent: true }],
   ['of which other conditions are true', { others: ['MemoryPressure', 'NetworkUnavailable'] }],
   ['that a person lets go', { wish: 'proceed' }],
+  ['that still waits for its provider ID', { providerID: '' }],
 ]
 for (const [what, told] of taken) {
   t.test(`the controller deletes a Node ${what}`, async (t) => {
@@ -82,7 +93,8 @@ const kept: [string, Told, RegExp][] = [
   ['whose annotation is empty', { wish: '' }, /holds; take the annotation away/],
   ['whose annotation is long', { wish: 'proceed'.padEnd(100_000) }, /holds; take the annotation away/],
   ['of another provider', { providerID: 'other://vsphere://1' }, /provider ID does not begin/],
-  ['without a provider ID', { providerID: '' }, /provider ID does not begin/],
+  ['without a provider ID', { providerID: '', untainted: true }, /provider ID does not begin/],
+  ['of another provider, that waits for it', { providerID: 'other://1' }, /provider ID does not begin/],
 ]
 for (const [what, told, message] of kept) {
   t.test(`the controller deletes no Node ${what}`, async (t) => {
