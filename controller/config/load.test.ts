@@ -76,6 +76,11 @@ await t.test('a password is taken as it is written', async (t) => {
     ['a:b', 'a:b'],
     [`' blank '`, ' blank '],
     ['|-\n      block', 'block'],
+    ['|\n      block', 'block\n'],
+    [String.raw`"newline\n"`, 'newline\n'],
+    [`'!x=y;'`, '!x=y;'],
+    ['=x', '=x'],
+    ['x #y', 'x'],
     ['pässwörd', 'pässwörd'],
   ]
   for (const [written, password] of cases) {

@@ -1,0 +1,188 @@
+import t, { type Test } from 'tap'
+import { type Controller, vsphereConf } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
+import { mountSecret, type SecretMount } from '../fixtures/secret-mount.ts'
+import { until } from '../fixtures/until.ts'
+import { condition, isInitialized } from './objects.ts'
+import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+
+// The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
+const CONF = 'vsphere.conf'
+const LOGIN_REFUSED = 'rollcall_vcenter_calls_total{vcenter="main",operation="Login",outcome="InvalidLogin"}'
+const stage = await openStage(t, { vms: 10, password: 'first-pw' })
+const { nodes, reports, vcsim } = stage
+let current = 'first-pw'
+let scenes = 0
+
+type Scene = {
+  readonly secret: SecretMount
+  readonly controller: Controller
+  /** Writes the Secret with this password, and waits until it is taken up. */
+  rotate(password: string): Promise<void>
+  /** By SOAP since the scene began: with which password, and whether it was right. */
+  attempts(): Promise<string[]>
+}
+
+/** A controller with the password of the moment. Without zones, so that nobody logs in by REST. */
+async function open(t: Test, labels: { zone?: string; region?: string } = {}): Promise<Scene> {
+  scenes += 1
+  const conf = (password: string) => vsphereConf({ ...vcsim, password }, { labels })
+  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, { [CONF]: conf(current) })
+  const before = (await vcsim.logins()).length
+  const controller = await stage.controller({ configFile: secret.path(CONF) })
+  t.teardown(() => controller.stop())
+  let rotations = 0
+  return {
+    secret,
+    controller,
+    async rotate(password) {
+      rotations += 1
+      await secret.write({ [CONF]: conf(password) })
+      await until(
+        'it is taken up',
+        () => controller.output().split('configuration taken up').length > rotations,
+        10_000,
+      )
+    },
+    async attempts() {
+      const list = (await vcsim.logins()).slice(before)
+      return list.map(({ password, accepted }) => `${password} ${accepted ? 'accepted' : 'refused'}`)
+    },
+  }
+}
+
+async function initialised(t: Test, name: string): Promise<Member> {
+  const member = await stage.member(name)
+  await member.reportOnce()
+  await reports.until(
+    `${name} is initialised`,
+    () => condition(reports.last(name), 'Initialized')?.status === 'True',
+  )
+  t.ok(isInitialized(nodes.last(name)))
+  return member
+}
+
+async function inVCenter(password: string): Promise<void> {
+  await vcsim.setPassword(password)
+  current = password
+}
+
+const refused = ({ controller }: Scene) =>
+  until('vCenter has refused the password', async () => {
+    const readyz = await (await fetch(`${controller.url}/readyz`)).text()
+    return readyz.startsWith('vCenter main: InvalidLogin')
+  })
+
+const up = ({ controller }: Scene) =>
+  until(
+    'vCenter answers',
+    async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1,
+  )
+
+t.test('in vCenter first: the session lives on, the next one takes the new password', async (t) => {
+  const scene = await open(t)
+  const member = await initialised(t, 'vcenter-first')
+  const writes = nodes.of(member.name).length
+  await inVCenter('second-pw')
+  await initialised(t, 'between')
+  await scene.rotate('second-pw')
+  await initialised(t, 'after')
+  t.same(await scene.attempts(), ['first-pw accepted'], 'nothing needs a login yet')
+  await vcsim.endSessions()
+  await until('a new session', async () => (await scene.attempts()).length > 1)
+  await up(scene)
+  await initialised(t, 'new-session')
+  t.same(await scene.attempts(), ['first-pw accepted', 'second-pw accepted'])
+  t.equal(nodes.of(member.name).length, writes, 'the Node was not touched')
+})
+
+t.test('in the Secret first: the session lives on, until vCenter has it too', async (t) => {
+  const scene = await open(t)
+  await scene.rotate('third-pw')
+  await initialised(t, 'secret-first')
+  await inVCenter('third-pw')
+  await vcsim.endSessions()
+  await until('a new session', async () => (await scene.attempts()).length > 1)
+  await up(scene)
+  await initialised(t, 'both-changed')
+  t.same(await scene.attempts(), ['second-pw accepted', 'third-pw accepted'])
+})
+
+t.test('the old one is refused: tried once, and the new one once, without a restart', async (t) => {
+  const scene = await open(t, { zone: ZONE_CATEGORY, region: REGION_CATEGORY })
+  await initialised(t, 'long-lived')
+  await inVCenter('fourth-pw')
+  await vcsim.resetCalls()
+  await vcsim.endSessions()
+  await refused(scene)
+  const held = await stage.member('held-up')
+  await held.reportOnce()
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(held.name), 'VMFound')?.reason === 'InvalidLogin',
+  )
+  // A change of something else is no reason to try the password once more.
+  await scene.secret.write({
+    [CONF]: vsphereConf(
+      { ...vcsim, password: 'third-pw' },
+      { labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY }, lifecycle: { confirmations: 4 } },
+    ),
+  })
+  await scene.controller.says(/"changed":\["lifecycle"\]/, 10_000)
+  await refused(scene)
+  t.same((await vcsim.calls()).operations.Login, 1, 'the old one')
+  t.equal(await metric(scene.controller, LOGIN_REFUSED), 1)
+
+  await scene.secret.write({
+    [CONF]: vsphereConf(
+      { ...vcsim, password: 'fourth-pw' },
+      { labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY } },
+    ),
+  })
+  await up(scene)
+  await reports.until(
+    'it is initialised',
+    () => condition(reports.last(held.name), 'Initialized')?.status === 'True',
+  )
+  t.same((await vcsim.calls()).operations.Login, 2, 'the old one and the new one')
+  const tried = (await scene.attempts()).slice(2)
+  t.equal(tried.filter((attempt) => attempt === 'third-pw refused').length, 1, tried.join(', '))
+  t.notOk(tried.includes('fourth-pw refused'))
+  t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
+})
+
+t.test('a wrong one is written: it is not tried while the session lives, then once', async (t) => {
+  const scene = await open(t)
+  await scene.rotate('mistyped')
+  await initialised(t, 'mistyped')
+  t.same(await scene.attempts(), ['fourth-pw accepted'])
+  await vcsim.endSessions()
+  await refused(scene)
+  await scene.rotate('fourth-pw')
+  await up(scene)
+  t.same(await scene.attempts(), ['fourth-pw accepted', 'mistyped refused', 'fourth-pw accepted'])
+})
+
+t.test('whatever characters it has: sent as written, and never said', async (t) => {
+  const awkward = [
+    `marker'"\\#;!=`,
+    'marker #no comment',
+    '!marker: {[&*',
+    ' marker\tblank ',
+    'marker\n',
+    'marker\r\n<&>]]>äß€😀',
+  ]
+  const scene = await open(t, { zone: ZONE_CATEGORY })
+  for (const password of awkward) {
+    await inVCenter(password)
+    await vcsim.endSessions()
+    await refused(scene)
+    await scene.rotate(password)
+    await up(scene)
+    t.match(await vcsim.sessions(), { soap: 1 }, JSON.stringify(password))
+  }
+  const accepted = (await vcsim.logins()).filter((login) => login.accepted).map(({ password }) => password)
+  t.same([...new Set(accepted)].slice(-awkward.length), awkward)
+  t.notMatch(scene.controller.output(), /marker|-pw/)
+  t.notMatch(JSON.stringify([stage.events.versions, reports.versions, nodes.versions]), /marker|-pw/)
+})

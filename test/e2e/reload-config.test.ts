@@ -1,0 +1,216 @@
+import t, { type Test } from 'tap'
+import { type Controller, vsphereConf } from '../fixtures/controller.ts'
+import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
+import { prepareReports } from '../fixtures/load.ts'
+import { metric } from '../fixtures/metric.ts'
+import { mountSecret, type SecretMount } from '../fixtures/secret-mount.ts'
+import { until } from '../fixtures/until.ts'
+import { startVcsim } from '../servers/vcsim.ts'
+import { lease } from './lease.ts'
+import { condition, isInitialized } from './objects.ts'
+import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+
+// The configuration changes under a controller that runs and leads.
+const CROWD = 60
+/** So many report at a time. */
+const GROUP = 6
+const stage = await openStage(t, { vms: 20 + CROWD })
+const { cluster, nodes, reports, vcsim } = stage
+const other = await startVcsim({ vms: 4, seed: 'second', password: 'another' })
+t.teardown(() => other.stop())
+const [otherVM, nextVM] = await other.vms()
+if (otherVM === undefined || nextVM === undefined) throw new Error('the second simulator lacks machines')
+const both = { otherVCenters: { second: other } }
+const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+const CONF = 'vsphere.conf'
+let scenes = 0
+
+type Scene = { readonly secret: SecretMount; readonly controller: Controller }
+
+/** A controller with this configuration, mounted as a Secret, and nobody's calls counted before. */
+async function open(t: Test, conf: string): Promise<Scene> {
+  scenes += 1
+  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, { [CONF]: conf })
+  await Promise.all([vcsim.resetCalls(), other.resetCalls()])
+  const controller = await stage.controller({ configFile: secret.path(CONF) })
+  t.teardown(() => controller.stop())
+  return { secret, controller }
+}
+
+/** Writes a configuration and waits until the controller says this of it; resolves with milliseconds from the one to the other. */
+async function change({ secret, controller }: Scene, conf: string, says: RegExp): Promise<number> {
+  const [start, heard] = [performance.now(), controller.stderr.length]
+  await secret.write({ [CONF]: conf })
+  await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)), 10_000)
+  return performance.now() - start
+}
+
+const TAKEN = /configuration taken up/
+const REFUSED = /configuration refused/
+
+async function initialised(t: Test, member: Member): Promise<void> {
+  await member.reportOnce()
+  await reports.until(
+    `${member.name} is initialised`,
+    () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
+  )
+  t.ok(isInitialized(nodes.last(member.name)))
+}
+
+const logins = async (simulator: typeof vcsim): Promise<number> =>
+  (await simulator.calls()).operations.Login ?? 0
+
+const isReady = async ({ url }: Controller): Promise<boolean> => (await fetch(`${url}/readyz`)).status === 200
+
+t.test('a second vCenter comes and goes: the first does not notice, nor do its Nodes', async (t) => {
+  const scene = await open(t, vsphereConf(vcsim, { labels }))
+  const { controller } = scene
+  const first = await stage.member('first')
+  await initialised(t, first)
+  const writes = nodes.of(first.name).length
+  const before = { lease: await lease(cluster), calls: (await vcsim.calls()).operations }
+
+  const taken = await change(scene, vsphereConf(vcsim, { labels, ...both }), TAKEN)
+  const start = performance.now()
+  await until('it is ready', () => isReady(controller))
+  t.comment(`taken up after ${taken.toFixed()} ms, ready ${(performance.now() - start).toFixed()} ms later`)
+  const second = await stage.member('second', { vm: otherVM })
+  await initialised(t, second)
+  t.equal(reports.last(second.name)?.status?.vm?.vCenter, 'second')
+  t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), 1)
+
+  t.equal(await logins(vcsim), 1, 'the session of the first is the same')
+  t.match(await vcsim.sessions(), { soap: 1 })
+  const after = (await vcsim.calls()).operations
+  for (const operation of ['CreateListView', 'CreateFilter', 'RetrieveServiceContent']) {
+    t.equal(after[operation], before.calls[operation], `${operation} was not called again`)
+  }
+  t.equal(await logins(other), 1)
+
+  await change(scene, vsphereConf(vcsim, { labels }), TAKEN)
+  await until('the second is logged out', async () => (await other.sessions()).soap === 0)
+  await until('it is ready', () => isReady(controller))
+  t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), undefined)
+  t.equal(await metric(controller, 'rollcall_leader'), 1)
+  await initialised(t, await stage.member('third'))
+
+  t.equal(nodes.of(first.name).length, writes, 'the first Node was not touched')
+  t.equal(await logins(vcsim), 1)
+  const { holderIdentity, leaseTransitions } = await lease(cluster)
+  t.same({ holderIdentity, leaseTransitions }, pick(before.lease), 'the same leader in the same term')
+  t.equal(controller.exit(), undefined)
+  t.notOk(controller.output().includes('leadership given back'))
+})
+
+const pick = ({
+  holderIdentity,
+  leaseTransitions,
+}: {
+  holderIdentity: string
+  leaseTransitions: number
+}) => ({
+  holderIdentity,
+  leaseTransitions,
+})
+
+t.test('a mistake: refused whole, and all goes on as before', async (t) => {
+  const good = vsphereConf(vcsim, { labels })
+  const scene = await open(t, good)
+  const { controller } = scene
+  t.equal(await metric(controller, 'rollcall_config_valid'), 1)
+  const loadedAt = await metric(controller, 'rollcall_config_last_load_timestamp_seconds')
+  t.ok(Math.abs((loadedAt ?? 0) - Date.now() / 1000) < 30)
+  await change(
+    scene,
+    vsphereConf(vcsim, { labels, ...both }).replace('password: another', 'pasword: x'),
+    REFUSED,
+  )
+  t.equal(await metric(controller, 'rollcall_config_valid'), 0)
+  t.equal(await metric(controller, 'rollcall_config_last_load_timestamp_seconds'), loadedAt)
+  t.ok(await isReady(controller), 'readiness does not care')
+  await initialised(t, await stage.member('meanwhile'))
+  t.equal(await logins(other), 0, 'nothing of it was taken up')
+  t.equal(controller.stderr.filter((line) => REFUSED.test(line)).length, 1)
+  t.match(controller.output(), /vcenter\.second\.pasword: unknown key: did you mean \\"password\\"/)
+
+  await change(scene, good, /it says the same as before/)
+  t.equal(await metric(controller, 'rollcall_config_valid'), 1)
+  t.ok(((await metric(controller, 'rollcall_config_last_load_timestamp_seconds')) ?? 0) > (loadedAt ?? 0))
+  t.equal(await logins(vcsim), 1)
+})
+
+t.test('zones come: Nodes that run get their labels', async (t) => {
+  const scene = await open(t, vsphereConf(vcsim))
+  const member = await stage.member('unlabelled')
+  await initialised(t, member)
+  t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], undefined)
+  await change(scene, vsphereConf(vcsim, { labels }), TAKEN)
+  await nodes.until(
+    'it has its zone',
+    () => nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'] !== undefined,
+  )
+  t.equal(await logins(vcsim), 2, 'tags are read by a new session')
+  t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
+})
+
+t.test('a replica that stands by takes it up too, and leads by it', async (t) => {
+  const scene = await open(t, vsphereConf(vcsim, { labels }))
+  const standby = await stage.controller({
+    identity: 'standby',
+    configFile: scene.secret.path(CONF),
+    until: 'answering',
+  })
+  t.teardown(() => standby.stop())
+  await change(scene, vsphereConf(vcsim, { labels, ...both }), TAKEN)
+  await until('so does the other', () => TAKEN.test(standby.output()))
+  t.match(await (await fetch(`${standby.url}/readyz`)).text(), /^standby; controller-0 leads/)
+  await scene.controller.stop()
+  await until(
+    'the other leads',
+    async () => (await metric(standby, 'rollcall_vcenter_up{vcenter="second"}')) === 1,
+  )
+  const member = await stage.member('by-standby', { vm: nextVM })
+  await initialised(t, member)
+})
+
+t.test(`changes while ${CROWD} Nodes are initialised: each is written as often as ever`, async (t) => {
+  const members = await registerCrowd(cluster, stage.vms.splice(0, CROWD))
+  await claimAll(vcsim, members)
+  const groups = Array.from({ length: CROWD / GROUP }, (_, i) => members.slice(i * GROUP, (i + 1) * GROUP))
+  const loads = await Promise.all(groups.map((group) => prepareReports(cluster, group)))
+  t.teardown(() => Promise.all(loads.map((load) => load.close())))
+  // Slow enough for the changes to come in the midst of it.
+  const fault = await vcsim.fault({ operation: 'FindAllByUuid', kind: 'delay', milliseconds: 500 })
+  t.teardown(() => vcsim.clearFaults(fault))
+  const scene = await open(t, vsphereConf(vcsim, { labels }))
+  const done = () => members.filter(({ name }) => isInitialized(nodes.last(name))).length
+  const counts: number[] = []
+  const changing = (async () => {
+    for (const confirmations of [4, 5]) {
+      await change(scene, vsphereConf(vcsim, { labels, lifecycle: { confirmations } }), TAKEN)
+      counts.push(done())
+    }
+  })()
+  for (const [i, load] of loads.entries()) {
+    await load.write()
+    await nodes.until('some are initialised', () => done() >= i * GROUP, 30_000)
+  }
+  await changing
+  await nodes.until('all are initialised', () => done() === CROWD, 60_000)
+  await reports.until(
+    'all have a status',
+    () => members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+    30_000,
+  )
+  t.ok(
+    counts.every((count) => count > 0 && count < CROWD),
+    `${counts.join(' and ')} of ${CROWD} were done at the changes`,
+  )
+  for (const { name } of members) {
+    const writes = nodes.of(name).length - 1
+    if (writes !== 2) t.fail(`${name} was written ${writes} times`)
+    const statuses = reports.of(name).length - 1
+    if (statuses > 2) t.fail(`the status of ${name} was written ${statuses} times`)
+  }
+  t.equal(await logins(vcsim), 1)
+})
