@@ -45,6 +45,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   })
   t.equal(decision.fenced, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
+  t.equal(decision.inquiry?.missed, false, 'from now on it counts among the deleted alone')
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 

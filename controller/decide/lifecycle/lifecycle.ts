@@ -146,7 +146,12 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     deletionPending: judgement.verdict,
     ...(judgement.deletes ? { deletion: deletionOf(bound, judgement.verdict) } : {}),
     fenced: judgement.deletes,
-    inquiry: inquiryOf(bound, facts, { ...inquiry, ask: judgement.ask }),
+    inquiry: inquiryOf(bound, facts, {
+      ...inquiry,
+      // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
+      missed: inquiry.missed && !judgement.deletes,
+      ask: judgement.ask,
+    }),
     again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
   }
 }
