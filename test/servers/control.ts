@@ -96,7 +96,7 @@ export interface Fault {
 }
 
 export interface ControlClient {
-  call<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
+  call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T>
   close(): Promise<void>
 }
 
@@ -104,7 +104,7 @@ export interface ControlClient {
 export function createControlClient(url: string): ControlClient {
   const agent = new Agent()
   return {
-    async call<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) {
+    async call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) {
       const response = await agent.request({
         origin: url,
         path,

@@ -19,17 +19,20 @@ export interface VcsimRenewals {
   setPassword(password: string): Promise<void>
   /** Every attempt to log in so far, by SOAP or REST. */
   logins(): Promise<Login[]>
-  /** Writes another certificate to the same file, shows it to whoever connects, and closes all connections. */
-  renewCertificate(options?: RenewOptions): Promise<X509Certificate>
+  /** Writes another certificate to the same file; the former is shown until `showCertificate`. */
+  makeCertificate(options?: RenewOptions): Promise<X509Certificate>
+  /** Shows the certificate that was made last to whoever connects, and closes all connections. */
+  showCertificate(): Promise<void>
 }
 
 export function createRenewals(control: ControlClient, certificateFile: string): VcsimRenewals {
   return {
     setPassword: (password) => control.call('POST', '/password', { password }),
     logins: () => control.call('GET', '/logins'),
-    async renewCertificate({ validSeconds = 7 * 24 * 3600 } = {}) {
+    async makeCertificate({ validSeconds = 7 * 24 * 3600 } = {}) {
       await control.call('POST', '/certificate', { validSeconds })
       return new X509Certificate(await readFile(certificateFile))
     },
+    showCertificate: () => control.call('PUT', '/certificate'),
   }
 }

@@ -26,8 +26,9 @@ func selfSigned(file string, validFor time.Duration) (*tls.Config, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "localhost"},
+		SerialNumber: serial,
+		// A name of its own: among CAs of one name, OpenSSL would try the first alone.
+		Subject:               pkix.Name{CommonName: "localhost", SerialNumber: serial.String()},
 		NotBefore:             time.Now().Add(-time.Minute),
 		NotAfter:              time.Now().Add(validFor),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,

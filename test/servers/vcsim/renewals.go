@@ -20,6 +20,8 @@ type renewals struct {
 	password string
 	logins   []login
 	tls      *tls.Config
+	// next is made and not shown yet.
+	next *tls.Config
 }
 
 // login is one attempt, by SOAP or REST.
@@ -74,7 +76,13 @@ func (r *renewals) handle(mux *http.ServeMux) {
 			return nil, err
 		}
 		r.mu.Lock()
-		r.tls = renewed
+		defer r.mu.Unlock()
+		r.next = renewed
+		return nil, nil
+	}))
+	mux.HandleFunc("PUT /certificate", answer(func(*http.Request) (any, error) {
+		r.mu.Lock()
+		r.tls = r.next
 		r.mu.Unlock()
 		// As a restart of the service does, without which nobody would see the new one.
 		r.server.CloseClientConnections()

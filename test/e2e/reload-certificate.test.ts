@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises'
+import t, { type Test } from 'tap'
+import { type Controller, vsphereConf } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
+import { mountSecret } from '../fixtures/secret-mount.ts'
+import { until } from '../fixtures/until.ts'
+import { condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// vCenter's certificate is renewed under a controller that runs.
+const CONF = 'vsphere.conf'
+const EXPIRY = 'rollcall_vcenter_certificate_expiry_timestamp_seconds{vcenter="main"}'
+const UP = 'rollcall_vcenter_up{vcenter="main"}'
+const DAY = 24 * 3600
+const stage = await openStage(t, { vms: 8 })
+const { nodes, reports, vcsim } = stage
+const trusting = (trust: string) => vsphereConf(vcsim).replace(/caFile: .*/, trust)
+let scenes = 0
+
+async function open(t: Test, files: Record<string, string>) {
+  scenes += 1
+  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, files)
+  const controller = await stage.controller({ configFile: secret.path(CONF) })
+  t.teardown(() => controller.stop())
+  return { secret, controller }
+}
+
+const isUp = (controller: Controller) =>
+  until('vCenter answers', async () => (await metric(controller, UP)) === 1, 20_000)
+
+/** The failure is shown when it has lasted for 10 s. */
+const shows = (controller: Controller, reason: string) =>
+  until(
+    `vCenter fails: ${reason}`,
+    async () =>
+      (await (await fetch(`${controller.url}/readyz`)).text()).startsWith(`vCenter main: ${reason}`),
+    20_000,
+  )
+
+/** Whether the metric says when a certificate with so many seconds to live expires. */
+async function expiresIn(t: Test, controller: Controller, seconds: number): Promise<void> {
+  const left = ((await metric(controller, EXPIRY)) ?? 0) - Date.now() / 1000
+  t.ok(Math.abs(left - seconds) < 90, `${left.toFixed()} of ${seconds} s are left`)
+}
+
+/** Shows the certificate that was made, waits until it is seen, and expects that nothing was said of it. */
+async function renewedQuietly(controller: Controller, seconds: number): Promise<void> {
+  const { Login } = (await vcsim.calls()).operations
+  await vcsim.showCertificate()
+  await until('the new one is seen', async () => {
+    const left = ((await metric(controller, EXPIRY)) ?? 0) - Date.now() / 1000
+    return Math.abs(left - seconds) < 90
+  })
+  await isUp(controller)
+  if ((await vcsim.calls()).operations.Login !== Login) throw new Error('a new session was made')
+  if (/NotTrusted|WrongThumbprint/.test(controller.output())) throw new Error(controller.output())
+}
+
+async function initialised(t: Test, name: string): Promise<void> {
+  const member = await stage.member(name)
+  await member.reportOnce()
+  await reports.until(
+    `${name} is initialised`,
+    () => condition(reports.last(name), 'Initialized')?.status === 'True',
+  )
+  t.ok(isInitialized(nodes.last(name)))
+}
+
+t.test('the new CA comes before the certificate: nobody notices', async (t) => {
+  const former = await readFile(vcsim.certificateFile, 'utf8')
+  const conf = trusting('caFile: ca.pem')
+  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
+  await initialised(t, 'ca-before')
+  await expiresIn(t, controller, 7 * DAY)
+  await vcsim.makeCertificate({ validSeconds: 30 * DAY })
+  const renewed = await readFile(vcsim.certificateFile, 'utf8')
+  await secret.write({ [CONF]: conf, 'ca.pem': former + renewed })
+  await controller.says(/"changed":\["vcenter\.main\.trust"\]/, 10_000)
+  await isUp(controller)
+  await expiresIn(t, controller, 7 * DAY)
+  await renewedQuietly(controller, 30 * DAY)
+  await initialised(t, 'ca-after')
+})
+
+t.test('the new CA comes late: said, and well as soon as it is there', async (t) => {
+  const conf = trusting('caFile: ca.pem')
+  const former = await readFile(vcsim.certificateFile, 'utf8')
+  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
+  await vcsim.makeCertificate({ validSeconds: 20 * DAY })
+  await vcsim.showCertificate()
+  await shows(controller, 'CertificateNotTrusted')
+  await expiresIn(t, controller, 20 * DAY)
+  await secret.write({ [CONF]: conf, 'ca.pem': await readFile(vcsim.certificateFile, 'utf8') })
+  await isUp(controller)
+  await initialised(t, 'ca-late')
+})
+
+t.test('a CA file that is no certificate: the one before stays in force', async (t) => {
+  const conf = trusting('caFile: ca.pem')
+  const former = await readFile(vcsim.certificateFile, 'utf8')
+  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
+  await secret.write({ [CONF]: conf, 'ca.pem': former.slice(0, 200) })
+  await controller.says(/configuration refused/, 10_000)
+  await initialised(t, 'ca-broken')
+  t.equal(await metric(controller, 'rollcall_config_valid'), 0)
+})
+
+t.test('two thumbprints: the certificate changes from one to the other without a word', async (t) => {
+  const { fingerprint256: first } = await vcsim.makeCertificate({ validSeconds: 5 * DAY })
+  await vcsim.showCertificate()
+  const { secret, controller } = await open(t, { [CONF]: trusting(`thumbprint: "${first}"`) })
+  await initialised(t, 'one-thumbprint')
+  await expiresIn(t, controller, 5 * DAY)
+  const { fingerprint256: second } = await vcsim.makeCertificate({ validSeconds: 60 * DAY })
+  await secret.write({ [CONF]: trusting(`thumbprint: ["${first}", "${second}"]`) })
+  await controller.says(/"changed":\["vcenter\.main\.trust"\]/, 10_000)
+  await isUp(controller)
+  await renewedQuietly(controller, 60 * DAY)
+  await initialised(t, 'two-thumbprints')
+})
+
+t.test('without any check, it is known when the certificate expires', async (t) => {
+  const { controller } = await open(t, { [CONF]: trusting('insecureFlag: true') })
+  await initialised(t, 'insecure')
+  await expiresIn(t, controller, 60 * DAY)
+})
