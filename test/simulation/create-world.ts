@@ -17,7 +17,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
   const logger = pino({ level: 'silent' })
   const settings = drawSettings(random)
   const judge = createJudge(() => world)
-  const api = createApiServer(timeline, judge.onWrite)
+  const api = createApiServer(timeline, judge.onWrite, judge.onRefused)
   const stop = new AbortController()
   let numbers = 100
   const number = (): number => ++numbers
@@ -64,7 +64,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
     timeline,
     random: random.fork(),
     heartbeat: random.between(20_000, 300_000),
-    refresh: random.between(30_000, settings.lifecycle.absentFor),
+    refresh: random.between(30_000, 2.5 * settings.lifecycle.absentFor),
   })
   const processes: Process[] = []
 

@@ -1,6 +1,8 @@
 /** `node test/simulation/main.ts`: the controller's real code in a world that fails, by seeds. */
+import { MUTATIONS } from './mutations/all.ts'
+import { tryMutation } from './mutations/try.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
-import { brokenLines, seriesLines } from './print.ts'
+import { brokenLines, seriesLines, trialLine } from './print.ts'
 import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
@@ -17,6 +19,18 @@ async function simulateAll({ seed, steps, single }: Options): Promise<number> {
   return series.broken.length === 0 ? 0 : 1
 }
 
+/** All on one thread after the other; an exit code of 1 where one is not noticed. */
+async function tryMutations({ seed, steps }: Options): Promise<number> {
+  let missed = 0
+  for (const mutation of MUTATIONS) {
+    const trial = await tryMutation(mutation, seed, steps)
+    if (trial.caught === undefined) missed++
+    print([trialLine(mutation, trial)])
+  }
+  print(['', `${MUTATIONS.length - missed} of ${MUTATIONS.length} mutations were noticed`])
+  return missed === 0 ? 0 : 1
+}
+
 function print(lines: readonly string[]): void {
   for (const line of lines) console.log(line)
 }
@@ -26,4 +40,7 @@ if (commandLine.kind === 'help') console.log(HELP)
 else if (commandLine.kind === 'wrong') {
   console.error(commandLine.message)
   process.exitCode = 2
-} else process.exitCode = await simulateAll(commandLine.options)
+} else {
+  const { options } = commandLine
+  process.exitCode = await (options.mutations ? tryMutations(options) : simulateAll(options))
+}

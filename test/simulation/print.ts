@@ -1,5 +1,7 @@
 /** What the runner says, in lines. */
 import { KINDS, PAIRS } from './faults/all.ts'
+import type { Mutation } from './mutations/mutation.ts'
+import type { Trial } from './mutations/try.ts'
 import type { RunResult } from './run.ts'
 import { type Series, uncovered } from './series.ts'
 
@@ -32,4 +34,12 @@ export function seriesLines(series: Series, firstSeed: number, seconds: number):
     ...(missing.length > NAMED ? [`  never: ${missing.length - NAMED} more; run more steps`] : []),
     `violations   ${broken.length}`,
   ]
+}
+
+export function trialLine({ name }: Mutation, { tried, caught }: Trial): string {
+  const outcome =
+    caught === undefined
+      ? `NOT NOTICED in ${tried.toLocaleString('en')} steps`
+      : `seed ${caught.seed}, step ${caught.step}: ${caught.promise}`
+  return `without ${name.padEnd(58)} ${outcome}`
 }

@@ -29,8 +29,7 @@ export async function simulate(seed: number): Promise<RunResult> {
   const random = createRandom(seed)
   const timeline = createTimeline()
   const world = createWorld(random, timeline)
-  const pairs = new Set<number>()
-  const storm = unleash(world, SCENES, seed * SCENES, pairs)
+  const storm = unleash(world, SCENES, (seed * SCENES) / 2)
   const { judge } = world
 
   /** Steps until something holds, or a promise is broken. */
@@ -53,7 +52,7 @@ export async function simulate(seed: number): Promise<RunResult> {
     seed,
     steps: timeline.steps,
     time: timeline.now,
-    pairs,
+    pairs: storm.pairs,
     deletions: judge.deletions.length,
     violation: judge.violations[0],
     trace: timeline.trace(),

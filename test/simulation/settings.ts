@@ -12,7 +12,7 @@ export function drawSettings(random: Random): Settings {
       deletion: random.pick(['on', 'on', 'on', 'on', 'on', 'on', 'dry-run', 'off'] as const),
       confirmations: 2 + random.below(3),
       absentFor,
-      leaderAge: 1000 * (20 + random.below(60)),
+      leaderAge: 1000 * (20 + random.below(random.chance(0.3) ? 160 : 40)),
       deletionsPerMinute: random.chance(0.5) ? 1 : 2 + random.below(8),
       maxAbsentShare: random.pick([0.1, 0.2, 0.34, 0.5]),
       maxAbsentMinimum: 1 + random.below(2),

@@ -1,9 +1,10 @@
+import { FAULTS_AT_DECISION } from './at-decision.ts'
 import { CLUSTER_FAULTS } from './cluster.ts'
 import type { Fault, Faults } from './fault.ts'
 import { MACHINE_FAULTS } from './machines.ts'
 import { VCENTER_FAULTS } from './vcenter.ts'
 
-const ALL: Faults = { ...VCENTER_FAULTS, ...MACHINE_FAULTS, ...CLUSTER_FAULTS }
+const ALL: Faults = { ...VCENTER_FAULTS, ...MACHINE_FAULTS, ...CLUSTER_FAULTS, ...FAULTS_AT_DECISION }
 
 export const KINDS: readonly string[] = Object.keys(ALL)
 

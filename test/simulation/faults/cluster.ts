@@ -88,6 +88,12 @@ export const CLUSTER_FAULTS: Faults = {
     api.attachments.set(nodeName, 1 + random.below(3))
     return () => api.attachments.delete(nodeName)
   },
+  'deletions-refused'({ api }) {
+    api.deletionsRefused = true
+    return () => {
+      api.deletionsRefused = false
+    }
+  },
   'volumes-unreadable'({ api }) {
     api.volumesRefused = true
     return () => {

@@ -32,7 +32,7 @@ function relist(
   const { vm } = machine
   if (vm === undefined) return undefined
   vm.vCenter.unregister(vm)
-  world.timeline.after(world.random.pick([0, 10, 5_000]), `${vm.name} is registered again`, () => {
+  world.timeline.after(world.random.pick([0, 10, 5_000, 40_000]), `${vm.name} is registered again`, () => {
     if (machine.vm === undefined && !machine.destroyed) world.machines.register(machine, vm.vCenter, change())
   })
   return undefined
@@ -143,6 +143,9 @@ export const MACHINE_FAULTS: Faults = {
   },
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on
+  }),
+  'kubelet-not-ready': silence((machine, on) => {
+    machine.ready = !on
   }),
   'agent-dead': silence((machine, on) => {
     machine.agent = !on

@@ -25,13 +25,13 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.errors = 0
     }
   },
-  'vcenter-restarts'({ random, timeline }, { vCenter }) {
+  'vcenter-restarts'({ random, timeline }, { vCenter, machine }) {
     let over = false
     const restart = (): void => {
       if (over) return
-      vCenter.restart(random.between(1_000, 15_000))
+      const loaded = vCenter.restart(random.between(500, 5_000), machine.vm?.reference)
       // One that comes up badly is restarted again.
-      timeline.after(random.between(0.3, 2) * vCenter.loading, `vCenter ${vCenter.name} restarts`, restart)
+      timeline.after(random.between(0.6, 1.2) * loaded, `vCenter ${vCenter.name} restarts`, restart)
     }
     restart()
     return () => {

@@ -8,7 +8,7 @@ const KNOWN = 60_000
 
 /** Nobody is deleted while too many are gone, nor one for which the brake has closed, unless a person says so. */
 export function judgeBrake(world: World, node: NodeObject, vCenter: string, says: Says): void {
-  const { api, timeline, settings } = world
+  const { api, timeline, settings, judge } = world
   const { name, annotations } = node.metadata
   if (annotations['rollcall.dev/deletion'] === 'proceed') return
   const own = api.reports.get(name)?.status
@@ -26,7 +26,13 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, says
     const away = machines.length > 0 && machines.every((machine) => goneFor(machine, timeline.now) > KNOWN)
     if (other === name || away) missed++
     const proceeds = known?.metadata.annotations['rollcall.dev/deletion'] === 'proceed'
-    if (other !== name && away && !proceeds && brakeClosedAt !== undefined && isOld(world, brakeClosedAt))
+    if (
+      other !== name &&
+      away &&
+      !proceeds &&
+      brakeClosedAt !== undefined &&
+      timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN
+    )
       says('the brake holds', `it holds ${other} since ${brakeClosedAt}`)
   }
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
@@ -36,10 +42,4 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, says
 
 function goneFor({ vm, vanishedAt }: Machine, now: number): number {
   return vm === undefined ? now - vanishedAt : 0
-}
-
-const EPOCH = Date.parse('2026-01-01T00:00:00Z')
-
-function isOld({ timeline }: World, time: string): boolean {
-  return EPOCH + timeline.now - Date.parse(time) > KNOWN
 }

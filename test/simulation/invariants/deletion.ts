@@ -4,25 +4,33 @@ import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { judgeBrake } from './brake.ts'
 
-/** How old an answer may be when it is acted on, milliseconds; as FRESH_MS, but known here by itself. */
+/** How old an answer may be when it is acted on, milliseconds; said here once more, so that the code cannot change it. */
 const FRESH = 10_000
-/** What two writes and a confirmation take at most, when the API server is slow. */
+/** What the questions take at most, and what two writes and a confirmation do, when the API server is slow. */
+const QUESTIONS = 60_000
 const WRITES = 30_000
+/** How long news of an object takes to reach a controller, where no fault makes it late. */
+const NEWS = 1_000
 
 export function judgeDeletion(world: World, by: string, before: NodeObject): void {
-  const { judge, api, timeline, settings } = world
+  const { judge, api, timeline, settings, processes } = world
   const { now } = timeline
   const { lifecycle } = settings
   const { name, uid, annotations } = before.metadata
-  const { asked, decided } = judge.work(by, name)
+  const { decided } = judge.work(by, name)
+  const answered = decided?.answered
   const says = (promise: string, what: string): void =>
     judge.violate(promise, `${by} deletes ${name}: ${what}`)
 
   const report = api.reports.get(name)
   const bound = report?.status.nodeUID === uid ? report.status.vm : undefined
   const machines = machinesOf(world, uid)
+  // What the API server heard later, this controller could not know.
+  const lag = processes.find((process) => process.name === by)?.line.lag ?? 0
+  const known = (decided?.at ?? now) - lag - NEWS
+  const since = Math.max(answered?.asked.at ?? 0, now - QUESTIONS - FRESH - WRITES)
   for (const machine of machines) {
-    const why = existence(machine, Math.max(asked?.at ?? 0, now - FRESH - WRITES), lifecycle.absentFor, now)
+    const why = existence(machine, since, Math.max(now - lifecycle.absentFor, 0), known)
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
   }
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
@@ -38,8 +46,8 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (led < lifecycle.leaderAge) says('the leader is old enough', `it leads for ${led} ms`)
   const gone = Math.min(...machines.map(({ firstVanishedAt }) => now - (firstVanishedAt ?? now)))
   if (machines.length > 0 && gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
-  if (asked === undefined || decided === undefined || decided.monotonic - asked.monotonic > FRESH)
-    says('vCenter was asked just now', JSON.stringify({ asked, decided, now }))
+  if (answered === undefined || decided === undefined || decided.monotonic - answered.monotonic > FRESH)
+    says('vCenter was asked just now', JSON.stringify({ decided, now }))
   const wait = lifecycle.waitForVolumes
   const volumes = api.attachments.get(name) ?? 0
   if (wait !== undefined && volumes > 0 && gone < wait)
@@ -54,12 +62,17 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
  * Why a machine exists: a vCenter has listed its VM since before the last question, whatever that vCenter says or lets
  * anyone see; or it runs unlisted, and the API server has heard of it within the time that a VM must be absent.
  */
-function existence(machine: Machine, since: number, absentFor: number, now: number): string | undefined {
-  const { vm, power, lastSignAt } = machine
+function existence(
+  { vm, power, signs }: Machine,
+  since: number,
+  from: number,
+  known: number,
+): string | undefined {
   if (vm !== undefined && vm.registeredAt < since)
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
-  if (vm === undefined && power === 'poweredOn' && now - lastSignAt < absentFor)
-    return `its machine runs and has reported ${now - lastSignAt} ms ago`
+  const sign = signs.find((at) => at > from && at < known)
+  if (vm === undefined && power === 'poweredOn' && sign !== undefined)
+    return `its machine runs and has reported at ${sign} ms`
   return undefined
 }
 

@@ -4,8 +4,12 @@ import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import { judgeDeletion } from './deletion.ts'
 import { createLoginJudge } from './logins.ts'
+import { judgeTaints } from './out-of-service.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
+
+/** In four minutes: each of two leaders may try once, and once more when it forgot. */
+const MOST_REFUSALS = 3
 
 export function createJudge(world: () => World): Judge {
   const violations: Violation[] = []
@@ -35,6 +39,9 @@ export function createJudge(world: () => World): Judge {
     violate,
     work,
     deletions: [],
+    onDecision: new Set(),
+    braked: new Map(),
+    refusals: new Map(),
     writes,
     questions,
     count() {
@@ -46,12 +53,25 @@ export function createJudge(world: () => World): Judge {
       work(process.name, nodeName).asked = moment(process)
       world().timeline.note(`${process.name} asks for the VM of ${nodeName}`)
     },
+    answered(process, nodeName) {
+      const known = work(process.name, nodeName)
+      if (known.asked !== undefined) known.answered = { ...moment(process), asked: known.asked }
+    },
     decided(process, nodeName) {
-      work(process.name, nodeName).decided = moment(process)
+      const known = work(process.name, nodeName)
+      known.decided = { ...moment(process), answered: known.answered }
       world().timeline.note(`${process.name} decides to delete ${nodeName}`)
+      for (const told of judge.onDecision) told(process, nodeName)
     },
     defect(process, error) {
       violate('no defect', `${process.name}: ${error instanceof Error ? error.stack : String(error)}`)
+    },
+    onRefused(nodeName) {
+      const { now } = world().timeline
+      const lately = (judge.refusals.get(nodeName) ?? []).filter((at) => now - at < 240_000)
+      judge.refusals.set(nodeName, [...lately, now])
+      if (lately.length >= MOST_REFUSALS)
+        violate('no endless trying', `the deletion of ${nodeName} was refused ${lately.length + 1} times`)
     },
     onWrite(write) {
       const { by, what, before, after } = write
@@ -62,6 +82,7 @@ export function createJudge(world: () => World): Judge {
         violate('no vain write', `${by} wrote ${what} of ${name} as it was`)
       if (write.what === 'report status') judgeReportStatus(world(), by, write.before, write.after)
       else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
+      else if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
     },
   }
   return judge

@@ -1,23 +1,38 @@
 /** What is kept of a run to judge it by. */
 import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
+import type { Process } from '../model/process.ts'
 
 export interface Violation {
   readonly promise: string
   readonly what: string
 }
 
-/** What is remembered of a controller's work on one Node. */
+/** By the true time, and by a controller's own monotonic clock. */
+export interface Moment {
+  readonly at: number
+  readonly monotonic: number
+}
+
+/** What is remembered of a controller's work on one Node: when it last began to ask, was answered, decided to delete. */
 export interface Work {
-  /** When it last began to ask, and decided to delete; by the true time, and by its own monotonic clock. */
-  asked?: { readonly at: number; readonly monotonic: number }
-  decided?: { readonly at: number; readonly monotonic: number }
+  asked?: Moment
+  answered?: Moment & { readonly asked: Moment }
+  decided?: Moment & { readonly answered: Work['answered'] }
 }
 
 export interface Judge extends ControllerWatch {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
+  /** The API server refuses the deletion of a Node. */
+  onRefused(nodeName: string): void
   violate(promise: string, what: string): void
+  /** Called when a controller has decided to delete a Node, and has not begun to do it. */
+  readonly onDecision: Set<(process: Process, nodeName: string) => void>
+  /** Since when the brake holds each Node, by its name. */
+  readonly braked: Map<string, number>
+  /** When the deletion of each Node was refused. */
+  readonly refusals: Map<string, number[]>
   work(process: string, nodeName: string): Work
   /** Of the Nodes that were deleted: the vCenter and when. */
   readonly deletions: { readonly vCenter: string; readonly by: string; readonly at: number }[]

@@ -12,6 +12,8 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
     if (!/^[A-Z][A-Za-z0-9]*$/.test(reason) || message === '' || message.length > 1024)
       judge.violate('every refusal has a reason', `${type}=${status} of ${name}: "${reason}: ${message}"`)
   }
+  if (after.status.brakeClosedAt === undefined) judge.braked.delete(name)
+  else if (!judge.braked.has(name)) judge.braked.set(name, timeline.now)
   if (before.status.brakeClosedAt === undefined || after.status.brakeClosedAt !== undefined) return
   const node = api.nodes.get(name)
   if (node === undefined || node.metadata.uid !== before.status.nodeUID) return

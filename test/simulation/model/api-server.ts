@@ -5,6 +5,7 @@ import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
 import { LeaseBody, type NodeObject, type ReportObject } from './objects.ts'
+import { wallTime } from './process.ts'
 
 export type Kind = 'nodes' | 'reports'
 export type Stored = NodeObject | ReportObject
@@ -18,10 +19,14 @@ export interface ApiServer {
   readonly reports: ReadonlyMap<string, ReportObject>
   /** Who holds the Lease, and since when; empty for nobody. */
   readonly holder: { readonly identity: string; readonly since: number }
+  /** When each kubelet has renewed its Lease, by the name of its Node; true time. */
+  readonly heartbeats: Map<string, number>
   /** Names of Nodes with as many VolumeAttachments. */
   readonly attachments: Map<string, number>
   /** Whether listing VolumeAttachments is refused. */
   volumesRefused: boolean
+  /** Whether an admission webhook refuses deletions. */
+  deletionsRefused: boolean
   /** It takes no request at all. */
   away: boolean
   /** Milliseconds that a request waits, at most. */
@@ -35,8 +40,13 @@ export interface ApiServer {
 }
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+const KUBELET_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/'
 
-export function createApiServer(timeline: Timeline, onWrite: (write: Write) => void): ApiServer {
+export function createApiServer(
+  timeline: Timeline,
+  onWrite: (write: Write) => void,
+  onRefused: (nodeName: string) => void,
+): ApiServer {
   const nodes = new Map<string, NodeObject>()
   const reports = new Map<string, ReportObject>()
   const watchers = { nodes: new Set<(name: string) => void>(), reports: new Set<(name: string) => void>() }
@@ -97,6 +107,12 @@ export function createApiServer(timeline: Timeline, onWrite: (write: Write) => v
     return lease
   }
 
+  function readHeartbeat(path: string): unknown {
+    const renewed = self.heartbeats.get(path.slice(KUBELET_LEASES.length))
+    if (renewed === undefined) throw new ApiError('no Lease', { status: 404, reason: 'NotFound' })
+    return { metadata: { uid: 'lease' }, spec: { renewTime: wallTime(renewed) } }
+  }
+
   function listAttachments(): unknown {
     if (self.volumesRefused) throw new ApiError('forbidden', { status: 403, reason: 'Forbidden' })
     const items = [...self.attachments].flatMap(([nodeName, count]) =>
@@ -111,13 +127,16 @@ export function createApiServer(timeline: Timeline, onWrite: (write: Write) => v
     get holder() {
       return holder
     },
+    heartbeats: new Map(),
     attachments: new Map(),
     volumesRefused: false,
+    deletionsRefused: false,
     away: false,
     slow: 0,
     handle(request, by) {
       const { method, path, body } = request
       if (path.startsWith(LEASES)) return writeLease(request)
+      if (path.startsWith(KUBELET_LEASES)) return readHeartbeat(path)
       if (path.endsWith('/volumeattachments')) return listAttachments()
       const [, kind = '', name = '', sub] = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/.exec(path) ?? []
       const node = nodes.get(name)
@@ -126,7 +145,13 @@ export function createApiServer(timeline: Timeline, onWrite: (write: Write) => v
       if (object === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
       if (report !== undefined && kind === 'nodereports') return written(by, patchReportStatus(report, body))
       if (node === undefined) throw new Error(`${method} ${path} is not modelled`)
-      if (method === 'DELETE') return written(by, deleteNode(node, body))
+      if (method === 'DELETE') {
+        if (self.deletionsRefused) {
+          onRefused(name)
+          throw new ApiError('a webhook denied the request', { status: 403, reason: 'Forbidden' })
+        }
+        return written(by, deleteNode(node, body))
+      }
       return written(by, sub === undefined ? patchNode(node, body) : patchNodeStatus(node, body))
     },
     putNode,

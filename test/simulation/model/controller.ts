@@ -5,6 +5,7 @@ import { createAsker } from '../../../controller/gather/asker.ts'
 import { createInquiries } from '../../../controller/gather/inquiries.ts'
 import { createNodeIndex } from '../../../controller/gather/node-index.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
+import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
 import { createLeaderElection, type Term } from '../../../controller/kubernetes/leader-election.ts'
 import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
 import { createNodeWriter } from '../../../controller/kubernetes/node-writer.ts'
@@ -29,6 +30,8 @@ import type { VCenterModel } from './vcenter.ts'
 export interface ControllerWatch extends LoginWatch {
   /** A question about a VM is put to all vCenters. */
   asked(process: Process, nodeName: string): void
+  /** All have answered, or failed to. */
+  answered(process: Process, nodeName: string): void
   /** A deletion was decided on. */
   decided(process: Process, nodeName: string): void
   /** Whatever went wrong that is no failure of the world. */
@@ -110,8 +113,12 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     {
       inquiries,
       inventories,
+      heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
       volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
-      onAnswer: (name) => queue.add(name),
+      onAnswer(name) {
+        watch.answered(process, name)
+        queue.add(name)
+      },
       clock: process,
       logger,
     },
@@ -158,7 +165,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       // The reconciler says these two one after the other, without a pause.
       deleting(vCenter) {
         deleting = true
-        inquiries.deleting(vCenter)
+        return inquiries.deleting(vCenter)
       },
       take(name, inquiry) {
         if (deleting) watch.decided(process, name)

@@ -6,7 +6,7 @@ import { createBackoff } from '../../../controller/backoff.ts'
 import { Secret } from '../../../controller/config/secret.ts'
 import type { Inventory, Lookup } from '../../../controller/facts/vcenter-view.ts'
 import type { Logger } from '../../../controller/log.ts'
-import { aborted, runTogether } from '../../../controller/tasks.ts'
+import { runTogether } from '../../../controller/tasks.ts'
 import { createDebounce, type Outcome } from '../../../controller/vcenter/collect/debounce.ts'
 import { every } from '../../../controller/vcenter/every.ts'
 import { Table } from '../../../controller/vcenter/facts/table.ts'
@@ -144,7 +144,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
         if (signal.aborted) break
         failed(error)
       }
-      if (session.refused()) await aborted(signal)
+      // Unlike there it goes on after a refused login, so that the session's own latch is tried.
       if (clock.monotonic() - start > TIMINGS.backoff.max) backoff.reset()
       await clock.sleep(backoff.next(), signal)
     }

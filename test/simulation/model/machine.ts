@@ -37,6 +37,8 @@ export interface Machine {
   /** Whether its kubelet and its agent run; neither does while it is off. */
   kubelet: boolean
   agent: boolean
+  /** Whether its kubelet, if it runs, calls the Node ready. */
+  ready: boolean
   /** Whether it reaches the API server. */
   linked: boolean
   /** Milliseconds that its reports are late. */
@@ -51,8 +53,10 @@ export interface Machine {
   /** When no vCenter listed it any more for the first time, and for the last. */
   firstVanishedAt: number | undefined
   vanishedAt: number
-  /** When the API server last heard of it: its kubelet's heartbeat, its agent's report. */
-  lastSignAt: number
+  /** When the power state last changed. */
+  powerSince: number
+  /** When the API server last heard of it, its kubelet's heartbeat or its agent's report: the last few times, newest first. */
+  signs: readonly number[]
 }
 
 /** Whether kubelet or agent can do anything. */

@@ -13,6 +13,8 @@ export interface Machines {
   /** Makes a machine, lists it in a vCenter, and boots it. */
   create(nodeName: string, vCenter: VCenterModel, folder: Folder): Machine
   boot(machine: Machine): void
+  /** Its kubelet registers at once. */
+  start(machine: Machine): void
   /** Power off or suspend. */
   halt(machine: Machine, power: 'poweredOff' | 'suspended'): void
   destroy(machine: Machine): void
@@ -23,6 +25,8 @@ export interface Machines {
     as?: Partial<Pick<VM, 'biosUUID' | 'instanceUUID' | 'folder' | 'name'>>,
   ): VM
   report(machine: Machine): void
+  /** A kubelet's heartbeat at this moment. */
+  beat(machine: Machine): void
   /** One look of all kubelets and of the node lifecycle controller. */
   tick(): void
 }
@@ -37,6 +41,8 @@ export interface MachinesOptions {
 }
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+/** So many signs of life are remembered. */
+const SIGNS = 6
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
 /** As the node lifecycle controller's `--node-monitor-grace-period`. */
 const SILENCE = 40_000
@@ -45,8 +51,6 @@ export function createMachines(options: MachinesOptions): Machines {
   const { api, timeline, random } = options
   const all: Machine[] = []
   const last = new WeakMap<Machine, VM>()
-  /** The last renewal of each Node's Lease, by UID. */
-  const renewed = new Map<string, number>()
   let made = 0
 
   function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
@@ -95,7 +99,7 @@ export function createMachines(options: MachinesOptions): Machines {
         : each,
     )
     const others = node.spec.taints.filter(({ key }) => key !== UNREACHABLE)
-    const taints = status === 'True' ? others : [...others, { key: UNREACHABLE, effect: 'NoExecute' }]
+    const taints = status === 'Unknown' ? [...others, { key: UNREACHABLE, effect: 'NoExecute' }] : others
     api.putNode(node.metadata.name, {
       ...node,
       spec: { ...node.spec, taints },
@@ -106,11 +110,16 @@ export function createMachines(options: MachinesOptions): Machines {
   function beat(machine: Machine): void {
     const node = nodeOf(machine)
     if (node === undefined || !machine.kubelet || !canSpeak(machine)) return
-    machine.lastSignAt = timeline.now
-    renewed.set(node.metadata.uid, timeline.now)
+    sign(machine)
+    api.heartbeats.set(machine.nodeName, timeline.now)
     const heartbeat = Date.parse(node.status.conditions[0]?.lastHeartbeatTime ?? '')
     const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
-    if (old || readyOf(node) !== 'True') setReady(node, 'True', wallTime(timeline.now))
+    const status = machine.ready ? 'True' : 'False'
+    if (old || readyOf(node) !== status) setReady(node, status, wallTime(timeline.now))
+  }
+
+  function sign(machine: Machine): void {
+    machine.signs = [timeline.now, ...machine.signs.slice(0, SIGNS - 1)]
   }
 
   function report(machine: Machine): void {
@@ -125,7 +134,7 @@ export function createMachines(options: MachinesOptions): Machines {
         machine.vm.vCenter.changed(machine.vm)
       }
     }
-    machine.lastSignAt = timeline.now
+    sign(machine)
     const before = api.reports.get(machine.nodeName)
     const spec = specOf(machine)
     const same = JSON.stringify(before?.spec) === JSON.stringify(spec)
@@ -158,6 +167,7 @@ export function createMachines(options: MachinesOptions): Machines {
   function boot(machine: Machine): void {
     if (machine.destroyed) return
     const resumes = machine.power === 'suspended'
+    if (machine.power !== 'poweredOn') machine.powerSince = timeline.now
     machine.power = 'poweredOn'
     const { vm } = machine
     if (!resumes) {
@@ -199,6 +209,7 @@ export function createMachines(options: MachinesOptions): Machines {
         bootID: random.uuid(),
         kubelet: true,
         agent: true,
+        ready: true,
         linked: true,
         reportDelay: 0,
         forged: false,
@@ -207,7 +218,8 @@ export function createMachines(options: MachinesOptions): Machines {
         destroyed: false,
         firstVanishedAt: undefined,
         vanishedAt: 0,
-        lastSignAt: 0,
+        powerSince: 0,
+        signs: [],
       }
       const vm = vCenter.register({
         name: nodeName,
@@ -227,9 +239,11 @@ export function createMachines(options: MachinesOptions): Machines {
       return machine
     },
     boot,
+    start: startKubelet,
     halt(machine, power) {
       if (machine.power !== 'poweredOn') return
       machine.power = power
+      machine.powerSince = timeline.now
       if (machine.vm !== undefined) machine.vm.vCenter.changed(machine.vm)
     },
     destroy(machine) {
@@ -238,6 +252,7 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.vm !== undefined) machine.vm.vCenter.unregister(machine.vm)
     },
     register,
+    beat,
     report,
     tick() {
       if (api.away) return
@@ -247,7 +262,7 @@ export function createMachines(options: MachinesOptions): Machines {
         else beat(machine)
       }
       for (const node of api.nodes.values()) {
-        const silent = timeline.now - (renewed.get(node.metadata.uid) ?? timeline.now) > SILENCE
+        const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
         if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
       }
     },

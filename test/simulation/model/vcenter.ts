@@ -53,8 +53,11 @@ export interface VCenterModel {
   breakWaits(): void
   /** Tells all sessions of all VMs, which they see or see no more. */
   changedAll(): void
-  /** Ends all sessions, is down for a while, and comes back with an inventory that is still loading. */
-  restart(down: number): void
+  /**
+   * Ends all sessions, is down for a while, and comes back with an inventory that is still loading, one VM last of all.
+   * Returns when all will be loaded, in milliseconds.
+   */
+  restart(down: number, last?: string): number
   session(key: string | undefined): SessionModel
   isVisible(vm: VM): boolean
   /** By reference, as far as the account may see it; throws ManagedObjectNotFound or NoPermission. */
@@ -91,16 +94,19 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     for (const { onEnd } of ended) onEnd?.()
   }
 
-  function load(mine: number): void {
+  function load(mine: number, total: number, last: string | undefined): void {
     const loaded = new Set<string>()
     self.loaded = loaded
-    const total = random.between(0.1, 1) * self.loading
     for (const reference of vms.keys()) {
-      timeline.after(random.next() * total, `vCenter ${self.name} has loaded ${reference}`, () => {
-        if (boot !== mine) return
-        loaded.add(reference)
-        tell(reference)
-      })
+      timeline.after(
+        reference === last ? total : random.next() * total,
+        `vCenter ${self.name} has loaded ${reference}`,
+        () => {
+          if (boot !== mine) return
+          loaded.add(reference)
+          tell(reference)
+        },
+      )
     }
     timeline.after(total, `vCenter ${self.name} has loaded all`, () => {
       if (boot === mine) self.loaded = undefined
@@ -155,15 +161,17 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     changedAll() {
       for (const reference of vms.keys()) tell(reference)
     },
-    restart(down) {
+    restart(down, last) {
       const mine = ++boot
+      const total = random.between(0.1, 1) * self.loading
       self.reach = 'down'
       endSessions()
       timeline.after(down, `vCenter ${self.name} is back`, () => {
         if (boot !== mine) return
         self.reach = 'works'
-        load(mine)
+        load(mine, total, last)
       })
+      return down + total
     },
     session(key) {
       const session = sessions.get(key ?? '')

@@ -1,0 +1,53 @@
+/** What happens just when a controller has decided to delete a Node, and before it has. */
+import type { Process } from '../model/process.ts'
+import type { World } from '../world.ts'
+import type { Fault, Faults, Focus } from './fault.ts'
+
+/** Lies in wait for one decision. */
+function whenDeleting(strike: (world: World, process: Process, focus: Focus) => void): Fault {
+  return (world, focus) => {
+    const { judge, timeline, random } = world
+    const told = (process: Process, nodeName: string): void => {
+      if (nodeName !== focus.machine.nodeName) return
+      judge.onDecision.delete(told)
+      timeline.after(random.between(0, 60), `somebody strikes at ${nodeName}`, () =>
+        strike(world, process, focus),
+      )
+    }
+    judge.onDecision.add(told)
+    return () => judge.onDecision.delete(told)
+  }
+}
+
+function stop(how: 'frozen' | 'suspended'): Fault {
+  return whenDeleting(({ timeline, random }, process) => {
+    process.stop(how)
+    timeline.after(random.pick([1_000, 20_000, 60_000, 600_000]), `${process.name} wakes`, process.wake)
+  })
+}
+
+export const FAULTS_AT_DECISION: Faults = {
+  'frozen-when-deleting': stop('frozen'),
+  'suspended-when-deleting': stop('suspended'),
+  'cut-off-when-deleting': whenDeleting(({ timeline, random }, { line }) => {
+    line.cut = true
+    timeline.after(random.pick([1_000, 20_000, 60_000]), 'a replica is connected again', () => {
+      line.cut = false
+    })
+  }),
+  'back-when-deleting': whenDeleting(({ machines }, _, { machine, vCenter }) => {
+    if (machine.destroyed) return
+    machine.linked = true
+    machine.kubelet = true
+    if (machine.vm === undefined) machines.register(machine, vCenter)
+    machines.boot(machine)
+    machines.beat(machine)
+  }),
+  'made-anew-when-deleting': whenDeleting(({ machines, api }, _, { machine, vCenter }) => {
+    const [folder] = vCenter.folders
+    if (!machine.destroyed || folder === undefined) return
+    api.putNode(machine.nodeName, undefined)
+    machines.start(machines.create(machine.nodeName, vCenter, folder))
+  }),
+  'held-when-deleting': whenDeleting((world, _, { machine }) => world.annotate(machine.nodeName, 'hold')),
+}

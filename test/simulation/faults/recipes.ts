@@ -1,0 +1,61 @@
+/**
+ * Scenes in which one thing alone keeps a Node: what the preconditions are there for. Chance would bring each about too,
+ * in many more steps.
+ */
+
+export interface Ingredient {
+  readonly kind: string
+  /** When it begins, as a share of the time in which absence is proven; 0 where it is not named. */
+  readonly at?: number
+  /** When it ends; at the end of the scene where it is not named. */
+  readonly until?: number
+  /** Which machine: the one that the scene is about, or another of the same vCenter. */
+  readonly who?: 'beside'
+}
+
+export type Recipe = readonly Ingredient[]
+
+/** Stands for one of those that make a machine silent. */
+export const SILENT = 'silent'
+
+const gone: Ingredient = { kind: 'vm-destroyed' }
+const silent: Ingredient = { kind: SILENT }
+
+export const RECIPES: readonly Recipe[] = [
+  [silent, { kind: 'other-vcenter-answers' }],
+  [silent, { kind: 'vm-inaccessible' }, { kind: 'replica-killed', at: 0.1 }],
+  [silent, { kind: 'vm-registered-with-other-bios-uuid' }],
+  [silent, { kind: 'vm-registered-with-other-instance-uuid' }],
+  [silent, { kind: 'vm-registered-again' }, { kind: 'folder-denied', at: 0.05 }],
+  [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],
+  [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
+  [silent, { kind: 'vcenter-restarts' }],
+  [silent, { kind: 'vm-unregistered-running', until: 0.9 }],
+  [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }],
+  [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }, { kind: 'vcenter-slow' }],
+  [{ kind: 'kubelet-not-ready' }, { kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],
+  [{ kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],
+  [silent, { kind: 'vm-unregistered-running' }, { kind: 'back-when-deleting' }],
+  [gone],
+  [gone, { kind: 'held', until: 1.7 }],
+  [gone, { kind: 'annotated-wrongly', until: 1.6 }],
+  [gone, { kind: 'held-when-deleting' }],
+  [gone, { kind: 'volumes-attached' }],
+  [gone, { kind: 'volumes-attached' }, { kind: 'volumes-unreadable' }],
+  [gone, { kind: 'deletions-refused' }],
+  [gone, { kind: 'made-anew-when-deleting' }],
+  [gone, { kind: 'suspended-when-deleting' }],
+  [gone, { kind: 'suspended-when-deleting' }, { kind: 'api-server-slow' }],
+  [gone, { kind: 'frozen-when-deleting' }, { kind: 'answers-lost', at: 0.5 }],
+  [gone, { kind: 'cut-off-when-deleting' }],
+  [gone, { kind: 'replica-killed', at: 0.9 }],
+  [gone, { kind: 'sessions-die', at: 0.3, until: 0.6 }],
+  [gone, { kind: 'vcenter-errors' }],
+  [gone, { kind: 'vm-destroyed', who: 'beside' }],
+  [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'let-go', at: 0.5 }],
+  [gone, { kind: 'vm-unregistered-off', who: 'beside', until: 0.8 }],
+  [gone, { kind: 'old-backup-restored', until: 0.7 }, { kind: 'vm-destroyed', who: 'beside', at: 0.9 }],
+  [{ kind: 'report-contradicts' }, { kind: 'vm-destroyed', at: 0.2 }],
+  [{ kind: 'powered-off' }, { kind: 'replica-suspended', at: 0.2, until: 0.8 }],
+  [{ kind: 'powered-off' }, { kind: 'host-disconnected', at: 0.1 }],
+]

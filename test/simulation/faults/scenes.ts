@@ -1,0 +1,87 @@
+/** What happens in a scene, and when: drawn at its beginning. */
+import type { World } from '../world.ts'
+import { KINDS, PAIRS } from './all.ts'
+import type { Focus } from './fault.ts'
+import { RECIPES, SILENT } from './recipes.ts'
+
+export interface Beat {
+  readonly kind: string
+  readonly focus: Focus
+  /** Milliseconds from the beginning of the scene. */
+  readonly begin: number
+  readonly end: number
+}
+
+export interface Scene {
+  readonly length: number
+  readonly beats: readonly Beat[]
+}
+
+/** What makes a machine silent to the API server: only then is its Node in danger. */
+const SILENCERS = ['node-cut-off', 'powered-off', 'node-cut-off', 'suspended']
+/** A kubelet's silence is noticed after this, and a VM's absence not at once. */
+const NOTICE = 60_000
+
+/** One of the dangerous scenes, most often with something besides. */
+export function drawRecipe(world: World, focus: Focus): Scene {
+  const { random, settings } = world
+  const { absentFor, leaderAge } = settings.lifecycle
+  const proof = NOTICE + Math.max(absentFor, random.chance(0.5) ? leaderAge : 0)
+  const length = random.between(1.5, 2.5) * proof
+  const other = beside(world, focus)
+  const beats = random.pick(RECIPES).map(({ kind, at = 0, until, who }): Beat => {
+    const begin = at * proof + random.between(0, 3_000)
+    return {
+      kind: kind === SILENT ? random.pick(SILENCERS) : kind,
+      focus: who === 'beside' ? other : focus,
+      begin,
+      end: until === undefined ? length : Math.max(begin, until * proof * random.between(0.9, 1.1)),
+    }
+  })
+  return { length, beats: [...beats, ...extras(world, focus, length, 0.4)] }
+}
+
+/** Two pairs, of which every one has its turn, and what chance adds. */
+export function drawPairs(world: World, focus: Focus, turn: number): Scene {
+  const { random, settings } = world
+  const { absentFor, leaderAge } = settings.lifecycle
+  const length = random.between(0.5, 3) * absentFor + random.next() * leaderAge + 50_000
+  const pair = (number: number) => PAIRS[number % PAIRS.length] ?? []
+  const kinds = new Set([...pair(2 * turn), ...pair(2 * turn + 1)])
+  if (random.chance(0.5)) kinds.add(random.pick(SILENCERS))
+  const beats = [...kinds].map((kind) => drawBeat(world, kind, focus, length))
+  return { length, beats: [...beats, ...extras(world, focus, length, 0.35)] }
+}
+
+function extras(world: World, focus: Focus, length: number, chance: number): Beat[] {
+  const { random } = world
+  const beats: Beat[] = []
+  while (random.chance(chance)) beats.push(drawBeat(world, random.pick(KINDS), focus, length))
+  return beats
+}
+
+/** All that are drawn so overlap in the middle. */
+function drawBeat(world: World, kind: string, focus: Focus, length: number): Beat {
+  const { random } = world
+  return {
+    kind,
+    focus: random.chance(0.8) ? focus : (drawFocus(world) ?? focus),
+    begin: random.next() * 0.4 * length * (random.chance(0.3) ? 0.02 : 1),
+    end: random.between(0.55, 1) * length,
+  }
+}
+
+/** A machine that a vCenter lists; undefined where there is none left. */
+export function drawFocus({ random, machines }: World): Focus | undefined {
+  const there = machines.all.flatMap((machine) =>
+    machine.vm === undefined ? [] : [{ machine, vCenter: machine.vm.vCenter }],
+  )
+  return there.length === 0 ? undefined : random.pick(there)
+}
+
+function beside({ random, machines }: World, focus: Focus): Focus {
+  const others = machines.all.filter(
+    (machine) => machine !== focus.machine && machine.vm?.vCenter === focus.vCenter,
+  )
+  return others.length === 0 ? focus : { ...focus, machine: random.pick(others) }
+}

@@ -1,0 +1,30 @@
+import type { NodeObject } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+/** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
+const LATELY = 100_000
+
+/** The taint that lets volumes be taken by force comes from the holder of the Lease alone, to machines that are off. */
+export function judgeTaints(
+  world: World,
+  by: string,
+  before: NodeObject,
+  after: NodeObject | undefined,
+): void {
+  const { judge, api, timeline, settings } = world
+  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE)
+  if (after === undefined || has(before) || !has(after)) return
+  const { name, uid } = before.metadata
+  const says = (promise: string, what: string): void =>
+    judge.violate(promise, `${by} calls ${name} out of service: ${what}`)
+  if (api.holder.identity !== by)
+    says('only the holder of the Lease calls a Node out of service', api.holder.identity)
+  for (const { power, powerSince } of machinesOf(world, uid)) {
+    const time = timeline.now - powerSince
+    if (power === 'poweredOff' && time >= (settings.lifecycle.outOfServiceAfter ?? Number.POSITIVE_INFINITY))
+      continue
+    if (power !== 'poweredOff' && time < LATELY) continue
+    says('only a machine that is off is out of service', `${power} for ${time} ms`)
+  }
+}

@@ -1,0 +1,134 @@
+import { PRECONDITIONS } from '../../../controller/decide/lifecycle/preconditions.ts'
+import { PROOFS } from '../../../controller/decide/lifecycle/proofs.ts'
+import type { Edit, Mutation } from './mutation.ts'
+
+const LIFECYCLE = 'controller/decide/lifecycle'
+
+function edit(file: string, text: string, becomes: string): Edit {
+  return { file, text, becomes }
+}
+
+const LEFT_OUT: readonly Mutation[] = [
+  ...PROOFS.map(({ name }) => ({
+    name: `proof ${name}`,
+    edits: [
+      edit(
+        `${LIFECYCLE}/proofs.ts`,
+        'return PROOFS.flatMap(',
+        `return PROOFS.filter((each) => each.name !== '${name}').flatMap(`,
+      ),
+    ],
+  })),
+  ...PRECONDITIONS.map(({ name }) => ({
+    name: `precondition ${name}`,
+    edits: [
+      edit(
+        `${LIFECYCLE}/preconditions.ts`,
+        'return PRECONDITIONS.flatMap(',
+        `return PRECONDITIONS.filter((each) => each.name !== '${name}').flatMap(`,
+      ),
+    ],
+  })),
+]
+
+const OTHERS: readonly Mutation[] = [
+  {
+    name: 'evidence: a new session begins the count anew',
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before.probes) === sessions(probes)', 'true')],
+  },
+  {
+    name: 'evidence: a sign of life begins the count anew',
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.question.lifeSign === question.lifeSign &&', '')],
+  },
+  {
+    name: 'evidence: a heartbeat begins the count anew',
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === heartbeat &&', '')],
+  },
+  {
+    name: 'evidence: an answer that proves less ends the count',
+    edits: [
+      edit(
+        `${LIFECYCLE}/evidence.ts`,
+        'row(before?.absent) : undefined',
+        'row(before?.absent) : before?.absent',
+      ),
+    ],
+  },
+  {
+    name: 'brake: it stays closed for those for which it closed',
+    edits: [edit(`${LIFECYCLE}/lifecycle.ts`, 'before.brakeClosedAt ??', '')],
+  },
+  {
+    name: 'brake: it stays closed as long as any of them is missed',
+    edits: [edit(`${LIFECYCLE}/brake.ts`, 'fleet.braked > 0 || ', '')],
+  },
+  {
+    name: 'a verified level is needed',
+    edits: [
+      edit(
+        `${LIFECYCLE}/lifecycle.ts`,
+        'if (vm === undefined || identityLevel === undefined)',
+        'if (vm === undefined)',
+      ),
+      edit('controller/decide/binding.ts', 'identityLevel === undefined ? undefined : vm', 'vm'),
+      edit(`${LIFECYCLE}/with-lifecycle.ts`, 'decision.level === undefined || ', ''),
+    ],
+  },
+  {
+    name: 'apply: the leader confirms its Lease',
+    edits: [
+      edit('controller/apply/apply.ts', 'decision.fenced === true && !(await writer.confirm())', 'false'),
+      edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
+    ],
+  },
+  {
+    name: 'writer: a deletion names UID and resourceVersion',
+    edits: [
+      edit('controller/kubernetes/node-writer.ts', 'preconditions: guard(seen),', 'preconditions: {},'),
+    ],
+  },
+  {
+    name: 'writer: every write names UID and resourceVersion',
+    edits: [edit('controller/kubernetes/node-writer.ts', 'return { uid, resourceVersion }', 'return {}')],
+  },
+  {
+    name: 'inquiries: a deletion counts when it is tried',
+    edits: [
+      edit(
+        'controller/reconcile.ts',
+        'if (deletion !== undefined) inquiries.deleting(deletion.vCenterInstanceUUID)',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'session: a refused credential is not tried again',
+    edits: [edit('controller/vcenter/session/session.ts', 'if (refusal !== undefined) throw refusal', '')],
+  },
+  {
+    name: 'shutdown: only a host that is connected knows',
+    edits: [
+      edit(
+        'controller/decide/machine-state.ts',
+        "disconnected: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' }",
+        "disconnected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' }",
+      ),
+    ],
+  },
+  {
+    name: 'shutdown: a VM that runs again loses the taint',
+    edits: [edit(`${LIFECYCLE}/shutdown.ts`, 'if (kept.length === taints.length)', 'if (kept.length >= 0)')],
+  },
+  {
+    name: 'own writes cover up what the watch is late with',
+    edits: [
+      edit(
+        'controller/gather/own-writes.ts',
+        'if (write === undefined || stored === undefined) return stored',
+        'return stored',
+      ),
+    ],
+  },
+]
+
+export const MUTATIONS: readonly Mutation[] = [...LEFT_OUT, ...OTHERS]

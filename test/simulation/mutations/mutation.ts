@@ -1,0 +1,21 @@
+/** A precondition that is taken out of the code: what the text of a source says, and what it says then. */
+export interface Mutation {
+  readonly name: string
+  readonly edits: readonly Edit[]
+}
+
+export interface Edit {
+  /** From the root of the repository. */
+  readonly file: string
+  /** Stands there once. */
+  readonly text: string
+  readonly becomes: string
+}
+
+/** @throws Error where the source has changed, so that the mutation must be written anew */
+export function mutate(source: string, { file, text, becomes }: Edit): string {
+  const [before, after, ...more] = source.split(text)
+  if (before === undefined || after === undefined || more.length > 0)
+    throw new Error(`${file} does not hold just once: ${text}`)
+  return `${before}${becomes}${after}`
+}

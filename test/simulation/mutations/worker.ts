@@ -1,0 +1,45 @@
+/** A thread of its own for each mutation: its modules are read with the edits made, before anything runs. */
+import { registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { parentPort, workerData } from 'node:worker_threads'
+import * as v from 'valibot'
+import { mutate } from './mutation.ts'
+
+const Work = v.object({
+  edits: v.array(v.object({ file: v.string(), text: v.string(), becomes: v.string() })),
+  seed: v.number(),
+  steps: v.number(),
+})
+
+const { edits, seed, steps } = v.parse(Work, workerData)
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const made = new Set<string>()
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context)
+    if (!url.startsWith('file:') || loaded.source === undefined || loaded.source === null) return loaded
+    const path = fileURLToPath(url)
+    const mine = edits.filter(({ file }) => `${ROOT}${file}` === path)
+    if (mine.length === 0) return loaded
+    const { source } = loaded
+    let text = typeof source === 'string' ? source : new TextDecoder().decode(source)
+    for (const each of mine) {
+      text = mutate(text, each)
+      made.add(each.file)
+    }
+    return { ...loaded, source: text }
+  },
+})
+
+const { simulateSeries } = await import('../series.ts')
+for (const { file } of edits) if (!made.has(file)) throw new Error(`${file} is not part of the simulation`)
+const { broken, steps: tried, runs } = await simulateSeries({ seed, steps, mostBroken: 1 })
+const [first] = broken
+parentPort?.postMessage({
+  tried,
+  runs,
+  ...(first === undefined
+    ? {}
+    : { caught: { seed: first.seed, step: first.steps, promise: first.violation?.promise ?? '' } }),
+})
