@@ -1,0 +1,94 @@
+import t from 'tap'
+import { until } from '../fixtures/until.ts'
+import { metric, probed } from './deletion.ts'
+import { isShutDown } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// Hundreds of Nodes with zones, two replicas, and all that makes the leader ask: never more than one session of a kind.
+const COUNT = 300
+const MANY = 40
+const stage = await openStage(t, { vms: COUNT, hosts: 4 })
+const { nodes, vcsim } = stage
+
+const highest = { soap: 0, rest: 0, looks: 0 }
+const watching = new AbortController()
+const watch = (async () => {
+  while (!watching.signal.aborted) {
+    const { soap, rest } = await vcsim.sessions()
+    highest.soap = Math.max(highest.soap, soap)
+    highest.rest = Math.max(highest.rest, rest)
+    highest.looks += 1
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+})()
+t.teardown(async () => {
+  watching.abort()
+  await watch
+})
+
+const lifecycle = { absentFor: '60s', confirmations: 60, leaderAge: '0s', outOfServiceAfter: '2s' }
+const options = { lifecycle, topology: { onChange: 'relabel' } }
+const leader = await stage.controller({ ...options, identity: 'leader' })
+const standby = await stage.controller({ ...options, identity: 'standby', until: 'answering' })
+const crowd = await stage.crowd(COUNT)
+const some = (from: number) => crowd.slice(from, from + MANY)
+
+async function logins(): Promise<readonly (number | undefined)[]> {
+  const { operations } = await vcsim.calls()
+  return [operations.Login, operations['REST POST /rest/com/vmware/cis/session']]
+}
+
+t.test('all are initialised, with their zones', async (t) => {
+  t.ok(
+    crowd.every(({ name }) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone'] !== undefined),
+  )
+  t.same(await logins(), [1, 1])
+  t.same(await vcsim.sessions(), { soap: 1, rest: 1 })
+})
+
+t.test('VMs move, go off and are missed, many at once', async (t) => {
+  await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await vcsim.setState(...some(0).map(({ vm }) => ({ vm: vm.ref, powerState: 'poweredOff' as const })))
+  await nodes.until(
+    'they are shut down',
+    () => some(0).every(({ name }) => isShutDown(nodes.last(name))),
+    30_000,
+  )
+  const zone = (name: string) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone']
+  const movers = some(MANY).filter(({ vm }) => vm.cluster === 'DC0_C0')
+  for (const { vm } of movers) await vcsim.move({ vm: vm.ref, host: 'DC0_C1_H3' })
+  await nodes.until(
+    'the movers are in another zone',
+    () => movers.every(({ name }) => zone(name) === 'zone-b'),
+    30_000,
+  )
+  await vcsim.hide(...some(2 * MANY).map(({ vm }) => vm.ref))
+  await until(
+    'they are missed',
+    async () => (await metric(leader, 'rollcall_vms_missing{vcenter="main"}')) === MANY,
+    30_000,
+  )
+  await probed(stage, MANY, 30_000)
+  await vcsim.show()
+  await until(
+    'they are back',
+    async () => (await metric(leader, 'rollcall_vms_missing{vcenter="main"}')) === 0,
+    60_000,
+  )
+  t.same(await logins(), [1, 1])
+})
+
+t.test('the other replica takes over', async (t) => {
+  await vcsim.setState(...some(0).map(({ vm }) => ({ vm: vm.ref, powerState: 'poweredOn' as const })))
+  await leader.stop()
+  await nodes.until('it works', () => some(0).every(({ name }) => !isShutDown(nodes.last(name))), 30_000)
+  t.equal(standby.exit(), undefined)
+  t.same((await logins())[0], 2)
+})
+
+t.test('at no time was there a second session', async (t) => {
+  t.equal(highest.soap, 1)
+  t.equal(highest.rest, 1)
+  t.ok(highest.looks > 100, `${highest.looks} looks`)
+  t.comment(`${highest.looks} looks, ${COUNT} Nodes: never more than 1 SOAP and 1 REST session`)
+})
