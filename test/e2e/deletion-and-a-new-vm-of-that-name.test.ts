@@ -2,10 +2,11 @@
 // kubernetes/cloud-provider-vsphere#381, #397
 import t from 'tap'
 import { writeMachine } from '../fixtures/machine.ts'
+import { metric } from '../fixtures/metric.ts'
 import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
-import { deletionPending, eventsOfReason, metric, QUICK, settled, verified, watched } from './deletion.ts'
+import { deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 

@@ -1,7 +1,8 @@
 // Half of a cluster's VMs vanish at once: an old backup was restored, or the inventory is still being loaded.
 import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, eventsOfReason, metric } from './deletion.ts'
+import { deletionPending, eventsOfReason } from './deletion.ts'
 import { BRAKE, DELETED, heldByBrake, HALF_LIFECYCLE as lifecycle, openHalf } from './half.ts'
 import { openStage } from './stage.ts'
 

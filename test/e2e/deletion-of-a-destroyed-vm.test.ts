@@ -1,7 +1,8 @@
 // kubernetes/cloud-provider-vsphere#680
 import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { eventsOfReason, metric, QUICK, verified, watched } from './deletion.ts'
+import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 

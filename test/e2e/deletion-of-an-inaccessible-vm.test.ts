@@ -1,8 +1,9 @@
 // kubernetes/cloud-provider-vsphere#642, #650
 import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import { deletionPending, metric, probed, QUICK, verified } from './deletion.ts'
+import { deletionPending, probed, QUICK, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -44,7 +45,7 @@ t.test('a storage outage, in which the controller restarts', async (t) => {
       reason: 'VMNotSearchable',
       message: /inaccessible/,
     })
-    await probed(stage, 4)
+    await probed(stage, 2)
     t.ok(nodes.last(member.name), 'kept, though asked often enough')
     t.equal(await metric(after, 'rollcall_vms_missing{vcenter="main"}'), 0, 'it counts for no brake')
     t.equal(await metric(after, 'rollcall_nodes_deleted_total{vcenter="main"}'), 0)

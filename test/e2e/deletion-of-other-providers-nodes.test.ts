@@ -2,8 +2,9 @@
 // kubernetes/cloud-provider-vsphere#538, #677, #1636
 import t from 'tap'
 import { registerNode } from '../fixtures/kubelet.ts'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { eventsOfReason, metric, QUICK, verified, watched } from './deletion.ts'
+import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition, eventsOf } from './objects.ts'
 import { openStage } from './stage.ts'
 

@@ -1,9 +1,10 @@
 // kubernetes/cloud-provider-vsphere#479
 import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, eventsOfReason, metric, QUICK, verified } from './deletion.ts'
+import { deletionPending, eventsOfReason, QUICK, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 

@@ -88,7 +88,7 @@ for (const [i, round] of rounds.entries()) {
     const start = performance.now()
     await until('all have met the fault again and again', async () => {
       const faults = await vcsim.faults()
-      return faults.every(({ hits }) => hits >= 3) && performance.now() - start > 1.5 * ABSENT_FOR
+      return faults.every(({ hits }) => hits >= 2) && performance.now() - start > 1.5 * ABSENT_FOR
     })
     for (const { name, reason, what } of cases) {
       const { message } = await deletionPending(stage, name, { status: 'Unknown', reason })

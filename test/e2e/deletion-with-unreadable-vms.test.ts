@@ -1,9 +1,10 @@
 // A search that finds the VM, and a read after it that fails: as the controller starts, with the Node not ready.
 import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault } from '../servers/control.ts'
-import { deletionPending, metric, QUICK, verified } from './deletion.ts'
+import { deletionPending, QUICK, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 

@@ -1,8 +1,9 @@
 // To an account that may not read, vCenter's search answers "nothing found", not "denied":
 // kubernetes-sigs/vsphere-csi-driver#2475
 import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, metric, probed, QUICK, watched } from './deletion.ts'
+import { deletionPending, probed, QUICK, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -36,7 +37,7 @@ for (const as of ['fault', 'missingSet'] as const) {
       const folder = vm === inFolder.vm ? FOLDER : 'vm'
       t.match(message, `the account lacks System.View and System.Read on Folder "${folder}"`)
     }
-    await probed(stage, 3 * NODES, 30_000)
+    await probed(stage, 2 * NODES, 30_000)
     t.equal(kept(), NODES, 'all are kept')
     t.same(versions(), before, 'and none was written')
     t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 0)
@@ -62,7 +63,7 @@ t.test('those on one folder are lost, and the VM in it is gone', async (t) => {
   await vcsim.hide(vm.ref)
   const { message } = await deletionPending(stage, name, { status: 'Unknown', reason: 'PrivilegeMissing' })
   t.match(message, /lacks System\.View and System\.Read on Folder "workers" \(group-\d+\): give it back/)
-  await probed(stage, 4)
+  await probed(stage, 2)
   t.equal(kept(), NODES, 'what is not proven is kept')
 
   await vcsim.restore()

@@ -1,9 +1,11 @@
 /** What tests of deletion have in common. */
 import type { Condition } from '../../agent/contract.ts'
-import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
+import type { ControllerOptions } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
 import type { Member, Stage } from './stage.ts'
+
+export { metric } from '../fixtures/metric.ts'
 
 /** Minutes in production. */
 export const QUICK = {
@@ -65,13 +67,6 @@ export async function probed({ vcsim }: Stage, times: number, within?: number): 
   const asked = async () => (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
   const before = await asked()
   await until(`vCenter was asked ${times} times`, async () => (await asked()) - before >= times, within)
-}
-
-/** The value of one series, as `rollcall_nodes_deleted_total{vcenter="main"}`; undefined where there is none. */
-export async function metric({ url }: Controller, series: string): Promise<number | undefined> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  const line = text.split('\n').find((each) => each.startsWith(`${series} `))
-  return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
 
 /** The Events of one reason on a Node. */

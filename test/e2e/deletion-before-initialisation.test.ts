@@ -1,0 +1,78 @@
+// kubernetes/cloud-provider-vsphere#387
+import t from 'tap'
+import { registerNode } from '../fixtures/kubelet.ts'
+import { metric } from '../fixtures/metric.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 5 })
+const { cluster, events, nodes, reports, vcsim } = stage
+const controller = await stage.controller({
+  lifecycle: { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
+})
+const [canary] = await verified(stage, 'canary')
+if (!canary) throw new Error('there is one')
+
+const bound = await stage.member('bound', { addresses: [] })
+const unbound = await stage.member('unbound')
+const silent = await stage.member('silent')
+await bound.reportOnce()
+await reports.until(
+  'it is verified, and has no address yet',
+  () => condition(reports.last(bound.name), 'AddressesResolved')?.reason === 'NoAddress',
+)
+await watched(stage)
+await vcsim.hide(bound.vm.ref, unbound.vm.ref, silent.vm.ref)
+// The last word of a machine that is deleted while it starts.
+await unbound.reportOnce()
+/** One that the CPI initialised, and that no agent has ever spoken for. */
+const migrated = await registerNode(cluster, {
+  name: 'migrated',
+  biosUUID: unbound.vm.uuid,
+  providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+  taints: [],
+})
+await loseHeartbeats(cluster, bound.name, unbound.name, silent.name, migrated.name)
+
+t.test('a Node whose report had bound it is deleted', async (t) => {
+  t.notOk(isInitialized(nodes.last(bound.name)), 'it was not initialised')
+  t.equal(reports.last(bound.name)?.status?.vm?.moref, bound.vm.ref)
+  await nodes.until('the Node is deleted', () => nodes.last(bound.name) === undefined)
+  await events.until('it is told', () => eventsOfReason(stage, bound.name, 'NodeDeleted').length > 0)
+})
+
+t.test('one that was never bound is kept, and it is said what is missing', async (t) => {
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(unbound.name), 'VMFound')?.reason === 'NoVMWithUUID',
+  )
+  t.match(condition(reports.last(unbound.name), 'VMFound'), {
+    status: 'False',
+    message: /no VM with BIOS UUID .* is visible in vCenter main; check that the VM is there/,
+  })
+  t.equal(condition(reports.last(unbound.name), 'DeletionPending'), undefined)
+  await events.until('it is told aloud', () => eventsOfReason(stage, unbound.name, 'NoVMWithUUID').length > 0)
+  t.ok(nodes.last(unbound.name))
+})
+
+t.test('so is one without a report', async (t) => {
+  await until('it is counted', async () => {
+    return (
+      (await metric(controller, 'rollcall_nodes_held_up{condition="Initialized",reason="NoReport"}')) === 1
+    )
+  })
+  t.ok(nodes.last(silent.name))
+})
+
+t.test('and one that another provider initialised', async (t) => {
+  await events.until('it is told', () => eventsOfReason(stage, migrated.name, 'NotBound').length > 0)
+  t.match(eventsOfReason(stage, migrated.name, 'NotBound'), [
+    { type: 'Warning', message: /nothing proves the VM gone.*delete the Node if its machine is no more/ },
+  ])
+  t.ok(nodes.last(migrated.name))
+  t.equal(nodes.of(migrated.name).length, 2, 'as its kubelet and the node lifecycle controller left it')
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+})
