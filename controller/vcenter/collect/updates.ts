@@ -13,8 +13,10 @@ import { createObject, destroyObject } from './session-objects.ts'
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
 const UPDATE_DEPTH = 6
-/** Milliseconds from an answer to the next poll: a guest that changes its own claim without end costs little. */
+/** Milliseconds from an answer to the next poll where they are many: a guest that changes its claim all the time costs little. */
 const PAUSE = 250
+/** So many answers are followed by the next poll at once, and one more for each pause's time that goes by. */
+const BURST = 20
 /** So many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
 const MAX_AT_ONCE = 100
 /** From the beginning of a poll that brought nothing, as the one before, to the next: they may come at once. */
@@ -101,7 +103,7 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   return {
     listView,
     async run(take, signal) {
-      const pauseAfter = createPacing()
+      const pauseAfter = createPacing(clock)
       let version = ''
       let atMost = MAX_OBJECT_UPDATES
       while (!signal.aborted) {
@@ -140,18 +142,29 @@ interface Answer {
   readonly updates: readonly Update[]
 }
 
-/** How long to wait after an answer that took so long: no server can make us poll without end. */
-function createPacing(): (answer: Answer | undefined, took: number) => number {
+/**
+ * How long to wait after an answer that took so long: no server can make us poll without end. Where answers are few there
+ * is no wait, by which the next change would be heard of later.
+ */
+function createPacing(clock: Clock): (answer: Answer | undefined, took: number) => number {
   let emptyBefore = false
   let atOnce = 0
+  let credit = BURST
+  let creditedAt = clock.monotonic()
   return (answer, took) => {
     const empty = answer === undefined || answer.updates.length === 0
     const again = empty && emptyBefore
     emptyBefore = empty
-    if (again) return Math.max(PAUSE, EMPTY_ANSWER_PAUSE - took)
+    const now = clock.monotonic()
+    credit = Math.min(BURST, credit + (now - creditedAt) / PAUSE)
+    creditedAt = now
+    if (again) return Math.max(0, EMPTY_ANSWER_PAUSE - took)
     if (answer?.truncated !== true) atOnce = 0
     else if (!empty && ++atOnce < MAX_AT_ONCE) return 0
-    return PAUSE
+    const pause = credit < 1 ? PAUSE : 0
+    // What is waited for is paid for too.
+    credit -= 1
+    return pause
   }
 }
 
