@@ -1,0 +1,67 @@
+import t from 'tap'
+import { vsphereConf } from '../fixtures/controller.ts'
+import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
+import { prepareReports } from '../fixtures/load.ts'
+import { mountSecret } from '../fixtures/secret-mount.ts'
+import { until } from '../fixtures/until.ts'
+import { startApiProxy } from './api-proxy.ts'
+import { condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// The configuration changes while writes are on their way to a slow API server.
+const NODES = 12
+/** Milliseconds each way: every Node takes three writes, one after the other, so that some are always under way. */
+const DELAY = 1_000
+const CONF = 'vsphere.conf'
+const stage = await openStage(t, { vms: NODES })
+const { cluster, nodes, reports, vcsim } = stage
+const proxy = await startApiProxy(cluster.url)
+t.teardown(() => proxy.close())
+
+t.test('they are finished, and none is sent twice', async (t) => {
+  const secret = await mountSecret(`${stage.dir}/secret`, { [CONF]: vsphereConf(vcsim) })
+  const controller = await stage.controller({
+    cluster: { ...cluster, url: proxy.url },
+    configFile: secret.path(CONF),
+  })
+  const members = await registerCrowd(cluster, stage.vms)
+  await claimAll(vcsim, members)
+  const load = await prepareReports(cluster, members)
+  t.teardown(() => load.close())
+  proxy.set('works', DELAY)
+  await secret.write({ [CONF]: vsphereConf(vcsim, { lifecycle: { confirmations: 4 } }) })
+  await load.write()
+  await controller.says(/configuration taken up/, 10_000)
+  const done = members.filter(({ name }) => isInitialized(nodes.last(name))).length
+  t.ok(done < NODES, `${done} of ${NODES} were done when it was taken up`)
+
+  await nodes.until(
+    'all are initialised',
+    () => members.every(({ name }) => isInitialized(nodes.last(name))),
+    60_000,
+  )
+  await reports.until(
+    'all have a status',
+    () => members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+    30_000,
+  )
+  proxy.set('works')
+  for (const { name } of members) {
+    t.equal(nodes.of(name).length, 3, `${name} is written twice: addresses, then the rest`)
+    t.equal(reports.of(name).length, 2, `the report of ${name} once`)
+  }
+  // A write that is cut off has no answer that would be counted.
+  const patches = await until('all answers are there', async () => {
+    const text = await (await fetch(`${controller.url}/metrics`)).text()
+    const lines = text
+      .split('\n')
+      .filter((line) => line.startsWith('rollcall_api_requests_total{method="PATCH"'))
+    const last = lines.find((line) => line.includes('resource="nodereports",code="ok"'))
+    return last?.endsWith(` ${NODES}`) ? lines : undefined
+  })
+  // Refused is the trial write by which the policy is proven.
+  t.same(patches.filter((line) => !line.includes('code="403"')).toSorted(), [
+    `rollcall_api_requests_total{method="PATCH",resource="nodereports",code="ok"} ${NODES}`,
+    `rollcall_api_requests_total{method="PATCH",resource="nodes",code="ok"} ${NODES * 2}`,
+  ])
+})
