@@ -36,10 +36,10 @@ export function seriesLines(series: Series, firstSeed: number, seconds: number):
   ]
 }
 
-export function trialLine({ name }: Mutation, { tried, caught }: Trial): string {
+export function trialLine({ name }: Mutation, { tried, caught, failure }: Trial): string {
   const outcome =
     caught === undefined
-      ? `NOT NOTICED in ${tried.toLocaleString('en')} steps`
+      ? (failure ?? `NOT NOTICED in ${tried.toLocaleString('en')} steps`)
       : `seed ${caught.seed}, step ${caught.step}: ${caught.promise}`
   return `without ${name.padEnd(58)} ${outcome}`
 }

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 
 /** What an operator might have configured. Shorter times than the defaults, so that more happens in fewer steps. */
 export function drawSettings(random: Random): Settings {
-  const absentFor = 1000 * (30 + random.below(70))
+  const absentFor = 1000 * (random.chance(0.3) ? 20 + random.below(15) : 35 + random.below(60))
   return {
     labels: { zone: undefined, region: undefined },
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
@@ -12,7 +12,7 @@ export function drawSettings(random: Random): Settings {
       deletion: random.pick(['on', 'on', 'on', 'on', 'on', 'on', 'dry-run', 'off'] as const),
       confirmations: 2 + random.below(3),
       absentFor,
-      leaderAge: 1000 * (20 + random.below(random.chance(0.3) ? 160 : 40)),
+      leaderAge: 1000 * (20 + random.below(random.chance(0.5) ? 160 : 40)),
       deletionsPerMinute: random.chance(0.5) ? 1 : 2 + random.below(8),
       maxAbsentShare: random.pick([0.1, 0.2, 0.34, 0.5]),
       maxAbsentMinimum: 1 + random.below(2),

@@ -1,4 +1,6 @@
-/** What happens just when a controller has decided to delete a Node, and before it has. */
+/** What happens just when a controller asks about a VM, or has decided to delete its Node and has not done it yet. */
+
+import { canSpeak } from '../model/machine.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
@@ -19,6 +21,21 @@ function whenDeleting(strike: (world: World, process: Process, focus: Focus) => 
   }
 }
 
+/** Lies in wait for one of the questions, most often with a machine that does not speak otherwise. */
+function whenAsked(strike: (world: World, focus: Focus) => void): Fault {
+  return (world, focus) => {
+    const { judge, timeline, random } = world
+    let left = random.below(5)
+    const told = (nodeName: string): void => {
+      if (nodeName !== focus.machine.nodeName || left-- > 0) return
+      judge.onQuestion.delete(told)
+      timeline.after(random.pick([0, 5, 30, 5_000]), `${nodeName} speaks once`, () => strike(world, focus))
+    }
+    judge.onQuestion.add(told)
+    return () => judge.onQuestion.delete(told)
+  }
+}
+
 function stop(how: 'frozen' | 'suspended'): Fault {
   return whenDeleting(({ timeline, random }, process) => {
     process.stop(how)
@@ -27,6 +44,15 @@ function stop(how: 'frozen' | 'suspended'): Fault {
 }
 
 export const FAULTS_AT_DECISION: Faults = {
+  'reports-when-asked': whenAsked(({ machines }, { machine }) => {
+    const { agent } = machine
+    machine.agent = true
+    machines.report(machine)
+    machine.agent = agent
+  }),
+  'renews-lease-when-asked': whenAsked(({ machines, api }, { machine }) => {
+    if (!api.away && canSpeak(machine)) machines.renewLease(machine)
+  }),
   'frozen-when-deleting': stop('frozen'),
   'suspended-when-deleting': stop('suspended'),
   'cut-off-when-deleting': whenDeleting(({ timeline, random }, { line }) => {

@@ -88,6 +88,12 @@ export const CLUSTER_FAULTS: Faults = {
     api.attachments.set(nodeName, 1 + random.below(3))
     return () => api.attachments.delete(nodeName)
   },
+  'node-lifecycle-controller-away'({ machines }) {
+    machines.watched = false
+    return () => {
+      machines.watched = true
+    }
+  },
   'deletions-refused'({ api }) {
     api.deletionsRefused = true
     return () => {

@@ -32,9 +32,14 @@ function relist(
   const { vm } = machine
   if (vm === undefined) return undefined
   vm.vCenter.unregister(vm)
-  world.timeline.after(world.random.pick([0, 10, 5_000, 40_000]), `${vm.name} is registered again`, () => {
-    if (machine.vm === undefined && !machine.destroyed) world.machines.register(machine, vm.vCenter, change())
-  })
+  world.timeline.after(
+    world.random.pick([0, 10, 5_000, 40_000, 60_000]),
+    `${vm.name} is registered again`,
+    () => {
+      if (machine.vm === undefined && !machine.destroyed)
+        world.machines.register(machine, vm.vCenter, change())
+    },
+  )
   return undefined
 }
 

@@ -13,24 +13,39 @@ export interface Ingredient {
   readonly who?: 'beside'
 }
 
-export type Recipe = readonly Ingredient[]
+export interface Recipe {
+  readonly faults: readonly Ingredient[]
+  /** Whether it takes a vCenter with so few Nodes that the brake does not mind. */
+  readonly small?: boolean
+}
 
 /** Stands for one of those that make a machine silent. */
 export const SILENT = 'silent'
 
 const gone: Ingredient = { kind: 'vm-destroyed' }
 const silent: Ingredient = { kind: SILENT }
+/** It runs, unlisted, and says nothing by itself. */
+const mute: readonly Ingredient[] = [
+  { kind: 'kubelet-dead' },
+  { kind: 'agent-dead' },
+  { kind: 'vm-unregistered-running' },
+]
 
-export const RECIPES: readonly Recipe[] = [
-  [silent, { kind: 'other-vcenter-answers' }],
+const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vm-inaccessible' }, { kind: 'replica-killed', at: 0.1 }],
   [silent, { kind: 'vm-registered-with-other-bios-uuid' }],
   [silent, { kind: 'vm-registered-with-other-instance-uuid' }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'folder-denied', at: 0.05 }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
-  [silent, { kind: 'vcenter-restarts' }],
   [silent, { kind: 'vm-unregistered-running', until: 0.9 }],
+  [...mute, { kind: 'reports-when-asked' }],
+  [...mute, { kind: 'reports-when-asked' }, { kind: 'vcenter-slow' }],
+  [...mute, { kind: 'renews-lease-when-asked' }],
+  [...mute, { kind: 'renews-lease-when-asked' }, { kind: 'vcenter-slow' }],
+  [gone, { kind: 'node-lifecycle-controller-away' }],
+  [gone, { kind: 'replica-killed', at: 0.2 }],
+  [gone, { kind: 'vcenter-errors', at: 0.3 }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }, { kind: 'vcenter-slow' }],
   [{ kind: 'kubelet-not-ready' }, { kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],
@@ -55,7 +70,23 @@ export const RECIPES: readonly Recipe[] = [
   [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'let-go', at: 0.5 }],
   [gone, { kind: 'vm-unregistered-off', who: 'beside', until: 0.8 }],
   [gone, { kind: 'old-backup-restored', until: 0.7 }, { kind: 'vm-destroyed', who: 'beside', at: 0.9 }],
+  [gone, { kind: 'old-backup-restored', until: 0.6 }, { kind: 'vm-destroyed', who: 'beside', at: 0.7 }],
   [{ kind: 'report-contradicts' }, { kind: 'vm-destroyed', at: 0.2 }],
   [{ kind: 'powered-off' }, { kind: 'replica-suspended', at: 0.2, until: 0.8 }],
   [{ kind: 'powered-off' }, { kind: 'host-disconnected', at: 0.1 }],
+]
+
+const SMALL: readonly (readonly Ingredient[])[] = [
+  [silent, { kind: 'other-vcenter-answers' }],
+  [silent, { kind: 'vcenter-restarts' }],
+  [silent, { kind: 'old-backup-restored' }],
+]
+
+/** Those for small vCenters as often as all others of some kind. */
+export const RECIPES: readonly Recipe[] = [
+  ...ANYWHERE.map((faults) => ({ faults })),
+  ...SMALL.flatMap((faults) => [
+    { faults, small: true },
+    { faults, small: true },
+  ]),
 ]

@@ -1,4 +1,5 @@
 /** What happens in a scene, and when: drawn at its beginning. */
+import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
 import { KINDS, PAIRS } from './all.ts'
 import type { Focus } from './fault.ts'
@@ -23,13 +24,15 @@ const SILENCERS = ['node-cut-off', 'powered-off', 'node-cut-off', 'suspended']
 const NOTICE = 60_000
 
 /** One of the dangerous scenes, most often with something besides. */
-export function drawRecipe(world: World, focus: Focus): Scene {
+export function drawRecipe(world: World, anywhere: Focus): Scene {
   const { random, settings } = world
+  const { faults, small = false } = random.pick(RECIPES)
+  const focus = small ? (drawFocus(world, world.vCenters.at(-1)) ?? anywhere) : anywhere
   const { absentFor, leaderAge } = settings.lifecycle
   const proof = NOTICE + Math.max(absentFor, random.chance(0.5) ? leaderAge : 0)
   const length = random.between(1.5, 2.5) * proof
   const other = beside(world, focus)
-  const beats = random.pick(RECIPES).map(({ kind, at = 0, until, who }): Beat => {
+  const beats = faults.map(({ kind, at = 0, until, who }): Beat => {
     const begin = at * proof + random.between(0, 3_000)
     return {
       kind: kind === SILENT ? random.pick(SILENCERS) : kind,
@@ -71,11 +74,12 @@ function drawBeat(world: World, kind: string, focus: Focus, length: number): Bea
   }
 }
 
-/** A machine that a vCenter lists; undefined where there is none left. */
-export function drawFocus({ random, machines }: World): Focus | undefined {
-  const there = machines.all.flatMap((machine) =>
-    machine.vm === undefined ? [] : [{ machine, vCenter: machine.vm.vCenter }],
-  )
+/** A machine that a vCenter, or just this one, lists; undefined where there is none left. */
+export function drawFocus({ random, machines }: World, where?: VCenterModel): Focus | undefined {
+  const there = machines.all.flatMap((machine) => {
+    const vCenter = machine.vm?.vCenter
+    return vCenter === undefined || (where !== undefined && where !== vCenter) ? [] : [{ machine, vCenter }]
+  })
   return there.length === 0 ? undefined : random.pick(there)
 }
 

@@ -27,11 +27,12 @@ export const VCENTER_FAULTS: Faults = {
   },
   'vcenter-restarts'({ random, timeline }, { vCenter, machine }) {
     let over = false
+    const pace = random.between(0.5, 1.3)
     const restart = (): void => {
       if (over) return
       const loaded = vCenter.restart(random.between(500, 5_000), machine.vm?.reference)
       // One that comes up badly is restarted again.
-      timeline.after(random.between(0.6, 1.2) * loaded, `vCenter ${vCenter.name} restarts`, restart)
+      timeline.after(pace * loaded, `vCenter ${vCenter.name} restarts`, restart)
     }
     restart()
     return () => {

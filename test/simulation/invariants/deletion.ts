@@ -48,6 +48,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (machines.length > 0 && gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
   if (answered === undefined || decided === undefined || decided.monotonic - answered.monotonic > FRESH)
     says('vCenter was asked just now', JSON.stringify({ decided, now }))
+  judgeAnswers(world, by, name, says)
   const wait = lifecycle.waitForVolumes
   const volumes = api.attachments.get(name) ?? 0
   if (wait !== undefined && volumes > 0 && gone < wait)
@@ -87,6 +88,21 @@ function judgeRate({ judge, settings, timeline }: World, by: string, vCenter: st
   )
   const allowed = settings.lifecycle.deletionsPerMinute
   if (recent.length > allowed) says('the rate is kept', `${recent.length} of ${allowed} in a minute`)
+}
+
+/** All answers in the time that a VM must be absent have said so, in one session, and as often as configured. */
+function judgeAnswers({ judge, settings }: World, by: string, nodeName: string, says: Says): void {
+  const { decided, heard = [] } = judge.work(by, nodeName)
+  const { absentFor, confirmations } = settings.lifecycle
+  const from = (decided?.at ?? 0) - absentFor
+  const until = decided?.at ?? 0
+  const lately = heard.filter(({ at }) => at >= from && at <= until)
+  const doubts = lately.filter(({ whole }) => !whole).length
+  const sessions = new Set(lately.map((each) => each.sessions)).size
+  if (doubts > 0) says('the answers agree', `${doubts} of ${lately.length} left a doubt`)
+  if (sessions > 1) says('the answers are of one session', `they are of ${sessions}`)
+  const times = heard.filter(({ at }) => at <= until).findIndex(({ whole }) => !whole)
+  if (times >= 0 && times < confirmations) says('absence is confirmed', `${times} times of ${confirmations}`)
 }
 
 export type Says = (promise: string, what: string) => void

@@ -1,5 +1,6 @@
 /** Looks at each thing that happens, and says which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Probe } from '../../../controller/facts/existence.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import { judgeDeletion } from './deletion.ts'
@@ -10,6 +11,17 @@ import { judgeReportStatus } from './report-status.ts'
 
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
 const MOST_REFUSALS = 3
+
+/** So many answers are remembered. */
+const MOST_HEARD = 20
+
+/** Said here once more, so that the code cannot change it: what vCenter must say of a VM that is gone. */
+function isWhole({ reference, instanceUUID, biosUUID, privileges, canary }: Probe): boolean {
+  const found = [reference, instanceUUID, biosUUID].some(
+    (finding) => finding !== undefined && finding.state !== 'not-found',
+  )
+  return !found && privileges?.state !== 'unproven' && canary.state === 'proven'
+}
 
 export function createJudge(world: () => World): Judge {
   const violations: Violation[] = []
@@ -39,6 +51,7 @@ export function createJudge(world: () => World): Judge {
     violate,
     work,
     deletions: [],
+    onQuestion: new Set(),
     onDecision: new Set(),
     braked: new Map(),
     refusals: new Map(),
@@ -52,6 +65,13 @@ export function createJudge(world: () => World): Judge {
       more(questions, nodeName)
       work(process.name, nodeName).asked = moment(process)
       world().timeline.note(`${process.name} asks for the VM of ${nodeName}`)
+      for (const told of judge.onQuestion) told(nodeName)
+    },
+    heard(process, nodeName, probes) {
+      const known = work(process.name, nodeName)
+      const sessions = probes.map(({ vCenter, session }) => `${vCenter}=${session}`).join(' ')
+      const answer = { at: world().timeline.now, whole: probes.every(isWhole), sessions }
+      known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {
       const known = work(process.name, nodeName)

@@ -17,6 +17,8 @@ export interface Moment {
 /** What is remembered of a controller's work on one Node: when it last began to ask, was answered, decided to delete. */
 export interface Work {
   asked?: Moment
+  /** Of the last answers, newest first: when they came, and whether they left no doubt. */
+  heard?: readonly { readonly at: number; readonly whole: boolean; readonly sessions: string }[]
   answered?: Moment & { readonly asked: Moment }
   decided?: Moment & { readonly answered: Work['answered'] }
 }
@@ -27,6 +29,8 @@ export interface Judge extends ControllerWatch {
   /** The API server refuses the deletion of a Node. */
   onRefused(nodeName: string): void
   violate(promise: string, what: string): void
+  /** Called when a question about a Node's VM begins. */
+  readonly onQuestion: Set<(nodeName: string) => void>
   /** Called when a controller has decided to delete a Node, and has not begun to do it. */
   readonly onDecision: Set<(process: Process, nodeName: string) => void>
   /** Since when the brake holds each Node, by its name. */

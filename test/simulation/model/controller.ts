@@ -1,5 +1,6 @@
 /** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
 import type { Settings } from '../../../controller/decide/facts.ts'
+import type { Probe } from '../../../controller/facts/existence.ts'
 import type { Node, NodeReport } from '../../../controller/facts/node.ts'
 import { createAsker } from '../../../controller/gather/asker.ts'
 import { createInquiries } from '../../../controller/gather/inquiries.ts'
@@ -30,7 +31,9 @@ import type { VCenterModel } from './vcenter.ts'
 export interface ControllerWatch extends LoginWatch {
   /** A question about a VM is put to all vCenters. */
   asked(process: Process, nodeName: string): void
-  /** All have answered, or failed to. */
+  /** All have answered, or failed to: this... */
+  heard(process: Process, nodeName: string, probes: readonly Probe[]): void
+  /** ... which is known to the controller from now on. */
   answered(process: Process, nodeName: string): void
   /** A deletion was decided on. */
   decided(process: Process, nodeName: string): void
@@ -111,7 +114,13 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
   })
   const ask = createAsker(
     {
-      inquiries,
+      inquiries: {
+        question: inquiries.question,
+        answer(name, question, answer) {
+          watch.heard(process, name, answer.probes)
+          inquiries.answer(name, question, answer)
+        },
+      },
       inventories,
       heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
       volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),

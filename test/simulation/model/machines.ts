@@ -10,6 +10,8 @@ import type { VCenterModel } from './vcenter.ts'
 
 export interface Machines {
   readonly all: Machine[]
+  /** Whether the node lifecycle controller looks after the Nodes. */
+  watched: boolean
   /** Makes a machine, lists it in a vCenter, and boots it. */
   create(nodeName: string, vCenter: VCenterModel, folder: Folder): Machine
   boot(machine: Machine): void
@@ -25,6 +27,8 @@ export interface Machines {
     as?: Partial<Pick<VM, 'biosUUID' | 'instanceUUID' | 'folder' | 'name'>>,
   ): VM
   report(machine: Machine): void
+  /** A kubelet renews its Lease, and gets no further. */
+  renewLease(machine: Machine): void
   /** A kubelet's heartbeat at this moment. */
   beat(machine: Machine): void
   /** One look of all kubelets and of the node lifecycle controller. */
@@ -107,11 +111,15 @@ export function createMachines(options: MachinesOptions): Machines {
     })
   }
 
+  function renewLease(machine: Machine): void {
+    sign(machine)
+    api.heartbeats.set(machine.nodeName, timeline.now)
+  }
+
   function beat(machine: Machine): void {
     const node = nodeOf(machine)
     if (node === undefined || !machine.kubelet || !canSpeak(machine)) return
-    sign(machine)
-    api.heartbeats.set(machine.nodeName, timeline.now)
+    renewLease(machine)
     const heartbeat = Date.parse(node.status.conditions[0]?.lastHeartbeatTime ?? '')
     const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
     const status = machine.ready ? 'True' : 'False'
@@ -195,8 +203,9 @@ export function createMachines(options: MachinesOptions): Machines {
     return vm
   }
 
-  return {
+  const self: Machines = {
     all,
+    watched: true,
     create(nodeName, vCenter, folder) {
       const number = ++made
       const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
@@ -253,6 +262,7 @@ export function createMachines(options: MachinesOptions): Machines {
     },
     register,
     beat,
+    renewLease,
     report,
     tick() {
       if (api.away) return
@@ -261,12 +271,14 @@ export function createMachines(options: MachinesOptions): Machines {
         if (machine.nodeUID === undefined) startKubelet(machine)
         else beat(machine)
       }
+      if (!self.watched) return
       for (const node of api.nodes.values()) {
         const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
         if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
       }
     },
   }
+  return self
 }
 
 function specOf({ nodeUID, bootID, biosUUID, mac, address, nodeName, forged }: Machine): object {

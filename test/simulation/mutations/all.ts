@@ -45,6 +45,17 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === heartbeat &&', '')],
   },
   {
+    name: 'evidence: a heartbeat begins the count anew, nor KubeletSilent',
+    edits: [
+      edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === heartbeat &&', ''),
+      edit(
+        `${LIFECYCLE}/preconditions.ts`,
+        'return PRECONDITIONS.flatMap(',
+        "return PRECONDITIONS.filter((each) => each.name !== 'KubeletSilent').flatMap(",
+      ),
+    ],
+  },
+  {
     name: 'evidence: an answer that proves less ends the count',
     edits: [
       edit(
@@ -93,13 +104,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'inquiries: a deletion counts when it is tried',
-    edits: [
-      edit(
-        'controller/reconcile.ts',
-        'if (deletion !== undefined) inquiries.deleting(deletion.vCenterInstanceUUID)',
-        '',
-      ),
-    ],
+    edits: [edit('controller/gather/inquiries.ts', 'deleted.set(vCenter, [...recent(vCenter), at])', '')],
   },
   {
     name: 'session: a refused credential is not tried again',

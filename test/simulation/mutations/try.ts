@@ -7,6 +7,8 @@ const Trial = v.object({
   /** Steps until it was caught, or given up. */
   tried: v.number(),
   runs: v.number(),
+  /** Why it could not be tried. */
+  failure: v.optional(v.string()),
   /** The first run that noticed, the step in it, and the promise that was broken. */
   caught: v.optional(v.object({ seed: v.number(), step: v.number(), promise: v.string() })),
 })
@@ -18,6 +20,9 @@ export async function tryMutation({ edits }: Mutation, seed: number, steps: numb
   try {
     const [message] = await once(worker, 'message')
     return v.parse(Trial, message)
+  } catch (error) {
+    // The code has changed: the mutation is to be written anew.
+    return { tried: 0, runs: 0, failure: error instanceof Error ? error.message : String(error) }
   } finally {
     await worker.terminate()
   }
