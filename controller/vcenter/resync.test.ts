@@ -1,5 +1,6 @@
 /** What push does not tell is read again. */
 import t from 'tap'
+import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
 import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
 
 /** Waits for a resync that begins from now on, and returns its corrections. */
@@ -30,6 +31,32 @@ t.test('CPUs and tags', async (t) => {
   await until('the tag', () => now()?.ancestry?.compute[1]?.tags[0]?.name === 'late')
   await lab.vCenter.tag({ category: 'k8s-zone', tag: 'late', object: 'DC0_C0', detach: true })
   await until('no tag', () => now()?.ancestry?.compute[1]?.tags.length === 0)
+})
+
+t.test('a push that is lost', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, resync: 300, pollWait: 60_000 } })
+  const vm = await vmAt(lab, 0)
+  lab.inventory.follow(vm.uuid)
+  const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  await answered(lab, vm.uuid)
+  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  const id = await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'hang' })
+  // Its news ends the wait that goes on; the next one hears of nothing.
+  await lab.vCenter.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value: 'last' })
+  await until('the wait hangs', async () =>
+    (await lab.vCenter.faults()).some((each) => each.id === id && each.hits > 0),
+  )
+  await nextResync(lab)
+  const before = lab.corrections.length
+  await lab.vCenter.setState({ vm: vm.ref, powerState: 'poweredOff' })
+  await until('the power state', () => now()?.powerState === 'poweredOff', 3_000)
+  await nextResync(lab)
+  t.equal(
+    lab.corrections.slice(before).reduce((sum, each) => sum + each),
+    1,
+    'told once',
+  )
+  await lab.vCenter.clearFaults()
 })
 
 t.test('one page for all, and nothing to correct where all was pushed', async (t) => {

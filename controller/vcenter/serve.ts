@@ -124,7 +124,10 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
     keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
 
+  const watchedBefore = table.vms().size > 0
   await locate(signal)
+  // At once: what happens to them until vCenter watches is heard of late. A crowd that comes now has time.
+  if (watchedBefore) await syncMembers(signal)
   options.onReady()
   const timed = (interval: number, work: (signal: AbortSignal) => Promise<void>) =>
     every(interval, work, clock, random)

@@ -1,0 +1,130 @@
+import t from 'tap'
+import type { Controller } from '../fixtures/controller.ts'
+import type { CrowdMember } from '../fixtures/crowd.ts'
+import { until } from '../fixtures/until.ts'
+import type { Fault } from '../servers/control.ts'
+import { condition, isShutDown, level } from './objects.ts'
+import { openStage } from './stage.ts'
+
+// Whatever becomes of the wait for news: what happens meanwhile is seen, and no Node suffers.
+const stage = await openStage(t, { vms: 6 })
+const { nodes, reports, vcsim } = stage
+let controller = await stage.controller()
+const [herald, quiet, ...others] = several(await stage.crowd(6))
+
+function several([first, second, ...rest]: readonly CrowdMember[]): [
+  CrowdMember,
+  CrowdMember,
+  ...CrowdMember[],
+] {
+  if (first === undefined || second === undefined) throw new Error('the crowd is too small')
+  return [first, second, ...rest]
+}
+
+const shutDown = ({ name }: CrowdMember) => isShutDown(nodes.last(name))
+
+async function power({ name, vm }: CrowdMember, on: boolean, within?: number): Promise<number> {
+  const start = performance.now()
+  await vcsim.setState({ vm: vm.ref, powerState: on ? 'poweredOn' : 'poweredOff' })
+  await nodes.until(
+    `${name} is ${on ? 'not ' : ''}shut down`,
+    () => isShutDown(nodes.last(name)) !== on,
+    within,
+  )
+  return Math.round(performance.now() - start)
+}
+
+async function reconnects({ url }: Controller): Promise<string[]> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return text.split('\n').filter((line) => line.startsWith('rollcall_vcenter_reconnects_total{'))
+}
+
+interface Row {
+  readonly what: string
+  /** Of the next wait; without one, all sessions end. */
+  readonly fault?: Omit<Fault, 'operation'>
+  /** Logins that it costs. */
+  readonly logins: number
+  /** Whether all has to be asked for anew. */
+  readonly anew: boolean
+}
+
+const ROWS: readonly Row[] = [
+  { what: 'the wait is cancelled', fault: soapFault('RequestCanceled'), logins: 0, anew: true },
+  {
+    what: 'its version is not known any more',
+    fault: soapFault('InvalidCollectorVersion'),
+    logins: 0,
+    anew: true,
+  },
+  { what: 'the collector is lost', fault: soapFault('ManagedObjectNotFound'), logins: 0, anew: true },
+  { what: 'the session is lost', logins: 1, anew: true },
+  { what: 'the answer is cut off', fault: { kind: 'truncate' }, logins: 0, anew: true },
+  { what: 'the connection breaks half-way', fault: { kind: 'abort' }, logins: 0, anew: true },
+  { what: 'the connection is reset', fault: { kind: 'reset' }, logins: 0, anew: true },
+  { what: 'a proxy answers', fault: { kind: 'status', status: 502 }, logins: 0, anew: true },
+  { what: 'it is answered late', fault: { kind: 'delay', milliseconds: 2_000 }, logins: 0, anew: false },
+]
+
+function soapFault(fault: string): Omit<Fault, 'operation'> {
+  return { kind: 'fault', fault }
+}
+
+/** Resolves when the next wait of the controller has come to this. */
+async function interrupt(fault: Row['fault']): Promise<void> {
+  const id = fault && (await vcsim.fault({ operation: 'WaitForUpdatesEx', times: 1, ...fault }))
+  if (id === undefined) await vcsim.endSessions()
+  // Its news ends the wait that goes on.
+  await power(herald, false)
+  await until('it has happened', async () =>
+    id === undefined
+      ? (await vcsim.sessions()).soap === 1
+      : (await vcsim.faults()).some((each) => each.id === id && each.hits === 1),
+  )
+}
+
+async function startAnew(): Promise<void> {
+  await controller.stop()
+  await vcsim.resetCalls()
+  controller = await stage.controller()
+  await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+}
+
+for (const [i, { what, logins, anew, fault }] of ROWS.entries()) {
+  t.test(what, async (t) => {
+    // Failures that follow each other are met with growing patience.
+    if (i % 3 === 0) await startAnew()
+    const before = await reconnects(controller)
+    const written = others.map(({ name }) => [nodes.of(name).length, reports.of(name).length])
+    await vcsim.resetCalls()
+    await interrupt(fault)
+    const ms = await power(quiet, false)
+    t.ok(ms < 2_000, `${ms} ms`)
+    t.comment(`${what}: what happened then was seen after ${ms} ms`)
+    t.equal((await vcsim.calls()).operations.Login ?? 0, logins)
+    t.equal((await vcsim.calls()).operations.CreateFilter ?? 0, anew ? 1 : 0)
+    if (anew) t.strictNotSame(await reconnects(controller), before, 'the metric says so')
+    t.match(await vcsim.sessions(), { soap: 1 })
+    await power(herald, true)
+    await power(quiet, true)
+    t.notOk(shutDown(herald) || shutDown(quiet))
+    t.same(
+      others.map(({ name }) => [nodes.of(name).length, reports.of(name).length]),
+      written,
+      'nothing is written of those to whom nothing happened',
+    )
+    await vcsim.clearFaults()
+  })
+}
+
+t.test('all are as they were', async (t) => {
+  for (const { name, uid } of [herald, quiet, ...others]) {
+    t.equal(nodes.last(name)?.metadata.uid, uid)
+    t.equal(level(nodes.last(name)), 'proven')
+    await reports.until(
+      'its VM is found',
+      () => condition(reports.last(name), 'VMFound')?.reason === 'VMFound',
+    )
+    t.equal(condition(reports.last(name), 'DeletionPending'), undefined)
+  }
+})
