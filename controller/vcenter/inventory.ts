@@ -172,7 +172,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
           failed(error)
         }
         if (session.refused()) await aborted(signal)
-        if (clock.monotonic() - start > timings.backoff.max) backoff.reset()
+        if (clock.monotonic() - start > timings.callDeadline) backoff.reset()
         await clock.sleep(backoff.next(), signal)
       }
     } finally {

@@ -54,7 +54,7 @@ t.test('report, the default: it is said, and the labels stay', async (t) => {
   await vMotion(mover, 'DC0_C1_H0')
   await reports.until('it says so', () => topology(mover)?.reason === 'TopologyChanged')
   t.comment(`said after ${Math.round(performance.now() - start)} ms`)
-  t.match(topology(mover), { status: 'False', message: /zone is zone-a, and by vCenter it were zone-b: / })
+  t.match(topology(mover), { status: 'False', message: /zone is zone-a, and vCenter says zone-b: / })
   t.match(reports.last(mover.name)?.status, {
     vm: { host: 'DC0_C1_H0', cluster: 'DC0_C1' },
     identityLevel: 'proven',
@@ -71,10 +71,7 @@ t.test('report, the default: it is said, and the labels stay', async (t) => {
   const [type] = labels(grower, TYPE)
   await resize(grower, 8, 16_384)
   await reports.until('it says so', () => topology(grower)?.reason === 'TopologyChanged', 20_000)
-  t.match(
-    topology(grower)?.message,
-    `instance-type is ${type}, and by vCenter it were vsphere-vm.cpu-8.mem-16gb.`,
-  )
+  t.match(topology(grower)?.message, `instance-type is ${type}, and vCenter says vsphere-vm.cpu-8.mem-16gb.`)
   t.same(labels(grower, TYPE), [type, type])
   await resize(grower, 2, 4_096)
   await reports.until('it is back', () => topology(grower)?.reason === 'Resolved', 20_000)
@@ -134,7 +131,7 @@ t.test('a cluster is tagged anew', async (t) => {
     const controller = await stage.controller()
     t.teardown(() => controller.stop())
     await reports.until('it says so', () => topology(tagged)?.reason === 'TopologyChanged')
-    t.match(topology(tagged)?.message, 'zone is zone-a, and by vCenter it were zone-new')
+    t.match(topology(tagged)?.message, 'zone is zone-a, and vCenter says zone-new')
     t.same(labels(tagged, ZONE), ['zone-a', 'zone-a'])
     const changed = 'condition="TopologyResolved",status="False",reason="TopologyChanged"'
     t.ok(((await metric(controller, `rollcall_node_conditions{${changed}}`)) ?? 0) > 0)

@@ -44,7 +44,7 @@ export function judgeChanges(
   }
   if (resolved.status !== 'True') return { verdict: resolved, announcements: [] }
   const what = changes
-    .map(({ label, from, to }) => `label ${label} is ${from}, and by vCenter it were ${to}`)
+    .map(({ label, from, to }) => `label ${label} is ${from}, and vCenter says ${to}`)
     .join('; ')
   return {
     verdict: no(
