@@ -32,6 +32,8 @@ export function announce(previous: readonly Condition[], verdicts: Verdicts): An
 export function announceDeletion(previous: readonly Condition[], verdict: Verdict): Announcement[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
   if (before?.status === verdict.status && before.reason === verdict.reason) return []
+  // That the VM is missed is told by VMFound; this has nothing to add before it has asked.
+  if (verdict.status === 'Unknown' && verdict.reason === 'NotConfirmed') return []
   return [verdict.status === 'False' ? { type: 'Normal', ...words(verdict) } : warning(verdict)]
 }
 

@@ -104,12 +104,15 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   }
 
   async function resyncAll(signal: AbortSignal): Promise<void> {
-    if (table.wantFailed()) triggers.locate.trigger()
     if (members.size() === 0) return
     const corrected = await resync(following, updates.listView, members.has, signal)
     askAgain(corrected)
     metrics.resynced(corrected.vms.length, clock.now() / 1000)
     logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
+  }
+
+  async function retryFailed(): Promise<void> {
+    if (table.wantFailed()) triggers.locate.trigger()
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {
@@ -139,6 +142,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),
+      timed(timings.failed, retryFailed),
       timed(timings.sweep, sweep),
       timed(timings.keepAlive, (signal) => session.keepAlive(signal)),
     ],

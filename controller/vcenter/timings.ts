@@ -17,6 +17,8 @@ export interface Timings {
   readonly keepAlive: number
   /** Some changes are never pushed: everything is read again this often. */
   readonly resync: number
+  /** How often those UUIDs are asked for again whose VMs could not be read, as without a privilege. */
+  readonly failed: number
   /** How often the UUIDs of all VMs are read, to find doubles and newcomers. */
   readonly sweep: number
   /** How long the UUIDs read by a sweep may answer for. */
@@ -50,6 +52,7 @@ export const TIMINGS: Timings = {
   pollGrace: 15_000,
   keepAlive: 600_000,
   resync: 300_000,
+  failed: 30_000,
   sweep: 600_000,
   indexAge: 30_000,
   locate: { quiet: 50, max: 200, spacing: 2_000 },

@@ -3,7 +3,7 @@ import { describeBound } from '../describe-vm.ts'
 import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { waitForRate } from './brake.ts'
 import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
-import { missingProofs, seenIn } from './proofs.ts'
+import { type Missing, missingProofs, seenIn } from './proofs.ts'
 
 /** What becomes of a Node whose VM is missed. */
 export interface Judgement {
@@ -71,12 +71,17 @@ function judge(facts: DeletionFacts): Verdict {
     const times = evidence.absent?.times ?? 0
     return yes('VMGone', `${name} is gone, as ${times} answers in a row have proven; the Node is deleted`)
   }
-  // A vCenter that fails leaves several questions open, and says the same to each.
-  const list = [...new Set(missing.map(({ message }) => message))].join('; ')
-  if (seenIn(vm, evidence.probes) !== undefined) return no('VMExists', `the Node is kept: ${list}`)
+  if (seenIn(vm, evidence.probes) !== undefined)
+    return no('VMExists', `the Node is kept: ${listed(proofs.filter(({ reason }) => reason === 'VMExists'))}`)
+  const list = listed(missing)
   return proofs.length > 0
     ? unknown(first.reason, `whether ${name} is gone cannot be told, and the Node is kept: ${list}`)
     : yes(first.reason, `${name} is gone, and the Node is kept for now: ${list}`)
+}
+
+/** A vCenter that fails leaves several questions open, and says the same to each. */
+function listed(missing: readonly Missing[]): string {
+  return [...new Set(missing.map(({ message }) => message))].join('; ')
 }
 
 function askAfter(

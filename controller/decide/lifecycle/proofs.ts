@@ -38,6 +38,18 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
         : undefined,
   },
   {
+    name: 'PrivilegesProven',
+    missing({ vm, probes }) {
+      const privileges = ownProbe(vm, probes)?.privileges
+      return privileges?.state === 'unproven' ? fromFailure(privileges.failure) : undefined
+    },
+  },
+  {
+    name: 'CanaryFound',
+    missing: ({ probes }) =>
+      first(probes, ({ canary }) => (canary.state === 'unproven' ? fromFailure(canary.failure) : undefined)),
+  },
+  {
     name: 'ReferenceNotFound',
     missing: ({ vm, probes }) => fromFinding(ownProbe(vm, probes)?.reference, 'by reference'),
   },
@@ -49,18 +61,6 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'BIOSUUIDNowhere',
     missing: ({ probes }) => first(probes, (probe) => fromFinding(probe.biosUUID, 'by its BIOS UUID')),
-  },
-  {
-    name: 'PrivilegesProven',
-    missing({ vm, probes }) {
-      const privileges = ownProbe(vm, probes)?.privileges
-      return privileges?.state === 'unproven' ? fromFailure(privileges.failure) : undefined
-    },
-  },
-  {
-    name: 'CanaryFound',
-    missing: ({ probes }) =>
-      first(probes, ({ canary }) => (canary.state === 'unproven' ? fromFailure(canary.failure) : undefined)),
   },
 ]
 
