@@ -95,3 +95,15 @@ t.test('a running VM takes another UUID', async (t) => {
   await answered(lab, vm.uuid)
   await answered(lab, changed, 0)
 })
+
+t.test('a VM that could not be read is asked for again before the next resync', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, failed: 300 } })
+  const vm = await vmAt(lab, 0)
+  await lab.vCenter.fault({ operation: 'FindAllByUuid', kind: 'fault', fault: 'NoPermission' })
+  lab.inventory.follow(vm.uuid)
+  await until('a refusal', () => lab.inventory.lookup(vm.uuid).state === 'unknown')
+  await lab.vCenter.clearFaults()
+  await answered(lab, vm.uuid)
+  t.equal(vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.reference, vm.ref)
+  t.same(lab.corrections, [], 'by itself')
+})
