@@ -40,7 +40,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     }
     const decision = decide(facts)
     const { deletion } = decision
-    const attempt = deletion && inquiries.deleting(deletion.vCenterInstanceUUID)
+    const attempt = deletion && inquiries.deleting(deletion.vCenterInstanceUUID, facts.node.uid)
     inquiries.take(name, decision.inquiry)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)

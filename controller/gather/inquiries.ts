@@ -23,8 +23,8 @@ export interface Inquiries {
   fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(vCenter: string): { readonly missing: number; readonly brakeClosed: boolean }
-  /** To be told of a deletion before it is tried, so that two at once count as two... */
-  deleting(vCenterInstanceUUID: string): Attempt
+  /** To be told of a deletion before it is tried, so that two at once count as two; one that is tried again counts once... */
+  deleting(vCenterInstanceUUID: string, nodeUID: string): Attempt
   /** What the API server said in the last minutes, when it would not have the deletion of this Node. */
   refusal(name: string): string | undefined
 }
@@ -46,11 +46,12 @@ const REFUSED = 300_000
 
 export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
-  const deleted = new Map<string, number[]>()
+  /** When it was last tried, for each Node by its UID, in each vCenter. */
+  const deleted = new Map<string, Map<string, number>>()
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
 
-  function recent(vCenter: string): number[] {
-    return (deleted.get(vCenter) ?? []).filter((at) => uptime() - at < MEMORY)
+  function recent(vCenter: string): Map<string, number> {
+    return new Map([...(deleted.get(vCenter) ?? [])].filter(([, at]) => uptime() - at < MEMORY))
   }
 
   return {
@@ -75,13 +76,17 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
     fleet(vCenter, except) {
       let missed = 0
       let braked = 0
+      const gone = recent(vCenter)
       for (const [name, { inquiry }] of entries) {
-        if (name === except || !inquiry.missed || inquiry.question.vm.vCenterInstanceUUID !== vCenter)
-          continue
+        const itself = name === except
+        if (!inquiry.missed && !itself) continue
+        // It is looked at, so it is there: what became of its deletion, when no answer came, was nothing.
+        gone.delete(inquiry.question.nodeUID)
+        if (itself || inquiry.question.vm.vCenterInstanceUUID !== vCenter) continue
         missed++
         if (inquiry.braked) braked++
       }
-      return { missed, braked, deletedAgo: recent(vCenter).map((at) => uptime() - at) }
+      return { missed, braked, deletedAgo: [...gone.values()].map((at) => uptime() - at) }
     },
     missing(vCenter) {
       const ours = [...entries.values()]
@@ -89,14 +94,12 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
         .filter(({ missed, question }) => missed && question.vm.vCenter === vCenter)
       return { missing: ours.length, brakeClosed: ours.some(({ braked }) => braked) }
     },
-    deleting(vCenter) {
+    deleting(vCenter, nodeUID) {
       const at = uptime()
-      deleted.set(vCenter, [...recent(vCenter), at])
+      deleted.set(vCenter, recent(vCenter).set(nodeUID, at))
       return {
         failed(name, refusal) {
-          const others = recent(vCenter)
-          others.splice(others.indexOf(at), 1)
-          deleted.set(vCenter, others)
+          deleted.get(vCenter)?.delete(nodeUID)
           if (refusal !== undefined) refusals.set(name, { at, message: refusal })
         },
       }

@@ -172,9 +172,9 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     },
     inquiries: {
       // The reconciler says these two one after the other, without a pause.
-      deleting(vCenter) {
+      deleting(vCenter, nodeUID) {
         deleting = true
-        return inquiries.deleting(vCenter)
+        return inquiries.deleting(vCenter, nodeUID)
       },
       take(name, inquiry) {
         if (deleting) watch.decided(process, name)
