@@ -1,7 +1,7 @@
 import { apply, type Writer } from './apply/apply.ts'
 import type { Clock } from './clock.ts'
 import { decide } from './decide/decide.ts'
-import type { Decision } from './decide/decision.ts'
+import type { Decision, Deletion } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
 import { gather, type Sources } from './gather/gather.ts'
 import type { Inquiries } from './gather/inquiries.ts'
@@ -16,7 +16,7 @@ export interface ReconcilerOptions {
   /** Told what each look at a Node came to, and of a Node that is no more. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Told of each Node that was deleted. */
-  readonly onDeleted: (vCenter: string, name: string) => void
+  readonly onDeleted: (node: Node, deletion: Deletion) => void
   /** Told what the API server said to a write that it will not have. */
   readonly onRefused: (name: string, message: string) => void
 }
@@ -47,8 +47,10 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     }
     const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
     const { refusal } = applied
-    if (deletion !== undefined && applied.deleted) options.onDeleted(deletion.vCenter, name)
-    else attempt?.failed(name, applied.deletionRefused)
+    if (deletion !== undefined && applied.deleted) {
+      attempt?.succeeded()
+      options.onDeleted(facts.node, deletion)
+    } else attempt?.failed(name, applied.deletionRefused)
     if (refusal !== undefined) options.onRefused(name, refusal.message)
     onDecision(
       name,

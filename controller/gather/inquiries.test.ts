@@ -102,3 +102,20 @@ t.test('a Node whose deletion was left without an answer, again and again, count
   inquiries.take('n1', undefined)
   t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 0, braked: 0, deletedAgo: [0] }, 'it went after all')
 })
+
+t.test(
+  'a Node that is deleted counts as such until the watch knows, and for itself not at all',
+  async (t) => {
+    const { inquiries, turn } = setUp()
+    const question = { ...inquiry().question, nodeUID: 'n1-uid' }
+    inquiries.take('n1', inquiry({ question, missed: false }))
+    inquiries.deleting(VCENTER, 'n1-uid').succeeded()
+    turn(5)
+    inquiries.take('n1', inquiry({ question }))
+    const counted = { missed: 0, braked: 0, deletedAgo: [5] }
+    t.same(inquiries.fleet(VCENTER, 'n2'), counted, 'looked at once more')
+    t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [])
+    inquiries.deleting(VCENTER, 'n1-uid').failed('n1', undefined)
+    t.same(inquiries.fleet(VCENTER, 'n2'), counted, 'that it is gone already takes nothing back')
+  },
+)

@@ -30,8 +30,16 @@ export interface Inquiries {
 }
 
 export interface Attempt {
+  /** ... when the Node was deleted... */
+  succeeded(): void
   /** ... and when it came to nothing, with what the API server said if it refused. */
   failed(name: string, refusal: string | undefined): void
+}
+
+interface Deleted {
+  readonly at: number
+  /** Whether the API server has said so; else no answer has come, or not yet. */
+  readonly sure: boolean
 }
 
 interface Entry {
@@ -46,12 +54,12 @@ const REFUSED = 300_000
 
 export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
-  /** When it was last tried, for each Node by its UID, in each vCenter. */
-  const deleted = new Map<string, Map<string, number>>()
+  /** For each vCenter, its Nodes by their UIDs. */
+  const deleted = new Map<string, Map<string, Deleted>>()
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
 
-  function recent(vCenter: string): Map<string, number> {
-    return new Map([...(deleted.get(vCenter) ?? [])].filter(([, at]) => uptime() - at < MEMORY))
+  function recent(vCenter: string): Map<string, Deleted> {
+    return new Map([...(deleted.get(vCenter) ?? [])].filter(([, { at }]) => uptime() - at < MEMORY))
   }
 
   return {
@@ -78,15 +86,16 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       let braked = 0
       const gone = recent(vCenter)
       for (const [name, { inquiry }] of entries) {
+        const { nodeUID, vm } = inquiry.question
         const itself = name === except
-        if (!inquiry.missed && !itself) continue
-        // It is looked at, so it is there: what became of its deletion, when no answer came, was nothing.
-        gone.delete(inquiry.question.nodeUID)
-        if (itself || inquiry.question.vm.vCenterInstanceUUID !== vCenter) continue
+        // One that is deleted may be looked at until the watch knows; else it is there, and its deletion came to nothing.
+        if (!itself && (!inquiry.missed || gone.get(nodeUID)?.sure)) continue
+        gone.delete(nodeUID)
+        if (itself || vm.vCenterInstanceUUID !== vCenter) continue
         missed++
         if (inquiry.braked) braked++
       }
-      return { missed, braked, deletedAgo: [...gone.values()].map((at) => uptime() - at) }
+      return { missed, braked, deletedAgo: [...gone.values()].map(({ at }) => uptime() - at) }
     },
     missing(vCenter) {
       const ours = [...entries.values()]
@@ -96,10 +105,16 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
     },
     deleting(vCenter, nodeUID) {
       const at = uptime()
-      deleted.set(vCenter, recent(vCenter).set(nodeUID, at))
+      const known = recent(vCenter)
+      const before = known.get(nodeUID)
+      if (!before?.sure) known.set(nodeUID, { at, sure: false })
+      deleted.set(vCenter, known)
       return {
+        succeeded() {
+          deleted.get(vCenter)?.set(nodeUID, { at, sure: true })
+        },
         failed(name, refusal) {
-          deleted.get(vCenter)?.delete(nodeUID)
+          if (before === undefined) deleted.get(vCenter)?.delete(nodeUID)
           if (refusal !== undefined) refusals.set(name, { at, message: refusal })
         },
       }
