@@ -31,7 +31,8 @@ export interface Applied {
 
 /**
  * Brings the world to a decision: the Node's addresses first, then its metadata and taints in one patch, then the
- * report's status, then Events. A NodeReport that has to be made comes alone. Writes only differences; a second call with the outcome of the first writes nothing.
+ * report's status, then Events. A NodeReport that has to be made comes alone. Writes only differences; a second call with
+ * the outcome of the first writes nothing.
  */
 export async function apply(
   { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },

@@ -161,8 +161,9 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     clock,
     onDecision: metrics.decided,
-    onDeleted(vCenter, name) {
-      logger.warn({ node: name, vCenter }, 'Node deleted, its VM is gone')
+    onDeleted({ name, uid }, { vCenter, announcement }) {
+      // The Event that says so is gone after an hour, and the report with its Node.
+      logger.warn({ node: name, uid, vCenter, why: announcement.message }, 'Node deleted, its VM is gone')
       metrics.nodeDeleted(vCenter)
     },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),

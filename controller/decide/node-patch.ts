@@ -86,9 +86,9 @@ export function overriddenLabels(node: Node, patch: NodePatch | undefined): read
 }
 
 /**
- * While a Node is being initialised its labels are put right, and on one whose labels are to follow; else only absent ones are filled in
- * (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands them. A label and its
- * beta name are one: they never come to say different things.
+ * While a Node is being initialised its labels are put right, and on one whose labels are to follow; else only absent
+ * ones are filled in (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands
+ * them. A label and its beta name are one: they never come to say different things.
  */
 function missingLabels(
   node: Node,

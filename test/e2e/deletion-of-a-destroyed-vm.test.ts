@@ -32,6 +32,13 @@ t.test('its Node is deleted', async (t) => {
     { status: 'True', reason: 'VMGone' },
     'the reason is on record, until the report is collected',
   )
+  const logged = controller
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('Node deleted'))
+  t.equal(logged.length, 1)
+  t.match(logged[0], `"uid":"${gone.uid}"`, 'the log keeps what Event and report lose')
+  t.match(logged[0], gone.vm.ref, 'with the VM')
   t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
   t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
   t.equal(condition(reports.last(other.name), 'DeletionPending'), undefined, 'nothing is said of the other')

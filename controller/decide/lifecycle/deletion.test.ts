@@ -181,7 +181,16 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   t.equal(back.status?.brakeClosedAt, undefined)
   t.match(pending(back), { status: 'False', reason: 'VMExists' })
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
-  t.match(back.announcements, [{ type: 'Normal', reason: 'VMExists' }])
+  t.match(back.announcements, [
+    { type: 'Normal', reason: 'VMExists' },
+    { type: 'Normal', reason: 'LeaveTakenBack' },
+  ])
+})
+
+t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
+  const fleet = (bound: number) => ({ fleet: () => ({ bound, missed: bound, braked: 1, deletedAgo: [] }) })
+  t.match(pending(decide(gone(fleet(10)))), { reason: 'BrakeClosed' })
+  t.equal(pending(decide(gone(fleet(10))))?.message, pending(decide(gone(fleet(11))))?.message)
 })
 
 t.test('a vCenter that empties by and by closes the brake too', async (t) => {

@@ -1,5 +1,5 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import type { Taint } from '../../facts/node.ts'
+import { ANNOTATION_DELETION, type Taint } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { Announcement } from '../announce.ts'
 import type { Deletion, Inquiry } from '../decision.ts'
@@ -84,8 +84,9 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
   const { node, settings } = facts
   const pending = before.conditions?.find(({ type }) => type === 'DeletionPending')
   const wasMissed = pending !== undefined && pending.status !== 'False'
+  // One that is suspended goes on writing when it wakes: there is nothing to ask about it.
   const outOfService =
-    machineState(vm) === 'off'
+    machineState(vm) === 'off' && vm.powerState === 'poweredOff'
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(bound, facts), settings: settings.lifecycle })
       : undefined
   const { verdict, taints, announcements } = judgeShutdown(vm, node, outOfService?.taint === true)
@@ -100,7 +101,16 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
       ? {}
       : { inquiry: inquiryOf(bound, facts, { ask: outOfService.ask, missed: false, braked: false }) }),
     ...(outOfService?.again === undefined ? {} : { again: outOfService.again }),
-    announcements,
+    announcements: [...announcements, ...(mayProceed(node) ? [leaveTakenBack(vm)] : [])],
+  }
+}
+
+/** A person who has just given it would otherwise see it vanish. */
+function leaveTakenBack(vm: VirtualMachine): Announcement {
+  return {
+    type: 'Normal',
+    reason: 'LeaveTakenBack',
+    message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed is taken away; give it once the VM is missed`,
   }
 }
 

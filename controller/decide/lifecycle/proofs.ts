@@ -77,8 +77,8 @@ export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefine
 }
 
 /**
- * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and nothing that can be read says that vCenter is about to start
- * it: neither HA, nor Fault Tolerance, nor a task.
+ * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and
+ * nothing that can be read says that vCenter is about to start it: neither HA, nor Fault Tolerance, nor a task.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly Probe[]): boolean {
   const reference = ownProbe(vm, probes)?.reference

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { after, BIOS_UUID, NOW, settled, vm } from '../../../test/fixtures/facts.ts'
+import { after, BIOS_UUID, NOW, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
 import type { Taint } from '../../facts/node.ts'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
 import { decide } from '../decide.ts'
@@ -140,6 +140,12 @@ t.test('a VM that is off is no VM that is missed', async (t) => {
   t.equal(decide(gone).inquiry, undefined)
   const { conditions = [] } = after(gone, decide(gone)).report?.status ?? {}
   t.notOk(conditions.some(({ type }) => type === 'DeletionPending'))
+})
+
+t.test('of a VM that is suspended nothing is asked, for its Node is never out of service', async (t) => {
+  const settings = { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, outOfServiceAfter: 600_000 } }
+  t.equal(decide({ ...seeing({ powerState: 'poweredOff' }), settings }).inquiry?.ask, true)
+  t.equal(decide({ ...seeing({ powerState: 'suspended' }), settings }).inquiry, undefined)
 })
 
 t.test('a Node that is verified to be no VM is not tainted', async (t) => {
