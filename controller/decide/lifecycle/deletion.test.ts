@@ -1,6 +1,16 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
-import { boundVM, facts, NOW, node, report, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
+import {
+  boundVM,
+  facts,
+  NOW,
+  node,
+  report,
+  SETTINGS,
+  settled,
+  spec,
+  vm,
+} from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { decide } from '../decide.ts'
@@ -11,6 +21,8 @@ import { PROOFS } from './proofs.ts'
 
 const { lifecycle } = SETTINGS
 const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
+const OTHER_UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+const NO_VM = { state: 'answered', vms: [] } as const
 const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
 
 /** A Node whose VM is gone beyond doubt, but for what is changed. */
@@ -77,6 +89,16 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   NodeNotReady: [
     { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
     'NodeReady',
+  ],
+  ReportIsOfThisVM: [
+    {
+      report: report({
+        ...settled().report,
+        spec: { ok: true, spec: spec({ machine: { serialUUID: OTHER_UUID } }) },
+      }),
+      lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
+    },
+    'ReportOfAnotherVM',
   ],
   NoLifeSign: [
     { node: { ...unready, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T10:00:00Z' } } },
@@ -261,6 +283,12 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
   t.match(pending(silent), { status: 'Unknown', reason: 'NoPermission' })
   t.equal(silent.inquiry, undefined)
   t.equal(decide(settled({ lookups })).status, undefined)
+})
+
+t.test('what the report names is searched for, though the VM before is asked about on purpose', async (t) => {
+  const [changes] = LACKING.ReportIsOfThisVM ?? []
+  t.same(decide(gone(changes)).recheck, [OTHER_UUID])
+  t.same(decide(gone({ leadingFor: 0 })).recheck, [])
 })
 
 t.test('a Node whose VM went to another vCenter is bound to it there', async (t) => {

@@ -141,6 +141,7 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     vm: bound,
     evidence,
     lifeSign: lifeSignOf(node, facts.report),
+    reportedUUID: reportedUUID(facts),
     fleet,
     braked,
     leadingFor,
@@ -164,6 +165,11 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     }),
     again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
   }
+}
+
+function reportedUUID({ node, report }: NodeFacts): string | undefined {
+  const spec = report?.spec.ok === true ? report.spec.spec : undefined
+  return spec?.nodeUID === node.uid ? spec.machine.serialUUID : undefined
 }
 
 function evidenceOn(vm: BoundVM, { node, evidence }: NodeFacts): Evidence | undefined {

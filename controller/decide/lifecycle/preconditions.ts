@@ -12,6 +12,8 @@ export interface DeletionFacts {
   readonly vm: BoundVM
   readonly evidence: Evidence
   readonly lifeSign: string
+  /** BIOS UUID that the Node's report names; undefined where it names none. */
+  readonly reportedUUID: string | undefined
   readonly fleet: Fleet
   /** Whether the brake holds this Node. */
   readonly braked: boolean
@@ -79,6 +81,16 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
               'the Node is Ready, so its machine runs somewhere; look whether its VM was unregistered, or moved to a vCenter that is not configured',
           }
         : undefined,
+  },
+  {
+    name: 'ReportIsOfThisVM',
+    missing: ({ vm, reportedUUID }) =>
+      reportedUUID === undefined || reportedUUID === vm.biosUUID
+        ? undefined
+        : {
+            reason: 'ReportOfAnotherVM',
+            message: `its report names another machine by now, with BIOS UUID ${reportedUUID}: a new VM took the Node over; delete the Node, so that it registers anew`,
+          },
   },
   {
     name: 'NoLifeSign',

@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION } from '../../facts/node.ts'
 import { announce, announceDeletion } from '../announce.ts'
-import type { Decision } from '../decision.ts'
+import type { Decision, Inquiry } from '../decision.ts'
 import type { NodePatch } from '../node-patch.ts'
 import type { Standing } from '../status.ts'
 import { mergeConditions, type Verdicts } from '../verdict.ts'
@@ -38,11 +38,15 @@ export function withLifecycle(
     retry: decision.retry && lifecycle.again === undefined,
     ...(again === undefined ? {} : { again }),
     ...(inquiry === undefined ? {} : { inquiry }),
-    // What is asked on purpose is not searched for besides.
-    ...(inquiry?.missed === true ? { recheck: [] } : {}),
+    ...(inquiry?.missed === true ? { recheck: unasked(decision, inquiry) } : {}),
     ...(fenced ? { fenced } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
+}
+
+/** What is asked on purpose is not searched for besides. */
+function unasked({ recheck = [] }: Decision, { question }: Inquiry): readonly string[] {
+  return recheck.filter((uuid) => uuid !== question.vm.biosUUID)
 }
 
 /** It was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter. */
