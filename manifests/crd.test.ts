@@ -192,6 +192,9 @@ await t.test('a person sees the essentials at a glance', async (t) => {
     'True',
     'AsExpected',
   ])
+  const deletion = body.columnDefinitions?.findIndex(({ name }) => name === 'Deletion') ?? -1
+  t.equal(body.columnDefinitions?.[deletion]?.priority, 1)
+  t.equal(body.rows?.[0]?.cells[deletion], 'AsExpected', 'why a Node is kept, to those who ask for more')
   const short = await cluster.request<{ resources: { name: string; shortNames?: string[] }[] }>(
     'GET',
     '/apis/rollcall.dev/v1alpha1',
