@@ -34,6 +34,8 @@ export function announceDeletion(previous: readonly Condition[], verdict: Verdic
   if (before?.status === verdict.status && before.reason === verdict.reason) return []
   // That the VM is missed is told by VMFound; this has nothing to add before it has asked.
   if (verdict.status === 'Unknown' && verdict.reason === 'NotConfirmed') return []
+  // It is told when it is done, in the same words.
+  if (verdict.reason === 'VMGone') return []
   return [verdict.status === 'False' ? { type: 'Normal', ...words(verdict) } : warning(verdict)]
 }
 

@@ -55,6 +55,10 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
     vCenter: 'vc1',
     announcement: { reason: 'NodeDeleted', message: /vm-42.*gone/ },
   })
+  t.notOk(
+    decision.announcements.some(({ reason }) => reason === 'VMGone'),
+    'one Event is enough: that it is deleted',
+  )
   t.equal(decision.fenced, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
   t.equal(decision.inquiry?.missed, false, 'from now on it counts among the deleted alone')
