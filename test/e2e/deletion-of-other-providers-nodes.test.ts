@@ -4,6 +4,7 @@ import t from 'tap'
 import { registerNode } from '../fixtures/kubelet.ts'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
 import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition, eventsOf } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -45,9 +46,11 @@ t.test('their VMs are nowhere, and they are not ready', async (t) => {
     t.same(eventsOf(events, name), [])
     t.equal(reports.last(name), undefined)
   }
+  await until('the one is not counted any more', async () => {
+    return (await metric(controller, 'rollcall_nodes{state="initialized"}')) === 1
+  })
   t.equal(await metric(controller, 'rollcall_nodes{state="refused"}'), 1)
   t.equal(await metric(controller, 'rollcall_nodes{state="waiting"}'), 0)
-  t.equal(await metric(controller, 'rollcall_nodes{state="initialized"}'), 1)
   t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
 })
 

@@ -50,7 +50,9 @@ for (const { what, fault, reason, rest } of cases) {
       t.ok(nodes.last(gone.name), 'nor is one deleted whose VM is gone')
     }
     t.ok(nodes.last(living.name), 'kept')
-    t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), rest ? 1 : 0)
+    await until('deletions are counted', async () => {
+      return (await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}')) === (rest ? 1 : 0)
+    })
     await controller.stop()
   })
 }

@@ -33,7 +33,10 @@ for (const as of ['fault', 'missingSet'] as const) {
     const controller = await stage.controller({ identity: as, lifecycle })
     t.teardown(() => controller.stop())
     for (const { name, vm } of members) {
-      const { message } = await deletionPending(stage, name, { status: 'Unknown', reason: 'NoPermission' })
+      const { message } = await deletionPending(stage, name, {
+        status: 'Unknown',
+        reason: 'PrivilegeMissing',
+      })
       const folder = vm === inFolder.vm ? FOLDER : 'vm'
       t.match(message, `the account lacks System.View and System.Read on Folder "${folder}"`)
     }

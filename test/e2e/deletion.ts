@@ -27,7 +27,14 @@ export async function verified(stage: Stage, ...names: readonly string[]): Promi
 export async function settled({ nodes, reports }: Stage, ...names: readonly string[]): Promise<void> {
   await nodes.until('all are initialised', () => names.every((name) => isInitialized(nodes.last(name))))
   await reports.until('all reports are complete', () =>
-    names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
+    names.every((name) => {
+      const report = reports.last(name)
+      // A former Node's status may stand there still.
+      return (
+        report?.status?.nodeUID === nodes.last(name)?.metadata.uid &&
+        condition(report, 'Initialized')?.status === 'True'
+      )
+    }),
   )
 }
 
