@@ -52,6 +52,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
       folder,
       host: 'host-0',
       connectionState: 'connected',
+      shownPower: undefined,
       claim: undefined,
       mac: `00:50:56:aa:00:${(number() & 255).toString(16).padStart(2, '0')}`,
       machine: undefined,

@@ -23,6 +23,8 @@ export interface RunResult {
 
 const SCENES = 8
 const QUIET_MINUTES = 3
+/** A run has some ten thousand. */
+const MOST_STEPS = 300_000
 
 /** Lets one world pass: faults, then peace. The same seed gives the same run, step by step. */
 export async function simulate(seed: number): Promise<RunResult> {
@@ -34,7 +36,10 @@ export async function simulate(seed: number): Promise<RunResult> {
 
   /** Steps until something holds, or a promise is broken. */
   async function passUntil(done: () => boolean): Promise<void> {
-    while (judge.violations.length === 0 && !done() && timeline.step()) await nextTurn()
+    while (judge.violations.length === 0 && !done() && timeline.step()) {
+      await nextTurn()
+      if (timeline.steps > MOST_STEPS) judge.violate('no endless work', `${timeline.steps} steps in one run`)
+    }
   }
   const pass = (ms: number): Promise<void> => {
     const end = timeline.now + ms

@@ -50,6 +50,15 @@ export const FAULTS_AT_DECISION: Faults = {
     machines.report(machine)
     machine.agent = agent
   }),
+  'listed-again-when-asked': whenAsked(({ machines, random }, { machine, vCenter }) => {
+    const { lastVM, destroyed } = machine
+    if (machine.vm !== undefined || lastVM === undefined || destroyed) return
+    machines.register(
+      machine,
+      vCenter,
+      random.pick([{}, { biosUUID: random.uuid() }, { instanceUUID: random.uuid() }]),
+    )
+  }),
   'renews-lease-when-asked': whenAsked(({ machines, api }, { machine }) => {
     if (!api.away && canSpeak(machine)) machines.renewLease(machine)
   }),

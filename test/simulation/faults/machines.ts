@@ -50,14 +50,18 @@ function change(vm: Machine['vm'], set: (vm: NonNullable<Machine['vm']>) => void
 }
 
 function connection(state: 'inaccessible' | 'disconnected'): Fault {
-  return (_, { machine }) => {
+  return ({ random }, { machine }) => {
     const { vm } = machine
+    // The last that vCenter knew may be long ago.
+    const shown = random.pick([machine.power, 'poweredOff', 'poweredOn'] as const)
     change(vm, (vm) => {
       vm.connectionState = state
+      vm.shownPower = shown
     })
     return () =>
       change(vm, (vm) => {
         vm.connectionState = 'connected'
+        vm.shownPower = undefined
       })
   }
 }

@@ -44,13 +44,13 @@ export function drawRecipe(world: World, anywhere: Focus): Scene {
   return { length, beats: [...beats, ...extras(world, focus, length, 0.4)] }
 }
 
-/** Two pairs, of which every one has its turn, and what chance adds. */
+/** Three pairs, of which every one has its turn, and what chance adds. */
 export function drawPairs(world: World, focus: Focus, turn: number): Scene {
   const { random, settings } = world
   const { absentFor, leaderAge } = settings.lifecycle
   const length = random.between(0.5, 3) * absentFor + random.next() * leaderAge + 50_000
   const pair = (number: number) => PAIRS[number % PAIRS.length] ?? []
-  const kinds = new Set([...pair(2 * turn), ...pair(2 * turn + 1)])
+  const kinds = new Set([...pair(3 * turn), ...pair(3 * turn + 1), ...pair(3 * turn + 2)])
   if (random.chance(0.5)) kinds.add(random.pick(SILENCERS))
   const beats = [...kinds].map((kind) => drawBeat(world, kind, focus, length))
   return { length, beats: [...beats, ...extras(world, focus, length, 0.35)] }

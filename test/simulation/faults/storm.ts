@@ -14,7 +14,7 @@ const CALM = 60_000
 
 /** Lets so many scenes pass, one after the other. `turn` counts those of all runs, so that every pair has its turn. */
 export function unleash(world: World, scenes: number, turn: number): Storm {
-  const { timeline, random } = world
+  const { timeline, random, machines } = world
   const state = { over: false, pairs: new Set<number>() }
   const active = new Map<string, number>()
 
@@ -32,8 +32,11 @@ export function unleash(world: World, scenes: number, turn: number): Storm {
     else active.delete(kind)
   }
 
-  function play({ kind, focus, begin, end }: Beat): void {
+  function play({ kind, focus: first, begin, end }: Beat): void {
     timeline.after(begin, `${kind} begins`, () => {
+      // It may have been made anew since.
+      const machine = machines.all.findLast(({ nodeName }) => nodeName === first.machine.nodeName)
+      const focus = { ...first, machine: machine ?? first.machine }
       timeline.note(`at ${focus.machine.nodeName} in ${focus.vCenter.name}`)
       count(kind)
       const finish = faultOf(kind)(world, focus)

@@ -61,7 +61,7 @@ export const VCENTER_FAULTS: Faults = {
     }
   },
   'folder-denied'(_, { vCenter, machine }) {
-    const folder = machine.vm?.folder ?? vCenter.folders[0]
+    const folder = machine.vm?.folder ?? machine.lastVM?.folder
     if (folder === undefined) return undefined
     vCenter.denied.add(folder.reference)
     vCenter.changedAll()

@@ -3,17 +3,16 @@ import type { Machine } from '../model/machine.ts'
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { judgeBrake } from './brake.ts'
+import type { Work } from './promises.ts'
 
 /** How old an answer may be when it is acted on, milliseconds; said here once more, so that the code cannot change it. */
 const FRESH = 10_000
 /** What the questions take at most, and what two writes and a confirmation do, when the API server is slow. */
 const QUESTIONS = 60_000
 const WRITES = 30_000
-/** How long news of an object takes to reach a controller, where no fault makes it late. */
-const NEWS = 1_000
 
 export function judgeDeletion(world: World, by: string, before: NodeObject): void {
-  const { judge, api, timeline, settings, processes } = world
+  const { judge, api, timeline, settings } = world
   const { now } = timeline
   const { lifecycle } = settings
   const { name, uid, annotations } = before.metadata
@@ -25,12 +24,9 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const report = api.reports.get(name)
   const bound = report?.status.nodeUID === uid ? report.status.vm : undefined
   const machines = machinesOf(world, uid)
-  // What the API server heard later, this controller could not know.
-  const lag = processes.find((process) => process.name === by)?.line.lag ?? 0
-  const known = (decided?.at ?? now) - lag - NEWS
   const since = Math.max(answered?.asked.at ?? 0, now - QUESTIONS - FRESH - WRITES)
   for (const machine of machines) {
-    const why = existence(machine, since, Math.max(now - lifecycle.absentFor, 0), known)
+    const why = existence(machine, since, now - lifecycle.absentFor, decided)
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
   }
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
@@ -44,8 +40,10 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (annotation !== undefined && annotation !== 'proceed') says('a held Node is kept', `"${annotation}"`)
   const led = now - api.holder.since
   if (led < lifecycle.leaderAge) says('the leader is old enough', `it leads for ${led} ms`)
-  const gone = Math.min(...machines.map(({ firstVanishedAt }) => now - (firstVanishedAt ?? now)))
-  if (machines.length > 0 && gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
+  // Not of one that has taken the Node over: what is confirmed is the absence of the VM that the Node was verified to be.
+  const one = world.machines.all.find(({ lists }) => lists.has(bound?.moref ?? ''))
+  const gone = now - (one?.firstVanishedAt ?? now)
+  if (gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
   if (answered === undefined || decided === undefined || decided.monotonic - answered.monotonic > FRESH)
     says('vCenter was asked just now', JSON.stringify({ decided, now }))
   judgeAnswers(world, by, name, says)
@@ -64,14 +62,17 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
  * anyone see; or it runs unlisted, and the API server has heard of it within the time that a VM must be absent.
  */
 function existence(
-  { vm, power, signs }: Machine,
+  { vm, power, reports, renewals }: Machine,
   since: number,
   from: number,
-  known: number,
+  decided: Work['decided'],
 ): string | undefined {
-  if (vm !== undefined && vm.registeredAt < since)
+  if (vm !== undefined && vm.registeredAt <= since)
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
-  const sign = signs.find((at) => at > from && at < known)
+  // What came later, the controller could not know.
+  const sign =
+    reports.find((at) => at > from && at <= (decided?.arrived ?? 0)) ??
+    renewals.find((at) => at > from && at < (decided?.answered?.asked.at ?? 0))
   if (vm === undefined && power === 'poweredOn' && sign !== undefined)
     return `its machine runs and has reported at ${sign} ms`
   return undefined

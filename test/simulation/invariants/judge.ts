@@ -77,9 +77,13 @@ export function createJudge(world: () => World): Judge {
       const known = work(process.name, nodeName)
       if (known.asked !== undefined) known.answered = { ...moment(process), asked: known.asked }
     },
+    arrived(process, nodeName, writtenAt) {
+      const known = work(process.name, nodeName)
+      known.arrived = Math.max(known.arrived ?? 0, writtenAt)
+    },
     decided(process, nodeName) {
       const known = work(process.name, nodeName)
-      known.decided = { ...moment(process), answered: known.answered }
+      known.decided = { ...moment(process), answered: known.answered, arrived: known.arrived ?? 0 }
       world().timeline.note(`${process.name} decides to delete ${nodeName}`)
       for (const told of judge.onDecision) told(process, nodeName)
     },

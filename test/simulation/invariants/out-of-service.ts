@@ -12,6 +12,7 @@ export function judgeTaints(
   before: NodeObject,
   after: NodeObject | undefined,
 ): void {
+  judgeShutdown(world, by, before, after)
   const { judge, api, timeline, settings } = world
   const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE)
   if (after === undefined || has(before) || !has(after)) return
@@ -26,5 +27,19 @@ export function judgeTaints(
       continue
     if (power !== 'poweredOff' && time < LATELY) continue
     says('only a machine that is off is out of service', `${power} for ${time} ms`)
+  }
+}
+
+const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
+
+/** A machine that runs is not called shut down. */
+function judgeShutdown(world: World, by: string, before: NodeObject, after: NodeObject | undefined): void {
+  const { judge, timeline } = world
+  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === SHUTDOWN)
+  if (after === undefined || has(before) || !has(after)) return
+  const { name, uid } = before.metadata
+  for (const { power, powerSince } of machinesOf(world, uid)) {
+    if (power === 'poweredOn' && timeline.now - powerSince > LATELY)
+      judge.violate('a machine that runs is not shut down', `${by} taints ${name}`)
   }
 }

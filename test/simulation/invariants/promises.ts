@@ -20,7 +20,9 @@ export interface Work {
   /** Of the last answers, newest first: when they came, and whether they left no doubt. */
   heard?: readonly { readonly at: number; readonly whole: boolean; readonly sessions: string }[]
   answered?: Moment & { readonly asked: Moment }
-  decided?: Moment & { readonly answered: Work['answered'] }
+  /** When the newest version of the Node's report that has arrived was written. */
+  arrived?: number
+  decided?: Moment & { readonly arrived: number; readonly answered: Work['answered'] }
 }
 
 export interface Judge extends ControllerWatch {

@@ -3,7 +3,7 @@ import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { SoapCall } from '../../../controller/vcenter/wire/soap.ts'
 import type { XMLElement } from '../../../controller/vcenter/wire/xml.ts'
 import { content, element, text, toElement } from './elements.ts'
-import type { VM } from './machine.ts'
+import { shownPower, type VM } from './machine.ts'
 import type { SessionModel, VCenterModel } from './vcenter.ts'
 
 type Answer = (vCenter: VCenterModel, parameters: string) => XMLElement[]
@@ -86,12 +86,12 @@ function serviceContent({ instanceUUID }: VCenterModel): XMLElement {
 }
 
 function propertiesOf(vm: VM): XMLElement {
-  const { reference, name, biosUUID, connectionState, machine } = vm
+  const { reference, name, biosUUID, connectionState } = vm
   return content(vmReference(reference), {
     name,
     ...(connectionState === 'inaccessible' ? {} : { 'config.uuid': biosUUID }),
     'runtime.connectionState': connectionState,
-    'runtime.powerState': machine?.power ?? 'poweredOff',
+    'runtime.powerState': shownPower(vm),
   })
 }
 

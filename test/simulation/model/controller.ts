@@ -35,6 +35,8 @@ export interface ControllerWatch extends LoginWatch {
   heard(process: Process, nodeName: string, probes: readonly Probe[]): void
   /** ... which is known to the controller from now on. */
   answered(process: Process, nodeName: string): void
+  /** The report of a Node has arrived as it was written then. */
+  arrived(process: Process, nodeName: string, writtenAt: number): void
   /** A deletion was decided on. */
   decided(process: Process, nodeName: string): void
   /** Whatever went wrong that is no failure of the world. */
@@ -148,6 +150,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     process,
     timeline,
     parse: parseNode,
+    onArrival: () => undefined,
     onChange: cluster.onNode,
   })
   const reports = createInformer<NodeReport>({
@@ -156,6 +159,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     process,
     timeline,
     parse: parseNodeReport,
+    onArrival: (name, at) => watch.arrived(process, name, at),
     onChange: (name, current) => cluster.onReport(name, current),
   })
   let deleting = false

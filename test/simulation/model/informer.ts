@@ -15,16 +15,18 @@ export interface InformerOptions<T> {
   readonly process: Process
   readonly timeline: Timeline
   readonly parse: (object: unknown) => T | undefined
+  /** Told of each version of an object that has arrived, and when it was written. */
+  readonly onArrival: (name: string, writtenAt: number) => void
   readonly onChange: (name: string, current: T | undefined, previous: T | undefined) => void
 }
 
 export function createInformer<T extends { readonly resourceVersion: string }>(
   options: InformerOptions<T>,
 ): Informer<T> {
-  const { api, kind, process, timeline, parse, onChange } = options
+  const { api, kind, process, timeline, parse, onChange, onArrival } = options
   const { line, random } = process
   const items = new Map<string, T>()
-  let inbox: { readonly name: string; readonly object: Stored | undefined }[] = []
+  let inbox: { readonly name: string; readonly object: Stored | undefined; readonly at: number }[] = []
   /** Of the watch that is open; events of one before are dropped. */
   let watch = 0
   let last = 0
@@ -51,17 +53,21 @@ export function createInformer<T extends { readonly resourceVersion: string }>(
         if (line.cut || api.away) return later()
         const snapshot = new Map<string, Stored>(api[kind])
         const mine = watch
+        const at = timeline.now
         stop = api.watch(kind, (name) => changed(mine, name))
         timeline.after(random.between(1, 20), `${process.name} gets a list`, () =>
-          process.deliver(() => take(mine, snapshot)),
+          process.deliver(() => take(mine, snapshot, at)),
         )
       })
     }
 
-    function take(mine: number, snapshot: ReadonlyMap<string, Stored>): void {
+    function take(mine: number, snapshot: ReadonlyMap<string, Stored>, at: number): void {
       if (mine !== watch || signal.aborted) return
       for (const name of [...items.keys()]) if (!snapshot.has(name)) put(name, undefined)
-      for (const [name, object] of snapshot) put(name, object)
+      for (const [name, object] of snapshot) {
+        put(name, object)
+        onArrival(name, at)
+      }
       onSynced()
     }
 
@@ -73,6 +79,7 @@ export function createInformer<T extends { readonly resourceVersion: string }>(
 
     function changed(mine: number, name: string): void {
       const object = stored(name)
+      const at = timeline.now
       last = Math.max(last, timeline.now + random.between(1, 30) + line.lag)
       timeline.after(last - timeline.now, `${process.name} hears of ${name}`, () => {
         if (mine !== watch || signal.aborted || process.state === 'dead') return
@@ -80,7 +87,7 @@ export function createInformer<T extends { readonly resourceVersion: string }>(
           watch++
           return later()
         }
-        inbox.push({ name, object })
+        inbox.push({ name, object, at })
         process.deliver(next)
       })
     }
@@ -88,7 +95,9 @@ export function createInformer<T extends { readonly resourceVersion: string }>(
     /** In the order in which they came, whatever else the process has to catch up with. */
     function next(): void {
       const event = inbox.shift()
-      if (event !== undefined && !signal.aborted) put(event.name, event.object)
+      if (event === undefined || signal.aborted) return
+      put(event.name, event.object)
+      onArrival(event.name, event.at)
     }
 
     signal.addEventListener('abort', () => stop?.(), { once: true })

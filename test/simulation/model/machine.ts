@@ -18,6 +18,8 @@ export interface VM {
   folder: Folder
   host: string
   connectionState: ConnectionState
+  /** What vCenter shows of a machine that it cannot ask. */
+  shownPower: PowerState | undefined
   claim: string | undefined
   readonly mac: string
   /** The machine that runs by it; undefined for one that no Node knows of. */
@@ -48,6 +50,10 @@ export interface Machine {
   /** The Node that its kubelet speaks for. */
   nodeUID: string | undefined
   vm: VM | undefined
+  /** As it was listed last. */
+  lastVM: VM | undefined
+  /** The references under which vCenters have listed it. */
+  readonly lists: Set<string>
   /** The disks are gone: it never comes back. */
   destroyed: boolean
   /** When no vCenter listed it any more for the first time, and for the last. */
@@ -55,8 +61,14 @@ export interface Machine {
   vanishedAt: number
   /** When the power state last changed. */
   powerSince: number
-  /** When the API server last heard of it, its kubelet's heartbeat or its agent's report: the last few times, newest first. */
-  signs: readonly number[]
+  /** When its agent's reports reached the API server, and its kubelet's renewals of its Lease: the last few, newest first. */
+  reports: readonly number[]
+  renewals: readonly number[]
+}
+
+/** The power state that vCenter shows. */
+export function shownPower({ shownPower, machine }: VM): PowerState {
+  return shownPower ?? machine?.power ?? 'poweredOff'
 }
 
 /** Whether kubelet or agent can do anything. */

@@ -46,7 +46,7 @@ export interface MachinesOptions {
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 /** So many signs of life are remembered. */
-const SIGNS = 6
+const SIGNS = 20
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
 /** As the node lifecycle controller's `--node-monitor-grace-period`. */
 const SILENCE = 40_000
@@ -54,7 +54,6 @@ const SILENCE = 40_000
 export function createMachines(options: MachinesOptions): Machines {
   const { api, timeline, random } = options
   const all: Machine[] = []
-  const last = new WeakMap<Machine, VM>()
   let made = 0
 
   function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
@@ -112,7 +111,7 @@ export function createMachines(options: MachinesOptions): Machines {
   }
 
   function renewLease(machine: Machine): void {
-    sign(machine)
+    machine.renewals = [timeline.now, ...machine.renewals.slice(0, SIGNS - 1)]
     api.heartbeats.set(machine.nodeName, timeline.now)
   }
 
@@ -124,10 +123,6 @@ export function createMachines(options: MachinesOptions): Machines {
     const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
     const status = machine.ready ? 'True' : 'False'
     if (old || readyOf(node) !== status) setReady(node, status, wallTime(timeline.now))
-  }
-
-  function sign(machine: Machine): void {
-    machine.signs = [timeline.now, ...machine.signs.slice(0, SIGNS - 1)]
   }
 
   function report(machine: Machine): void {
@@ -142,7 +137,7 @@ export function createMachines(options: MachinesOptions): Machines {
         machine.vm.vCenter.changed(machine.vm)
       }
     }
-    sign(machine)
+    machine.reports = [timeline.now, ...machine.reports.slice(0, SIGNS - 1)]
     const before = api.reports.get(machine.nodeName)
     const spec = specOf(machine)
     const same = JSON.stringify(before?.spec) === JSON.stringify(spec)
@@ -193,12 +188,18 @@ export function createMachines(options: MachinesOptions): Machines {
   }
 
   function register(machine: Machine, vCenter: VCenterModel, as: Parameters<Machines['register']>[2]): VM {
-    const before = last.get(machine)
+    const before = machine.lastVM
     if (before === undefined) throw new Error(`machine ${machine.nodeName} was never listed`)
     const { folders } = vCenter
     const folder = as?.folder ?? (before.vCenter === vCenter ? before.folder : random.pick(folders))
-    const vm = vCenter.register({ ...before, machine, connectionState: 'connected', ...as, folder })
-    last.set(machine, vm)
+    const vm = vCenter.register({
+      ...before,
+      machine,
+      connectionState: 'connected',
+      shownPower: undefined,
+      ...as,
+      folder,
+    })
     vCenter.changed(vm)
     return vm
   }
@@ -224,24 +225,27 @@ export function createMachines(options: MachinesOptions): Machines {
         forged: false,
         nodeUID: undefined,
         vm: undefined,
+        lastVM: undefined,
+        lists: new Set(),
         destroyed: false,
         firstVanishedAt: undefined,
         vanishedAt: 0,
         powerSince: 0,
-        signs: [],
+        reports: [],
+        renewals: [],
       }
-      const vm = vCenter.register({
+      vCenter.register({
         name: nodeName,
         biosUUID: machine.biosUUID,
         instanceUUID: random.uuid(),
         folder,
         host: `host-${random.below(4)}`,
         connectionState: 'connected',
+        shownPower: undefined,
         claim: undefined,
         mac,
         machine,
       })
-      last.set(machine, vm)
       all.push(machine)
       boot(machine)
       keepReporting(machine, random.between(6_000, options.refresh))

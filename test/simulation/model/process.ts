@@ -29,6 +29,8 @@ export interface Line {
   lag: number
 }
 
+/** Milliseconds that each sleep takes at least: whoever sleeps for what is left must get there. */
+const LEAST = 0.001
 const EPOCH = Date.parse('2026-01-01T00:00:00Z')
 
 export function createProcess(name: string, timeline: Timeline, random: Random): Process {
@@ -84,11 +86,11 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
       let appointment = arm()
 
       function arm() {
-        return timeline.after(due - monotonic(), `${name} timer`, () => deliver(fire))
+        return timeline.after(Math.max(LEAST, due - monotonic()), `${name} timer`, () => deliver(fire))
       }
       function fire(): void {
         // A machine that was suspended has time left.
-        if (monotonic() < due - 0.001) appointment = arm()
+        if (monotonic() < due) appointment = arm()
         else finish()
       }
       function finish(): void {

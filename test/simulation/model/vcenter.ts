@@ -134,7 +134,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       const vm: VM = { ...given, reference: `vm-${number()}`, vCenter: self, registeredAt: timeline.now }
       vms.set(vm.reference, vm)
       self.loaded?.add(vm.reference)
-      if (vm.machine !== undefined) vm.machine.vm = vm
+      if (vm.machine !== undefined) {
+        vm.machine.vm = vm
+        vm.machine.lastVM = vm
+        vm.machine.lists.add(vm.reference)
+      }
       return vm
     },
     unregister(vm) {

@@ -3,13 +3,12 @@ import type { Ancestor, Ancestry } from '../../../controller/facts/virtual-machi
 import type { Machine as Row } from '../../../controller/vcenter/facts/machine.ts'
 import type { Place } from '../../../controller/vcenter/facts/topology.ts'
 import { ROOT } from './answers.ts'
-import type { Folder, VM } from './machine.ts'
+import { type Folder, shownPower, type VM } from './machine.ts'
 
 const POOL = { type: 'ResourcePool', value: 'resgroup-8' }
 
 /** What is read of a VM. One whose configuration is away has no UUIDs; `before` then says what was known. */
 export function readRow(vm: VM, before: Row | undefined): Row {
-  const { machine } = vm
   const away = vm.connectionState === 'inaccessible'
   return {
     reference: vm.reference,
@@ -18,7 +17,7 @@ export function readRow(vm: VM, before: Row | undefined): Row {
     instanceUUID: away ? before?.instanceUUID : vm.instanceUUID,
     template: false,
     connectionState: vm.connectionState,
-    powerState: machine?.power ?? 'poweredOff',
+    powerState: shownPower(vm),
     cpus: 2,
     memoryMB: 4096,
     guestID: 'ubuntu64Guest',

@@ -108,7 +108,13 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'session: a refused credential is not tried again',
-    edits: [edit('controller/vcenter/session/session.ts', 'if (refusal !== undefined) throw refusal', '')],
+    edits: [
+      edit(
+        'controller/vcenter/session/session.ts',
+        'if (refusal !== undefined && refused()) throw refusal.error',
+        '',
+      ),
+    ],
   },
   {
     name: 'shutdown: only a host that is connected knows',
