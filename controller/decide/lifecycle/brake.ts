@@ -1,4 +1,7 @@
+import type { BoundVM } from '../../../agent/contract.ts'
+import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { Missing } from './proofs.ts'
 
 /** The Nodes of one vCenter, in numbers. */
 export interface Fleet {
@@ -34,4 +37,12 @@ export function waitForRate({ deletedAgo }: Fleet, settings: LifecycleSettings):
   const recent = deletedAgo.filter((ago) => ago < MINUTE).sort((a, b) => a - b)
   const nth = recent[settings.deletionsPerMinute - 1]
   return nth === undefined ? 0 : MINUTE - nth
+}
+
+/** Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew. */
+export function brakeHolds({ name }: Pick<Node, 'name'>, { vCenter }: Pick<BoundVM, 'vCenter'>): Missing {
+  return {
+    reason: 'BrakeClosed',
+    message: `the brake holds: more Nodes of vCenter ${vCenter} lost their VMs at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
+  }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
 import {
+  BIOS_UUID,
   boundVM,
   facts,
   NOW,
@@ -260,22 +261,57 @@ t.test('answers that come late count, and old ones do not', async (t) => {
 })
 
 t.test('who gets the same answer again and again asks less often', async (t) => {
-  const unproven = (n: number) => {
-    const evidence = {
-      ...absence(gone(), { probes: [probe({ canary: { state: 'unproven', failure } })] }),
-      unproven: n,
-    }
-    return decide(gone({ evidence })).again
-  }
-  t.same([1, 2, 3, 9].map(unproven), [30_000, 60_000, 60_000, 60_000], 'and looks every minute')
-  const asked = (n: number, ago: number) => {
-    const probes = [probe({ canary: { state: 'unproven', failure } })]
-    return decide(gone({ evidence: { ...absence(gone(), { probes, ago }), unproven: n } })).inquiry?.ask
-  }
+  const probes = [probe({ canary: { state: 'unproven', failure } })]
+  const unproven = (n: number, ago: number) =>
+    decide(gone({ evidence: { ...absence(gone(), { probes, ago }), absent: undefined, unproven: n } }))
   t.same(
-    [asked(1, 30_000), asked(4, 239_999), asked(4, 240_000), asked(40, 240_000)],
+    [1, 2, 3, 9].map((n) => unproven(n, 0).again),
+    [30_000, 60_000, 60_000, 60_000],
+    'and looks every minute',
+  )
+  t.same(
+    [unproven(1, 30_000), unproven(4, 239_999), unproven(4, 240_000), unproven(40, 240_000)].map(
+      ({ inquiry }) => inquiry?.ask,
+    ),
     [true, false, true, true],
   )
+  t.same(unproven(4, 0).recheck, [], 'and does not search besides')
+  const lease = { ...absence(gone()), absent: undefined, heartbeat: undefined, unproven: 1 }
+  t.equal(decide(gone({ evidence: lease })).inquiry?.ask, false, 'a Lease that cannot be read, too')
+})
+
+t.test('who waits for something else is asked about seldom, and searched for', async (t) => {
+  const held = (ago: number) =>
+    decide(gone({ evidence: absence(gone(), { ago }), node: { ...unready, deletion: 'hold' } }))
+  t.equal(held(599_999).inquiry?.ask, false)
+  t.same(held(599_999).recheck, [BIOS_UUID], 'it may be back')
+  t.equal(held(599_999).again, 1)
+  t.equal(held(100_000).again, 60_000)
+  t.equal(held(600_000).inquiry?.ask, true)
+  t.equal(
+    decide(gone({ evidence: absence(gone(), { ago: 11_000 }) })).inquiry?.ask,
+    true,
+    'the last answer is old',
+  )
+})
+
+t.test('that the brake closes is told, whatever the condition has to say first', async (t) => {
+  const many = { fleet: () => ({ bound: 10, missed: 4, braked: 0, deletedAgo: [] }) }
+  const told = (decision: Decision) =>
+    decision.announcements.filter(({ reason }) => reason === 'BrakeClosed').length
+  for (const changes of [
+    { evidence: undefined },
+    answered([probe({ canary: { state: 'unproven', failure } })]),
+    {},
+  ]) {
+    const decision = decide(gone({ ...many, ...changes }))
+    t.equal(told(decision), 1)
+    const again = {
+      ...gone({ ...many, ...changes }),
+      report: report({ ...gone().report, status: decision.status ?? {} }),
+    }
+    t.equal(told(decide(again)), 0, 'once')
+  }
 })
 
 t.test('a vCenter that does not answer is said of silent Nodes alone', async (t) => {
@@ -291,8 +327,8 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
 
 t.test('what the report names is searched for, though the VM before is asked about on purpose', async (t) => {
   const [changes] = LACKING.ReportIsOfThisVM ?? []
-  t.same(decide(gone(changes)).recheck, [OTHER_UUID])
-  t.same(decide(gone({ leadingFor: 0 })).recheck, [])
+  t.same(decide(gone({ ...changes, evidence: undefined })).recheck, [OTHER_UUID])
+  t.same(decide(gone({ evidence: undefined })).recheck, [])
 })
 
 t.test('a Node whose VM went to another vCenter is bound to it there', async (t) => {

@@ -19,8 +19,11 @@ export interface Judgement {
 
 /** Milliseconds between two questions at least, whatever is configured. */
 const LEAST = 1_000
-/** After an answer that proves nothing, while volumes are attached, while something else is missing. */
-const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, proven: 60_000 }
+/**
+ * After an answer that proves nothing, while volumes are attached, and while what is missing is none of vCenter's: when
+ * that comes, it is asked at once, and whether the VM is back is searched for meanwhile.
+ */
+const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
 /** The first of these doubles with each such answer, up to so many times. */
 const PATIENCE = 8
 
@@ -42,21 +45,22 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
   const others = missingPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
-  const due = evidence.askedAt + askAfter(facts, proofs.length === 0, names) - uptime
+  const due = evidence.askedAt + askAfter(facts, names) - uptime
   // An answer that is newer is all it takes.
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
-    verdict: judge(facts),
+    verdict: judge(facts, proofs, others),
     deletes,
     ask: !deletes && (stale || due <= 0),
     again: Math.min(due, nextByTime(facts)),
   }
 }
 
-function judge(facts: DeletionFacts): Verdict {
-  const { vm, evidence } = facts
-  const proofs = missingProofs(vm, evidence.probes)
-  const others = missingPreconditions(facts)
+function judge(
+  { vm, evidence }: DeletionFacts,
+  proofs: readonly Missing[],
+  others: ReturnType<typeof missingPreconditions>,
+): Verdict {
   const ready = others.some(({ name }) => name === 'NodeNotReady')
   // Worth a word only where nothing else is: they come and go with each answer, and each heartbeat.
   const lasting = others.filter(
@@ -84,17 +88,16 @@ function listed(missing: readonly Missing[]): string {
   return [...new Set(missing.map(({ message }) => message))].join('; ')
 }
 
-function askAfter(
-  { evidence, settings }: DeletionFacts,
-  proven: boolean,
-  missing: readonly string[],
-): number {
+function askAfter({ evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
-  if (!proven)
+  if (evidence.absent === undefined)
     return Math.min(interval, ASK_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
-  if (missing.includes('Confirmed')) return evidence.absent === undefined ? 0 : interval
-  return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.proven
+  if (missing.some((name) => COUNTED.has(name))) return interval
+  return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.held
 }
+
+/** What takes more answers. */
+const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
 
 /** Milliseconds until time alone may have changed what is missing. */
 function nextByTime({ fleet, leadingFor, settings, evidence, uptime }: DeletionFacts): number {

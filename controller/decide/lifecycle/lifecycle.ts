@@ -1,5 +1,5 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import { ANNOTATION_DELETION, type Taint } from '../../facts/node.ts'
+import { ANNOTATION_DELETION, type Node, type Taint } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { Announcement } from '../announce.ts'
 import type { Deletion, Inquiry } from '../decision.ts'
@@ -8,7 +8,7 @@ import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import type { Standing } from '../status.ts'
 import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
-import { brakeCloses, type Fleet } from './brake.ts'
+import { brakeCloses, brakeHolds, type Fleet } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
 import { type Evidence, isAbout, lifeSignOf, type Question } from './evidence.ts'
 import { judgeOutOfService } from './out-of-service.ts'
@@ -32,11 +32,18 @@ export interface Lifecycle {
   /** Whether the person's leave to delete has had its day. */
   readonly takesLeaveBack: boolean
   readonly inquiry?: Inquiry
+  /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
+  readonly searches: boolean
   readonly again?: number
   readonly announcements: readonly Announcement[]
 }
 
-const NOTHING: Lifecycle = { fenced: false, takesLeaveBack: false, announcements: [] }
+const NOTHING: Lifecycle = {
+  fenced: false,
+  takesLeaveBack: false,
+  searches: false,
+  announcements: [],
+}
 /** A look at a missed VM's Node at least so often, milliseconds. */
 const LOOK = 60_000
 
@@ -121,9 +128,9 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
   const others = facts.fleet(bound.vCenterInstanceUUID)
   const fleet: Fleet = there === undefined ? { ...others, missed: others.missed + 1 } : others
   // A person's leave passes it by, and does not open it: taken back, it holds as before.
-  const brakeClosedAt =
-    before.brakeClosedAt ??
-    (there === undefined && brakeCloses(fleet, settings.lifecycle) ? timestamp(now) : undefined)
+  const closes =
+    before.brakeClosedAt === undefined && there === undefined && brakeCloses(fleet, settings.lifecycle)
+  const brakeClosedAt = closes ? timestamp(now) : before.brakeClosedAt
   const braked = brakeClosedAt !== undefined && !mayProceed(node)
   const inquiry = { missed: there === undefined, braked }
   const kept = brakeClosedAt === undefined ? {} : { brakeClosedAt }
@@ -134,6 +141,7 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
       deletionPending: notAskedYet(bound),
       inquiry: inquiryOf(bound, facts, { ...inquiry, ask: true }),
       again: LOOK,
+      announcements: brakeNews(node, bound, closes, notAskedYet(bound)),
     }
   }
   const judgement = judgeDeletion({
@@ -163,8 +171,16 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
       missed: inquiry.missed && !judgement.deletes,
       ask: judgement.ask,
     }),
+    searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
     again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
+    announcements: brakeNews(node, bound, closes, judgement.verdict),
   }
+}
+
+/** That it closes is told in any case; the condition may have something else to say first. */
+function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
+  if (!closes || verdict.reason === 'BrakeClosed') return []
+  return [{ type: 'Warning', ...brakeHolds(node, bound) }]
 }
 
 function reportedUUID({ node, report }: NodeFacts): string | undefined {

@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
-import { type Fleet, waitForRate } from './brake.ts'
+import { brakeHolds, type Fleet, waitForRate } from './brake.ts'
 import { duration } from './duration.ts'
 import type { Evidence } from './evidence.ts'
 import type { Missing, Precondition } from './proofs.ts'
@@ -62,14 +62,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
   {
     name: 'BrakeOpen',
-    // Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew.
-    missing: ({ braked, node, vm }) =>
-      braked
-        ? {
-            reason: 'BrakeClosed',
-            message: `the brake holds: more Nodes of vCenter ${vm.vCenter} lost their VMs at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${node.name} ${ANNOTATION_DELETION}=proceed`,
-          }
-        : undefined,
+    missing: ({ braked, node, vm }) => (braked ? brakeHolds(node, vm) : undefined),
   },
   {
     name: 'NodeNotReady',

@@ -38,7 +38,7 @@ export function withLifecycle(
     retry: decision.retry && lifecycle.again === undefined,
     ...(again === undefined ? {} : { again }),
     ...(inquiry === undefined ? {} : { inquiry }),
-    ...(inquiry?.missed === true ? { recheck: unasked(decision, inquiry) } : {}),
+    ...(inquiry === undefined || lifecycle.searches ? {} : { recheck: unasked(decision, inquiry) }),
     ...(fenced ? { fenced } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }

@@ -79,6 +79,7 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   const lab = await openLab(t)
   const { vCenter, inventory } = lab
   const bound = await bind(lab, await vmAt(lab, 0))
+  await until('watching', async () => ((await vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'delay', milliseconds: 500 })
   const asking = inventory.probe(bound, signal)
   await until('the question', async () => (await vCenter.calls()).operations.HasPrivilegeOnEntities === 1)
