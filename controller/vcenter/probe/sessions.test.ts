@@ -78,7 +78,9 @@ t.test('a session whose end nobody but probes has met is taken up too', async (t
 t.test('a session that ends under a probe leaves the rest unknown', async (t) => {
   const lab = await openLab(t)
   const { vCenter, inventory } = lab
-  const bound = await bind(lab, await vmAt(lab, 0))
+  const vm = await vmAt(lab, 0)
+  const bound = await bind(lab, vm)
+  inventory.follow(vm.uuid)
   await until('watching', async () => ((await vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'delay', milliseconds: 500 })
   const asking = inventory.probe(bound, signal)
