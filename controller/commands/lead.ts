@@ -15,7 +15,7 @@ import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import { createPolicyProof } from '../kubernetes/policy-proof.ts'
-import { volumesAttachedTo } from '../kubernetes/volume-attachments.ts'
+import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
@@ -91,7 +91,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
         inquiries,
         inventories,
         heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
-        volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
+        volumesAttachedTo: createVolumeAttachments(client, clock, signal),
         onAnswer: (name) => queue.add(name),
         clock,
         logger,

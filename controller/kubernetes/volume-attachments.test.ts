@@ -7,10 +7,14 @@ import { systemClock } from '../clock.ts'
 import { ApiError } from './api-error.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { adminClient, eightAtOnce } from './testing/cluster-client.ts'
-import { volumesAttachedTo } from './volume-attachments.ts'
+import { createVolumeAttachments } from './volume-attachments.ts'
 
 const path = '/apis/storage.k8s.io/v1/volumeattachments'
 const signal = new AbortController().signal
+
+/** As one that has not asked before. */
+const volumesAttachedTo = (client: KubeClient, nodeName: string, over = signal) =>
+  createVolumeAttachments(client, systemClock, over)(nodeName)
 
 t.test('on a real API server', async (t) => {
   const cluster = await startCluster()
@@ -27,21 +31,21 @@ t.test('on a real API server', async (t) => {
     if (status !== 201) throw new Error(`${name} was not taken: ${JSON.stringify(body)}`)
   }
 
-  t.equal(await volumesAttachedTo(client, 'a', signal), 0, 'none at all')
+  t.equal(await volumesAttachedTo(client, 'a'), 0, 'none at all')
   await attach('one', 'a')
   await attach('two', 'a', ['external-attacher/csi-vsphere-vmware-com'])
   await attach('three', 'a.example')
-  t.equal(await volumesAttachedTo(client, 'a', signal), 2)
-  t.equal(await volumesAttachedTo(client, 'A', signal), 0)
+  t.equal(await volumesAttachedTo(client, 'a'), 2)
+  t.equal(await volumesAttachedTo(client, 'A'), 0)
   await cluster.request('DELETE', `${path}/one`)
   await cluster.request('DELETE', `${path}/two`)
-  t.equal(await volumesAttachedTo(client, 'a', signal), 1, 'one is being deleted, and still there')
+  t.equal(await volumesAttachedTo(client, 'a'), 1, 'one is being deleted, and still there')
 
   await t.test('on the last page', async (t) => {
     await eightAtOnce(600, (index) => attach(`crowd-${index}`, 'b'))
     await attach('zzz', 'c')
-    t.equal(await volumesAttachedTo(client, 'c', signal), 1)
-    t.equal(await volumesAttachedTo(client, 'b', signal), 600)
+    t.equal(await volumesAttachedTo(client, 'c'), 1)
+    t.equal(await volumesAttachedTo(client, 'b'), 600)
   })
 
   await t.test('with the credential of the controller', async (t) => {
@@ -54,7 +58,7 @@ t.test('on a real API server', async (t) => {
       userAgent: 'test',
     })
     t.teardown(() => own.close())
-    t.equal(await volumesAttachedTo(own, 'c', signal), 1)
+    t.equal(await volumesAttachedTo(own, 'c'), 1)
   })
 })
 
@@ -67,7 +71,7 @@ t.test('what cannot be read is not none', async (t) => {
   const items = (...list: unknown[]) =>
     answering(() => Promise.resolve({ metadata: { resourceVersion: '1' }, items: list }))
   for (const item of [null, {}, { spec: {} }, { spec: { nodeName: 1 } }]) {
-    await t.rejects(volumesAttachedTo(items(item), 'a', signal), /no VolumeAttachment/, JSON.stringify(item))
+    await t.rejects(volumesAttachedTo(items(item), 'a'), /no VolumeAttachment/, JSON.stringify(item))
   }
   await t.rejects(
     volumesAttachedTo(
@@ -86,4 +90,25 @@ t.test('what cannot be read is not none', async (t) => {
     ),
     forbidden,
   )
+})
+
+t.test('those who ask at the same time share one list', async (t) => {
+  let lists = 0
+  let now = 0
+  const client: KubeClient = {
+    request: async () => {
+      lists++
+      return { metadata: { resourceVersion: '1' }, items: [{ spec: { nodeName: 'a' } }] }
+    },
+    stream: () => Promise.reject(new Error('not asked for')),
+    close: () => Promise.resolve(),
+  }
+  const attachedTo = createVolumeAttachments(client, { monotonic: () => now }, signal)
+  t.same(await Promise.all([attachedTo('a'), attachedTo('a'), attachedTo('b')]), [1, 1, 0])
+  now = 1000
+  await attachedTo('a')
+  t.equal(lists, 1)
+  now = 1001
+  await attachedTo('a')
+  t.equal(lists, 2, 'later it may be another')
 })

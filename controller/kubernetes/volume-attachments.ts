@@ -1,23 +1,36 @@
 import * as v from 'valibot'
+import type { Clock } from '../clock.ts'
 import type { KubeClient } from './client.ts'
 import { readList } from './list.ts'
 
 const PATH = '/apis/storage.k8s.io/v1/volumeattachments'
+/** Milliseconds from the beginning of a reading for which it answers others, too: a hundred Nodes at once are one list. */
+const SHARED_FOR = 1_000
 
 const VolumeAttachment = v.object({ spec: v.object({ nodeName: v.string() }) })
 
 /**
  * Counts the VolumeAttachments that name a Node, those that are being deleted among them: as long as one is there, its
- * driver may still have to detach the volume. The API server selects them by no field of theirs, so all are read.
+ * driver may still have to detach the volume. The API server selects them by no field of theirs, so all are read, once
+ * for those who ask at the same time.
  *
  * @throws as {@link readList}; Error for an item that is no VolumeAttachment, which could be one of this Node
  */
-export async function volumesAttachedTo(
+export function createVolumeAttachments(
   client: KubeClient,
-  nodeName: string,
+  clock: Pick<Clock, 'monotonic'>,
   signal: AbortSignal,
-): Promise<number> {
-  let count = 0
+): (nodeName: string) => Promise<number> {
+  let latest: { readonly at: number; readonly counts: Promise<ReadonlyMap<string, number>> } | undefined
+  return async (nodeName) => {
+    const at = clock.monotonic()
+    if (latest === undefined || at - latest.at > SHARED_FOR) latest = { at, counts: readAll(client, signal) }
+    return (await latest.counts).get(nodeName) ?? 0
+  }
+}
+
+async function readAll(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
   await readList(
     client,
     PATH,
@@ -25,9 +38,10 @@ export async function volumesAttachedTo(
       const parsed = v.safeParse(VolumeAttachment, object)
       if (!parsed.success)
         throw new Error(`GET ${PATH} was answered with an item that is no VolumeAttachment`)
-      if (parsed.output.spec.nodeName === nodeName) count++
+      const { nodeName } = parsed.output.spec
+      counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1)
     },
     signal,
   )
-  return count
+  return counts
 }

@@ -12,7 +12,7 @@ import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
 import { createNodeWriter } from '../../../controller/kubernetes/node-writer.ts'
 import { parseNode } from '../../../controller/kubernetes/parse-node.ts'
 import { parseNodeReport } from '../../../controller/kubernetes/parse-node-report.ts'
-import { volumesAttachedTo } from '../../../controller/kubernetes/volume-attachments.ts'
+import { createVolumeAttachments } from '../../../controller/kubernetes/volume-attachments.ts'
 import type { Logger } from '../../../controller/log.ts'
 import { createReconciler } from '../../../controller/reconcile.ts'
 import { aborted } from '../../../controller/tasks.ts'
@@ -125,7 +125,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       },
       inventories,
       heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
-      volumesAttachedTo: (name, signal) => volumesAttachedTo(client, name, signal),
+      volumesAttachedTo: createVolumeAttachments(client, process, signal),
       onAnswer(name) {
         watch.answered(process, name)
         queue.add(name)
