@@ -108,7 +108,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
   startReplica(0, 1)
   startReplica(1, 2)
   const tick = (): void => {
-    machines.tick()
+    machines.kubelets.tick()
     timeline.after(TICK, 'heartbeats', tick)
   }
   tick()

@@ -60,7 +60,7 @@ export const FAULTS_AT_DECISION: Faults = {
     )
   }),
   'renews-lease-when-asked': whenAsked(({ machines, api }, { machine }) => {
-    if (!api.away && canSpeak(machine)) machines.renewLease(machine)
+    if (!api.away && canSpeak(machine)) machines.kubelets.renewLease(machine)
   }),
   'frozen-when-deleting': stop('frozen'),
   'suspended-when-deleting': stop('suspended'),
@@ -76,13 +76,13 @@ export const FAULTS_AT_DECISION: Faults = {
     machine.kubelet = true
     if (machine.vm === undefined) machines.register(machine, vCenter)
     machines.boot(machine)
-    machines.beat(machine)
+    machines.kubelets.beat(machine)
   }),
   'made-anew-when-deleting': whenDeleting(({ machines, api }, _, { machine, vCenter }) => {
     const [folder] = vCenter.folders
     if (!machine.destroyed || folder === undefined) return
     api.putNode(machine.nodeName, undefined)
-    machines.start(machines.create(machine.nodeName, vCenter, folder))
+    machines.kubelets.start(machines.create(machine.nodeName, vCenter, folder))
   }),
   'held-when-deleting': whenDeleting((world, _, { machine }) => world.annotate(machine.nodeName, 'hold')),
 }

@@ -89,9 +89,9 @@ export const CLUSTER_FAULTS: Faults = {
     return () => api.attachments.delete(nodeName)
   },
   'node-lifecycle-controller-away'({ machines }) {
-    machines.watched = false
+    machines.kubelets.watched = false
     return () => {
-      machines.watched = true
+      machines.kubelets.watched = true
     }
   },
   'deletions-refused'({ api }) {

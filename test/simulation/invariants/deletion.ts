@@ -24,9 +24,11 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const report = api.reports.get(name)
   const bound = report?.status.nodeUID === uid ? report.status.vm : undefined
   const machines = machinesOf(world, uid)
+  // By these a VM can be told; under none of them it is another, for vCenter too.
+  const known = new Set([bound?.moref, bound?.instanceUUID, bound?.biosUUID, report?.spec.machine.serialUUID])
   const since = Math.max(answered?.asked.at ?? 0, now - QUESTIONS - FRESH - WRITES)
   for (const machine of machines) {
-    const why = existence(machine, since, now - lifecycle.absentFor, decided)
+    const why = existence(machine, known, { since, from: now - lifecycle.absentFor, decided })
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
   }
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
@@ -58,24 +60,30 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
 }
 
 /**
- * Why a machine exists: a vCenter has listed its VM since before the last question, whatever that vCenter says or lets
- * anyone see; or it runs unlisted, and the API server has heard of it within the time that a VM must be absent.
+ * Why a machine exists: a vCenter has listed its VM since before the last question, under a reference or a UUID by which
+ * it can be told, whatever that vCenter says or lets anyone see; or it runs without that, and has spoken, to the
+ * controller's knowledge, within the time that a VM must be absent.
  */
 function existence(
   { vm, power, reports, renewals }: Machine,
-  since: number,
-  from: number,
-  decided: Work['decided'],
+  known: ReadonlySet<string | undefined>,
+  {
+    since,
+    from,
+    decided,
+  }: { readonly since: number; readonly from: number; readonly decided: Work['decided'] },
 ): string | undefined {
-  if (vm !== undefined && vm.registeredAt <= since)
+  const told =
+    vm !== undefined && [vm.reference, vm.instanceUUID, vm.biosUUID].some((each) => known.has(each))
+  if (told && vm.registeredAt <= since)
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.
   const sign =
     reports.find((at) => at > from && at <= (decided?.arrived ?? 0)) ??
     renewals.find((at) => at > from && at < (decided?.answered?.asked.at ?? 0))
-  if (vm === undefined && power === 'poweredOn' && sign !== undefined)
-    return `its machine runs and has reported at ${sign} ms`
-  return undefined
+  return !told && power === 'poweredOn' && sign !== undefined
+    ? `its machine runs and has spoken at ${sign} ms`
+    : undefined
 }
 
 /** The rate is counted when a deletion is tried, and judged when it has come through. */

@@ -3,20 +3,19 @@ import { formatClaim } from '../../../agent/contract.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
+import { createKubelets, type Kubelets, SIGNS } from './kubelets.ts'
 import { canSpeak, type Folder, type Machine, type VM } from './machine.ts'
-import { type NodeObject, type ReportObject, readyOf } from './objects.ts'
+import type { ReportObject } from './objects.ts'
 import { wallTime } from './process.ts'
+import { specOf } from './report-spec.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Machines {
+  readonly kubelets: Kubelets
   readonly all: Machine[]
-  /** Whether the node lifecycle controller looks after the Nodes. */
-  watched: boolean
   /** Makes a machine, lists it in a vCenter, and boots it. */
   create(nodeName: string, vCenter: VCenterModel, folder: Folder): Machine
   boot(machine: Machine): void
-  /** Its kubelet registers at once. */
-  start(machine: Machine): void
   /** Power off or suspend. */
   halt(machine: Machine, power: 'poweredOff' | 'suspended'): void
   destroy(machine: Machine): void
@@ -27,12 +26,6 @@ export interface Machines {
     as?: Partial<Pick<VM, 'biosUUID' | 'instanceUUID' | 'folder' | 'name'>>,
   ): VM
   report(machine: Machine): void
-  /** A kubelet renews its Lease, and gets no further. */
-  renewLease(machine: Machine): void
-  /** A kubelet's heartbeat at this moment. */
-  beat(machine: Machine): void
-  /** One look of all kubelets and of the node lifecycle controller. */
-  tick(): void
 }
 
 export interface MachinesOptions {
@@ -44,86 +37,11 @@ export interface MachinesOptions {
   readonly refresh: number
 }
 
-const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
-/** So many signs of life are remembered. */
-const SIGNS = 20
-const UNREACHABLE = 'node.kubernetes.io/unreachable'
-/** As the node lifecycle controller's `--node-monitor-grace-period`. */
-const SILENCE = 40_000
-
 export function createMachines(options: MachinesOptions): Machines {
   const { api, timeline, random } = options
   const all: Machine[] = []
+  const kubelets = createKubelets({ ...options, machines: all })
   let made = 0
-
-  function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
-    const node = api.nodes.get(nodeName)
-    return node?.metadata.uid === nodeUID ? node : undefined
-  }
-
-  /** A kubelet that starts takes the Node of its name as its own, or makes it. */
-  function startKubelet(machine: Machine): void {
-    if (!machine.kubelet || !canSpeak(machine) || api.away) return
-    const { nodeName, biosUUID } = machine
-    const found = api.nodes.get(nodeName)
-    if (found === undefined) {
-      machine.nodeUID = random.uuid()
-      api.putNode(nodeName, {
-        metadata: {
-          name: nodeName,
-          uid: machine.nodeUID,
-          resourceVersion: '',
-          creationTimestamp: wallTime(timeline.now),
-          labels: {},
-          annotations: {},
-        },
-        spec: { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
-        status: {
-          addresses: [{ type: 'Hostname', address: nodeName }],
-          conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: wallTime(timeline.now) }],
-          nodeInfo: { systemUUID: biosUUID },
-        },
-      })
-    } else {
-      machine.nodeUID = found.metadata.uid
-      if (found.status.nodeInfo.systemUUID !== biosUUID)
-        api.putNode(nodeName, {
-          ...found,
-          status: { ...found.status, nodeInfo: { systemUUID: biosUUID } },
-        })
-    }
-    beat(machine)
-  }
-
-  function setReady(node: NodeObject, status: string, heartbeat?: string): void {
-    const conditions = node.status.conditions.map((each) =>
-      each.type === 'Ready'
-        ? { ...each, status, lastHeartbeatTime: heartbeat ?? each.lastHeartbeatTime }
-        : each,
-    )
-    const others = node.spec.taints.filter(({ key }) => key !== UNREACHABLE)
-    const taints = status === 'Unknown' ? [...others, { key: UNREACHABLE, effect: 'NoExecute' }] : others
-    api.putNode(node.metadata.name, {
-      ...node,
-      spec: { ...node.spec, taints },
-      status: { ...node.status, conditions },
-    })
-  }
-
-  function renewLease(machine: Machine): void {
-    machine.renewals = [timeline.now, ...machine.renewals.slice(0, SIGNS - 1)]
-    api.heartbeats.set(machine.nodeName, timeline.now)
-  }
-
-  function beat(machine: Machine): void {
-    const node = nodeOf(machine)
-    if (node === undefined || !machine.kubelet || !canSpeak(machine)) return
-    renewLease(machine)
-    const heartbeat = Date.parse(node.status.conditions[0]?.lastHeartbeatTime ?? '')
-    const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
-    const status = machine.ready ? 'True' : 'False'
-    if (old || readyOf(node) !== status) setReady(node, status, wallTime(timeline.now))
-  }
 
   function report(machine: Machine): void {
     const node = api.nodes.get(machine.nodeName)
@@ -182,7 +100,7 @@ export function createMachines(options: MachinesOptions): Machines {
     }
     if (vm !== undefined) vm.vCenter.changed(vm)
     timeline.after(random.between(500, 5_000), `kubelet of ${machine.nodeName} starts`, () =>
-      startKubelet(machine),
+      kubelets.start(machine),
     )
     timeline.after(random.between(5_000, 8_000), `agent of ${machine.nodeName} starts`, () => report(machine))
   }
@@ -204,9 +122,9 @@ export function createMachines(options: MachinesOptions): Machines {
     return vm
   }
 
-  const self: Machines = {
+  return {
     all,
-    watched: true,
+    kubelets,
     create(nodeName, vCenter, folder) {
       const number = ++made
       const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
@@ -252,7 +170,6 @@ export function createMachines(options: MachinesOptions): Machines {
       return machine
     },
     boot,
-    start: startKubelet,
     halt(machine, power) {
       if (machine.power !== 'poweredOn') return
       machine.power = power
@@ -265,42 +182,6 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.vm !== undefined) machine.vm.vCenter.unregister(machine.vm)
     },
     register,
-    beat,
-    renewLease,
     report,
-    tick() {
-      if (api.away) return
-      for (const machine of all) {
-        // One that found no API server when it started tries again.
-        if (machine.nodeUID === undefined) startKubelet(machine)
-        else beat(machine)
-      }
-      if (!self.watched) return
-      for (const node of api.nodes.values()) {
-        const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
-        if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
-      }
-    },
-  }
-  return self
-}
-
-function specOf({ nodeUID, bootID, biosUUID, mac, address, nodeName, forged }: Machine): object {
-  return {
-    nodeUID,
-    bootID,
-    agentVersion: '0.1.0',
-    machine: { vendor: 'VMware, Inc.', product: 'VMware20,1', serialUUID: biosUUID, productUUID: biosUUID },
-    hostname: nodeName,
-    interfaces: [
-      {
-        name: 'ens192',
-        mac: forged ? '00:50:56:ff:ff:ff' : mac,
-        defaultRoute: true,
-        addresses: [{ address, prefixLength: 24 }],
-      },
-    ],
-    tools: { guestinfoReadable: true, guestinfoWritable: true },
-    claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
   }
 }

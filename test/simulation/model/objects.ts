@@ -1,5 +1,6 @@
 /** The objects of the model's API server, as JSON would have them, and the bodies of the writes that it takes. */
 import * as v from 'valibot'
+import type { NodeReportSpec } from '../../../agent/contract.ts'
 
 export interface Metadata {
   readonly name: string
@@ -34,7 +35,7 @@ export interface NodeObject {
 
 export interface ReportObject {
   readonly metadata: Metadata & { readonly generation: number; readonly ownerUID: string }
-  readonly spec: object
+  readonly spec: NodeReportSpec
   readonly status: Status
 }
 

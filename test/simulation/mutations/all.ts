@@ -67,7 +67,13 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'brake: it stays closed for those for which it closed',
-    edits: [edit(`${LIFECYCLE}/lifecycle.ts`, 'before.brakeClosedAt ??', '')],
+    edits: [
+      edit(
+        `${LIFECYCLE}/lifecycle.ts`,
+        'timestamp(now) : before.brakeClosedAt',
+        'timestamp(now) : undefined',
+      ),
+    ],
   },
   {
     name: 'brake: it stays closed as long as any of them is missed',
@@ -103,8 +109,11 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit('controller/kubernetes/node-writer.ts', 'return { uid, resourceVersion }', 'return {}')],
   },
   {
-    name: 'inquiries: a deletion counts when it is tried',
-    edits: [edit('controller/gather/inquiries.ts', 'deleted.set(vCenter, [...recent(vCenter), at])', '')],
+    name: 'inquiries: deletions are counted',
+    edits: [
+      edit('controller/gather/inquiries.ts', 'deleted.set(vCenter, known)', ''),
+      edit('controller/gather/inquiries.ts', 'deleted.get(vCenter)?.set(nodeUID, { at, sure: true })', ''),
+    ],
   },
   {
     name: 'session: a refused credential is not tried again',

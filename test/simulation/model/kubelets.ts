@@ -1,0 +1,130 @@
+/** What kubelets write, and the node lifecycle controller of those that do not. */
+import type { Random } from '../random.ts'
+import type { Timeline } from '../timeline.ts'
+import type { ApiServer } from './api-server.ts'
+import { canSpeak, type Machine } from './machine.ts'
+import { type NodeObject, readyOf } from './objects.ts'
+import { wallTime } from './process.ts'
+
+export interface Kubelets {
+  /** Whether the node lifecycle controller looks after the Nodes. */
+  watched: boolean
+  /** One that starts takes the Node of its name as its own, or makes it. */
+  start(machine: Machine): void
+  /** One renews its Lease, and gets no further. */
+  renewLease(machine: Machine): void
+  /** A heartbeat at this moment. */
+  beat(machine: Machine): void
+  /** One look of all kubelets and of the node lifecycle controller. */
+  tick(): void
+}
+
+export interface KubeletsOptions {
+  readonly machines: readonly Machine[]
+  readonly api: ApiServer
+  readonly timeline: Timeline
+  readonly random: Random
+  /** Milliseconds between heartbeats that are written though nothing changed. */
+  readonly heartbeat: number
+}
+
+/** So many signs of life are remembered. */
+export const SIGNS = 20
+
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const UNREACHABLE = 'node.kubernetes.io/unreachable'
+/** As the node lifecycle controller's `--node-monitor-grace-period`, and the default before Kubernetes 1.32. */
+const SILENCE = 40_000
+
+export function createKubelets(options: KubeletsOptions): Kubelets {
+  const { api, timeline, random, machines } = options
+
+  function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
+    const node = api.nodes.get(nodeName)
+    return node?.metadata.uid === nodeUID ? node : undefined
+  }
+
+  function start(machine: Machine): void {
+    if (!machine.kubelet || !canSpeak(machine) || api.away) return
+    const { nodeName, biosUUID } = machine
+    const found = api.nodes.get(nodeName)
+    if (found === undefined) {
+      machine.nodeUID = random.uuid()
+      api.putNode(nodeName, {
+        metadata: {
+          name: nodeName,
+          uid: machine.nodeUID,
+          resourceVersion: '',
+          creationTimestamp: wallTime(timeline.now),
+          labels: {},
+          annotations: {},
+        },
+        spec: { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
+        status: {
+          addresses: [{ type: 'Hostname', address: nodeName }],
+          conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: wallTime(timeline.now) }],
+          nodeInfo: { systemUUID: biosUUID },
+        },
+      })
+    } else {
+      machine.nodeUID = found.metadata.uid
+      if (found.status.nodeInfo.systemUUID !== biosUUID)
+        api.putNode(nodeName, {
+          ...found,
+          status: { ...found.status, nodeInfo: { systemUUID: biosUUID } },
+        })
+    }
+    beat(machine)
+  }
+
+  function setReady(node: NodeObject, status: string, heartbeat?: string): void {
+    const conditions = node.status.conditions.map((each) =>
+      each.type === 'Ready'
+        ? { ...each, status, lastHeartbeatTime: heartbeat ?? each.lastHeartbeatTime }
+        : each,
+    )
+    const others = node.spec.taints.filter(({ key }) => key !== UNREACHABLE)
+    const taints = status === 'Unknown' ? [...others, { key: UNREACHABLE, effect: 'NoExecute' }] : others
+    api.putNode(node.metadata.name, {
+      ...node,
+      spec: { ...node.spec, taints },
+      status: { ...node.status, conditions },
+    })
+  }
+
+  function renewLease(machine: Machine): void {
+    machine.renewals = [timeline.now, ...machine.renewals.slice(0, SIGNS - 1)]
+    api.heartbeats.set(machine.nodeName, timeline.now)
+  }
+
+  function beat(machine: Machine): void {
+    const node = nodeOf(machine)
+    if (node === undefined || !machine.kubelet || !canSpeak(machine)) return
+    renewLease(machine)
+    const heartbeat = Date.parse(node.status.conditions[0]?.lastHeartbeatTime ?? '')
+    const old = Date.parse(wallTime(timeline.now)) - heartbeat >= options.heartbeat
+    const status = machine.ready ? 'True' : 'False'
+    if (old || readyOf(node) !== status) setReady(node, status, wallTime(timeline.now))
+  }
+
+  const self: Kubelets = {
+    watched: true,
+    start,
+    renewLease,
+    beat,
+    tick() {
+      if (api.away) return
+      for (const machine of machines) {
+        // One that found no API server when it started tries again.
+        if (machine.nodeUID === undefined) start(machine)
+        else beat(machine)
+      }
+      if (!self.watched) return
+      for (const node of api.nodes.values()) {
+        const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
+        if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
+      }
+    },
+  }
+  return self
+}
