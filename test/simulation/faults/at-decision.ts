@@ -1,6 +1,8 @@
 /** What happens just when a controller asks about a VM, or has decided to delete its Node and has not done it yet. */
 
 import { canSpeak } from '../model/machine.ts'
+import type { Machines } from '../model/machines.ts'
+import { readyOf } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
@@ -22,18 +24,35 @@ function whenDeleting(strike: (world: World, process: Process, focus: Focus) => 
 }
 
 /** Lies in wait for one of the questions, most often with a machine that does not speak otherwise. */
-function whenAsked(strike: (world: World, focus: Focus) => void): Fault {
+function whenAsked(
+  strike: (world: World, focus: Focus) => void,
+  delays: readonly number[] = [0, 5, 30, 5_000],
+): Fault {
   return (world, focus) => {
-    const { judge, timeline, random } = world
-    let left = random.below(5)
+    const { judge, timeline, random, api } = world
+    let left = random.below(3)
     const told = (nodeName: string): void => {
-      if (nodeName !== focus.machine.nodeName || left-- > 0) return
+      const node = api.nodes.get(nodeName)
+      // Before the Node is seen to be silent, a question more or less changes nothing.
+      if (nodeName !== focus.machine.nodeName || node === undefined || readyOf(node) === 'True') return
+      if (left-- > 0) return
       judge.onQuestion.delete(told)
-      timeline.after(random.pick([0, 5, 30, 5_000]), `${nodeName} speaks once`, () => strike(world, focus))
+      timeline.after(random.pick(delays), `${nodeName} speaks once`, () => strike(world, focus))
     }
     judge.onQuestion.add(told)
     return () => judge.onQuestion.delete(told)
   }
+}
+
+/** Before the question has reached anybody. */
+const AT_ONCE = [0]
+
+function listAgain(
+  { machines }: World,
+  { machine, vCenter }: Focus,
+  as: Parameters<Machines['register']>[2],
+): void {
+  if (machine.vm === undefined && !machine.destroyed) machines.register(machine, vCenter, as)
 }
 
 function stop(how: 'frozen' | 'suspended'): Fault {
@@ -50,15 +69,15 @@ export const FAULTS_AT_DECISION: Faults = {
     machines.report(machine)
     machine.agent = agent
   }),
-  'listed-again-when-asked': whenAsked(({ machines, random }, { machine, vCenter }) => {
-    const { lastVM, destroyed } = machine
-    if (machine.vm !== undefined || lastVM === undefined || destroyed) return
-    machines.register(
-      machine,
-      vCenter,
-      random.pick([{}, { biosUUID: random.uuid() }, { instanceUUID: random.uuid() }]),
-    )
-  }),
+  'listed-again-when-asked': whenAsked((world, focus) => listAgain(world, focus, {}), AT_ONCE),
+  'listed-with-other-bios-uuid-when-asked': whenAsked(
+    (world, focus) => listAgain(world, focus, { biosUUID: world.random.uuid() }),
+    AT_ONCE,
+  ),
+  'listed-with-other-instance-uuid-when-asked': whenAsked(
+    (world, focus) => listAgain(world, focus, { instanceUUID: world.random.uuid() }),
+    AT_ONCE,
+  ),
   'renews-lease-when-asked': whenAsked(({ machines, api }, { machine }) => {
     if (!api.away && canSpeak(machine)) machines.kubelets.renewLease(machine)
   }),
