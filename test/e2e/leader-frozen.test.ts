@@ -55,9 +55,10 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
   await t.test('what is late is refused', async (t) => {
     proxy.set('works')
     await until('all that was held has arrived', () => proxy.held() === 0)
-    await until('the API server has answered', async () => (late = await conflicts()) === 1, 3_000).catch(
-      () => t.comment('frozen before it wrote'),
+    await until('the API server has answered', async () => (await conflicts()) === 1, 3_000).catch(() =>
+      t.comment('frozen before it wrote'),
     )
+    late = await conflicts()
     t.equal(nodes.of('worker').length, count)
   })
 
