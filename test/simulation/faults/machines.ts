@@ -146,7 +146,7 @@ export const MACHINE_FAULTS: Faults = {
     const deletes = random.chance(0.5)
     timeline.after(random.between(0, 30_000), `${nodeName} is made again`, () => {
       if (deletes) api.putNode(nodeName, undefined)
-      machines.create(nodeName, vCenter, vm.folder)
+      machines.create(nodeName, vCenter, random.chance(0.5) ? vm.folder : random.pick(vCenter.folders))
     })
     return undefined
   },

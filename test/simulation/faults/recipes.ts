@@ -77,6 +77,16 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'old-backup-restored', until: 0.6 }, { kind: 'vm-destroyed', who: 'beside', at: 0.7 }],
   [{ kind: 'recreated-under-same-name' }, { kind: 'node-cut-off', at: 0.8 }],
   [{ kind: 'recreated-under-same-name' }, { kind: 'powered-off', at: 0.7 }],
+  [
+    { kind: 'other-folders-denied' },
+    { kind: 'recreated-under-same-name', at: 0.02 },
+    { kind: 'node-cut-off', at: 0.6 },
+  ],
+  [
+    { kind: 'other-folders-denied' },
+    { kind: 'recreated-under-same-name', at: 0.02 },
+    { kind: 'suspended', at: 0.5 },
+  ],
   [silent, { kind: 'recreated-under-same-name', at: 0.1 }],
   [{ kind: 'report-contradicts' }, { kind: 'vm-destroyed', at: 0.2 }],
   [{ kind: 'powered-off' }, { kind: 'replica-suspended', at: 0.2, until: 0.8 }],

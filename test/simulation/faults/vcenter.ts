@@ -70,6 +70,15 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.changedAll()
     }
   },
+  'other-folders-denied'(_, { vCenter, machine }) {
+    const others = vCenter.folders.filter((folder) => folder !== machine.lastVM?.folder)
+    for (const { reference } of others) vCenter.denied.add(reference)
+    vCenter.changedAll()
+    return () => {
+      for (const { reference } of others) vCenter.denied.delete(reference)
+      vCenter.changedAll()
+    }
+  },
   'all-denied'(_, { vCenter }) {
     for (const { reference } of vCenter.folders) vCenter.denied.add(reference)
     vCenter.changedAll()

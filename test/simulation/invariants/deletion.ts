@@ -73,8 +73,9 @@ function existence(
     decided,
   }: { readonly since: number; readonly from: number; readonly decided: Work['decided'] },
 ): string | undefined {
-  const told =
-    vm !== undefined && [vm.reference, vm.instanceUUID, vm.biosUUID].some((each) => known.has(each))
+  // No search finds one that is inaccessible: it answers by reference alone.
+  const searchable = vm?.connectionState === 'inaccessible' ? [] : [vm?.instanceUUID, vm?.biosUUID]
+  const told = vm !== undefined && [vm.reference, ...searchable].some((each) => known.has(each))
   if (told && vm.registeredAt <= since)
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.

@@ -22,12 +22,18 @@ export function judgeTheEnd(world: World): void {
     const machines = machinesOf(world, uid)
     const [machine] = machines
     if (machine === undefined) continue
-    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, name, status)
+    const named = report?.spec.machine.serialUUID
+    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, name, status, named)
     else judgeTaint(world, node, machine, status)
   }
 }
 
-function judgeGone({ judge, settings, vCenters }: World, name: string, status: Status | undefined): void {
+function judgeGone(
+  { judge, settings, vCenters }: World,
+  name: string,
+  status: Status | undefined,
+  named: string | undefined,
+): void {
   const bound = status?.identityLevel === undefined ? undefined : status.vm
   if (bound === undefined) return
   const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
@@ -40,7 +46,8 @@ function judgeGone({ judge, settings, vCenters }: World, name: string, status: S
   )
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
-  if (settings.lifecycle.deletion === 'on' && !twin)
+  // One whose report names a later machine is left to a person.
+  if (settings.lifecycle.deletion === 'on' && !twin && named === bound.biosUUID)
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,
