@@ -6,7 +6,10 @@ t.test('reads the command line', async (t) => {
     [[], { kind: 'options', options: { steps: 1_000_000, seed: 1, single: false, mutations: false } }],
     [['--seed', '7'], { options: { seed: 7, single: true } }],
     [['--seed', '7', '--steps', '10'], { options: { seed: 7, steps: 10, single: false } }],
-    [['--mutations', '--seed', '3'], { options: { seed: 3, single: false, mutations: true } }],
+    [
+      ['--mutations', '--seed', '3'],
+      { options: { seed: 3, steps: 3_000_000, single: false, mutations: true } },
+    ],
     [['--help'], { kind: 'help' }],
     [['--seed', '0'], { kind: 'wrong', message: /--seed: expected a whole number/ }],
     [['--steps', 'many'], { kind: 'wrong', message: /--steps: expected a whole number/ }],

@@ -24,11 +24,13 @@ their clocks, while all of them fail in any order, and looks after each step whe
   --steps N     how many, in whole runs of one seed each (default 1,000,000)
   --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
   --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
-                then the most to be tried for each
+                then the most to be tried for each (default 3,000,000)
   --help        print this text
 `
 
 const STEPS = 1_000_000
+/** Some preconditions are needed in one of a hundred runs. */
+const MUTATION_STEPS = 3_000_000
 
 /** Reads the command line. What is wrong comes back as one sentence. */
 export function parseOptions(args: readonly string[]): CommandLine {
@@ -42,7 +44,10 @@ export function parseOptions(args: readonly string[]): CommandLine {
   }
   if (values.help) return { kind: 'help' }
   const single = values.seed !== undefined && values.steps === undefined && !values.mutations
-  const [steps, seed] = [Number(values.steps ?? STEPS), Number(values.seed ?? 1)]
+  const [steps, seed] = [
+    Number(values.steps ?? (values.mutations ? MUTATION_STEPS : STEPS)),
+    Number(values.seed ?? 1),
+  ]
   for (const [name, value] of [
     ['--steps', steps],
     ['--seed', seed],

@@ -34,10 +34,9 @@ const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** A machine that runs is not called shut down. */
 function judgeShutdown(world: World, by: string, before: NodeObject, after: NodeObject | undefined): void {
-  const { judge, timeline, api } = world
+  const { judge, timeline } = world
   const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === SHUTDOWN)
-  // Of a leader that wakes too late, the next look of its successor takes it away.
-  if (after === undefined || has(before) || !has(after) || api.holder.identity !== by) return
+  if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
   for (const { power, powerSince } of machinesOf(world, uid)) {
     if (power === 'poweredOn' && timeline.now - powerSince > LATELY)
