@@ -9,8 +9,9 @@ const QUICK = [
   'precondition DeletionOn',
   'precondition BrakeOpen',
   'precondition Confirmed',
+  'precondition ConfirmedJustNow',
+  'precondition RateAllows',
   'precondition NotDryRun',
-  'apply: the leader confirms its Lease',
 ]
 const STEPS = 600_000
 
