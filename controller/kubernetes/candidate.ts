@@ -16,6 +16,8 @@ export interface Candidate {
   readonly expiresIn: number
   /** Monotonic time just before the last write of ours that succeeded was sent. */
   readonly renewedAt: number
+  /** The same by the clock on the wall. */
+  readonly renewedAtWall: number
   /**
    * Takes the Lease if it is free or expired, renews it if it is ours; resolves with whether it is ours now.
    *
@@ -42,7 +44,7 @@ export function createCandidate({
 }: CandidateOptions): Candidate {
   let seen: Lease | undefined
   let seenAt = 0
-  let renewedAt = 0
+  let renewed = { at: 0, wall: 0 }
 
   function observe(lease: Lease): void {
     if (!seen || !sameRecord(seen.record, lease.record)) seenAt = clock.monotonic()
@@ -69,12 +71,12 @@ export function createCandidate({
   }
 
   async function write(send: () => Promise<Lease | undefined>): Promise<boolean> {
-    const sent = clock.monotonic()
+    const sent = { at: clock.monotonic(), wall: clock.now() }
     const written = await send()
     if (!written) return false
     observe(written)
     // Of two writes at once the answers may come in either order.
-    renewedAt = Math.max(renewedAt, sent)
+    if (sent.at >= renewed.at) renewed = sent
     return true
   }
 
@@ -99,7 +101,10 @@ export function createCandidate({
       return expiresIn()
     },
     get renewedAt() {
-      return renewedAt
+      return renewed.at
+    },
+    get renewedAtWall() {
+      return renewed.wall
     },
     acquireOrRenew: (signal) => step(() => expiresIn() === 0, signal),
     renew(signal) {

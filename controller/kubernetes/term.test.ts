@@ -186,6 +186,21 @@ t.test('suspended, with a monotonic clock that stood still', async (t) => {
   t.equal(term.leadingFor(), 4_000, 'and no time in office')
 })
 
+t.test('who wakes from suspension writes nothing before it has renewed', async (t) => {
+  let skew = 0
+  const { hands, term } = await leader(t, () => skew)
+  t.equal(term.holds(), true)
+  skew = 9_999
+  t.equal(term.holds(), true)
+  for (const jump of [10_000, 215_000, -10_000]) {
+    skew = jump
+    t.equal(term.holds(), false, `${jump} ms, of which the monotonic clock knows nothing`)
+    t.equal(term.leadingFor(), 0)
+  }
+  await hands.turn(2_500)
+  t.equal(term.holds(), true, 'a clock that was merely set costs until the next renewal')
+})
+
 t.test('an answer that comes when the term is over brings nothing back', async (t) => {
   const { hands, line, term, signal } = await leader(t)
   await hands.turn(2_000)

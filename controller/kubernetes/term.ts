@@ -8,7 +8,7 @@ export interface Term {
    * it was frozen, cut off or late never counts. 0 when the term is over.
    */
   leadingFor(): number
-  /** Whether no other replica can lead yet, by this process's clock. Costs nothing. */
+  /** Whether no other replica can lead yet, by both of this process's clocks. Costs nothing. */
   holds(): boolean
   /**
    * Renews the Lease now and says whether that went through and is still ours: asked right before what cannot be
@@ -19,7 +19,7 @@ export interface Term {
 }
 
 export interface TermOptions {
-  readonly candidate: Pick<Candidate, 'holder' | 'renewedAt'>
+  readonly candidate: Pick<Candidate, 'holder' | 'renewedAt' | 'renewedAtWall'>
   readonly identity: string
   /** Milliseconds after the last renewal at which the term is over. */
   readonly renewDeadline: number
@@ -36,8 +36,6 @@ export interface RunningTerm extends Term {
 interface Confirmation {
   /** Monotonic time of its start. */
   readonly at: number
-  /** The same by the clock on the wall. */
-  readonly wall: number
   readonly answer: Promise<boolean>
 }
 
@@ -54,13 +52,18 @@ export function createTerm(options: TermOptions): RunningTerm {
 
   function holds(): boolean {
     if (over.signal.aborted || candidate.holder !== identity) return false
-    return clock.monotonic() - candidate.renewedAt < renewDeadline
+    // A suspended machine's monotonic clock stands still while its successor takes over. The other clock, which may be set
+    // at any time, can only stop writes until the next renewal.
+    return (
+      clock.monotonic() - candidate.renewedAt < renewDeadline &&
+      Math.abs(clock.now() - candidate.renewedAtWall) < renewDeadline
+    )
   }
 
   function share(): Confirmation {
     const at = clock.monotonic()
     if (latest === undefined || at - latest.at > SHARED_FOR)
-      latest = { at, wall: clock.now(), answer: renew(CONFIRM_TIMEOUT, over.signal) }
+      latest = { at, answer: renew(CONFIRM_TIMEOUT, over.signal) }
     return latest
   }
 
@@ -70,11 +73,7 @@ export function createTerm(options: TermOptions): RunningTerm {
     async confirm(signal) {
       // Not even tried when the term is over: a Lease that nobody took meanwhile would let itself be renewed.
       if (signal.aborted || !holds()) return false
-      const { answer, wall } = share()
-      if (!(await unlessAborted(answer, signal)) || signal.aborted || !holds()) return false
-      // A suspended machine's monotonic clock may have stood still while its successor took over. The other clock, which
-      // may be set at any time, can only make this more careful.
-      return Math.abs(clock.now() - wall) < renewDeadline
+      return (await unlessAborted(share().answer, signal)) && !signal.aborted && holds()
     },
     async end() {
       over.abort()

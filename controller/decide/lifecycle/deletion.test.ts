@@ -13,6 +13,7 @@ import {
   vm,
 } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
+import type { Probe } from '../../facts/existence.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
@@ -324,6 +325,24 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
   t.equal(silent.inquiry, undefined)
   t.equal(decide(settled({ lookups })).status, undefined)
 })
+
+t.test(
+  'a VM that was registered again is bound by its new reference, though no search by BIOS UUID finds it',
+  async (t) => {
+    const found = { state: 'found', vm: seenVM({ reference: 'vm-99', biosUUID: OTHER_UUID }) } as const
+    const registered = (changes: Partial<Probe>) =>
+      decide(gone(answered([probe({ instanceUUID: found, ...changes })]))).status?.vm?.moref
+    t.equal(registered({}), 'vm-99')
+    t.equal(registered({ reference: found }), 'vm-42', 'the one that it had still answers')
+    t.equal(registered({ vCenterInstanceUUID: 'another' }), 'vm-42', 'that is another vCenter')
+    const elsewhere = { state: 'found', vm: seenVM({ reference: 'vm-98' }) } as const
+    t.equal(
+      registered({ instanceUUID: { state: 'not-found' }, biosUUID: elsewhere }),
+      'vm-42',
+      'a BIOS UUID may be copied',
+    )
+  },
+)
 
 t.test('what the report names is searched for, though the VM before is asked about on purpose', async (t) => {
   const [changes] = LACKING.ReportIsOfThisVM ?? []

@@ -14,7 +14,7 @@ import { type Evidence, isAbout, lifeSignOf, type Question } from './evidence.ts
 import { judgeOutOfService } from './out-of-service.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
-import { seenIn } from './proofs.ts'
+import { registeredAs, seenIn } from './proofs.ts'
 import { judgeShutdown } from './shutdown.ts'
 import { existsUnseen } from './unsearchable.ts'
 
@@ -31,6 +31,8 @@ export interface Lifecycle {
   readonly fenced: boolean
   /** Whether the person's leave to delete has had its day. */
   readonly takesLeaveBack: boolean
+  /** The binding as it is to stand, where the VM was registered again. */
+  readonly rebound?: BoundVM
   readonly inquiry?: Inquiry
   /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
   readonly searches: boolean
@@ -162,6 +164,7 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     ...NOTHING,
     ...kept,
     ...(there === undefined ? {} : { vmFound: existsUnseen(bound, there) }),
+    ...reboundTo(bound, evidence),
     deletionPending: judgement.verdict,
     ...(judgement.deletes ? { deletion: deletionOf(bound, judgement.verdict) } : {}),
     fenced: judgement.deletes,
@@ -181,6 +184,12 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
 function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
   if (!closes || verdict.reason === 'BrakeClosed') return []
   return [{ type: 'Warning', ...brakeHolds(node, bound) }]
+}
+
+/** What is known of a VM must not be lost when it can no longer be searched for, as in a storage outage. */
+function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<Lifecycle, 'rebound'> {
+  const moref = registeredAs(bound, probes)
+  return moref === undefined ? {} : { rebound: { ...bound, moref } }
 }
 
 function reportedUUID({ node, report }: NodeFacts): string | undefined {

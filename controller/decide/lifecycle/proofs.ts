@@ -77,6 +77,18 @@ export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefine
 }
 
 /**
+ * The reference that the VM has by now in the vCenter to which it is bound, where it was registered again: found by its
+ * instance UUID, which is unique there. Undefined where it has none, or the one that it had.
+ */
+export function registeredAs(vm: BoundVM, probes: readonly Probe[]): string | undefined {
+  const own = ownProbe(vm, probes)
+  if (own?.reference?.state !== 'not-found' || own.instanceUUID.state !== 'found' || vm.instanceUUID === '')
+    return undefined
+  const { reference } = own.instanceUUID.vm
+  return reference === vm.moref ? undefined : reference
+}
+
+/**
  * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and
  * nothing that can be read says that vCenter is about to start it: neither HA, nor Fault Tolerance, nor a task.
  */

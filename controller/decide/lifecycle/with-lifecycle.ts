@@ -66,17 +66,19 @@ function unsaid({ status }: Decision, { vmFound }: Lifecycle): Verdicts {
 
 function statusOf(
   decision: Decision,
-  { deletionPending, brakeClosedAt }: Lifecycle,
+  { deletionPending, brakeClosedAt, rebound }: Lifecycle,
   standing: Standing,
   verdicts: Verdicts,
   now: number,
 ): NodeReportStatus | undefined {
   const said = { ...verdicts, ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }) }
   const { brakeClosedAt: before, ...base } = decision.status ?? standing.status
-  if (Object.keys(said).length === 0 && before === brakeClosedAt) return decision.status
+  if (Object.keys(said).length === 0 && before === brakeClosedAt && rebound === undefined)
+    return decision.status
   return {
     ...base,
     ...(brakeClosedAt === undefined ? {} : { brakeClosedAt }),
+    ...(rebound === undefined ? {} : { vm: rebound }),
     conditions: mergeConditions(base.conditions ?? [], said, { now, generation: standing.generation }),
   }
 }
