@@ -47,9 +47,9 @@ t.test('their VMs are nowhere, and they are not ready', async (t) => {
     t.equal(reports.last(name), undefined)
   }
   await until('the one is not counted any more', async () => {
-    return (await metric(controller, 'rollcall_nodes{state="initialized"}')) === 1
+    return (await metric(controller, 'rollcall_nodes{state="refused"}')) === 1
   })
-  t.equal(await metric(controller, 'rollcall_nodes{state="refused"}'), 1)
+  t.equal(await metric(controller, 'rollcall_nodes{state="initialized"}'), 1)
   t.equal(await metric(controller, 'rollcall_nodes{state="waiting"}'), 0)
   t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
 })

@@ -93,10 +93,15 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'apply: the leader confirms its Lease',
+    name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
     edits: [
       edit('controller/apply/apply.ts', 'decision.fenced === true && !(await writer.confirm())', 'false'),
       edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
+      edit(
+        'controller/kubernetes/term.ts',
+        'Math.abs(clock.now() - candidate.renewedAtWall) < renewDeadline',
+        'true',
+      ),
     ],
   },
   {
