@@ -49,6 +49,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     const { refusal } = applied
     if (deletion !== undefined && applied.deleted) {
       attempt?.succeeded()
+      nodes.deleted(facts.node)
       options.onDeleted(facts.node, deletion)
     } else attempt?.failed(name, applied.deletionRefused)
     if (refusal !== undefined) options.onRefused(name, refusal.message)

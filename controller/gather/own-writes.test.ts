@@ -32,3 +32,16 @@ t.test('a Node that was registered anew is not covered', async (t) => {
   stored = undefined
   t.equal(writes.get('worker-1'), undefined)
 })
+
+t.test('a Node that was deleted is not shown while the watch still has it', async (t) => {
+  let stored: Node | undefined = version('1')
+  const writes = createOwnWrites<Node>(() => stored)
+  writes.deleted(version('1'))
+  t.equal(writes.get('worker-1'), undefined)
+  stored = version('2')
+  t.equal(writes.get('worker-1'), undefined, 'its last change comes late')
+  writes.forget('worker-1')
+  t.equal(writes.get('worker-1'), undefined)
+  stored = version('3', { uid: 'other' })
+  t.equal(writes.get('worker-1'), stored, 'the next of its name')
+})

@@ -9,6 +9,8 @@ interface Versioned {
 export interface OwnWrites<T extends Versioned> {
   get(name: string): T | undefined
   wrote(before: T, after: T): void
+  /** The object is gone, or on its way: not shown any more, though the watch still has it. */
+  deleted(object: T): void
   forget(name: string): void
 }
 
@@ -18,9 +20,12 @@ export interface OwnWrites<T extends Versioned> {
  */
 export function createOwnWrites<T extends Versioned>(store: (name: string) => T | undefined): OwnWrites<T> {
   const writes = new Map<string, { covered: Set<string>; after: T }>()
+  const deleted = new Map<string, string>()
   return {
     get(name) {
       const stored = store(name)
+      if (stored !== undefined && stored.uid === deleted.get(name)) return undefined
+      deleted.delete(name)
       const write = writes.get(name)
       if (write === undefined || stored === undefined) return stored
       if (stored.uid === write.after.uid && write.covered.has(stored.resourceVersion)) return write.after
@@ -33,6 +38,9 @@ export function createOwnWrites<T extends Versioned>(store: (name: string) => T 
         pending?.after.resourceVersion === before.resourceVersion ? pending.covered : new Set<string>()
       covered.add(before.resourceVersion)
       writes.set(before.name, { covered, after })
+    },
+    deleted({ name, uid }) {
+      deleted.set(name, uid)
     },
     forget(name) {
       writes.delete(name)
