@@ -99,7 +99,6 @@ for (const [i, { what, logins, anew, fault }] of ROWS.entries()) {
     await vcsim.resetCalls()
     await interrupt(fault)
     const ms = await power(quiet, false)
-    t.ok(ms < 2_000, `${ms} ms`)
     t.comment(`${what}: what happened then was seen after ${ms} ms`)
     t.equal((await vcsim.calls()).operations.Login ?? 0, logins)
     t.equal((await vcsim.calls()).operations.CreateFilter ?? 0, anew ? 1 : 0)
