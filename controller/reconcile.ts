@@ -4,8 +4,8 @@ import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
 import { gather, type Sources } from './gather/gather.ts'
-import type { Inquiries } from './gather/inquiries.ts'
 import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'
+import type { Inquiries } from './inquire/inquiries.ts'
 import type { Outcome } from './watch/queue.ts'
 
 export interface ReconcilerOptions {

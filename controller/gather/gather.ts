@@ -4,7 +4,7 @@ import { machineUUID } from '../decide/identity/machine-uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import type { Inquiries } from './inquiries.ts'
+import type { Inquiries } from '../inquire/inquiries.ts'
 import { type NodeIndex, providerUUIDs } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */

@@ -117,8 +117,8 @@ const OTHERS: readonly Mutation[] = [
   {
     name: 'inquiries: deletions are counted',
     edits: [
-      edit('controller/gather/inquiries.ts', 'deleted.set(vCenter, known)', ''),
-      edit('controller/gather/inquiries.ts', 'deleted.get(vCenter)?.set(nodeUID, { at, sure: true })', ''),
+      edit('controller/inquire/inquiries.ts', 'deleted.set(vCenter, known)', ''),
+      edit('controller/inquire/inquiries.ts', 'deleted.get(vCenter)?.set(nodeUID, { at, sure: true })', ''),
     ],
   },
   {
