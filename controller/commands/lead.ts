@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
-import { createNodeIndex } from '../gather/node-index.ts'
+import { createNodeIndex, isInhabited } from '../gather/node-index.ts'
 import { createAsker } from '../inquire/asker.ts'
 import { createInquiries } from '../inquire/inquiries.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
@@ -92,6 +92,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
         inventories,
         heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
         volumesAttachedTo: createVolumeAttachments(client, clock, signal),
+        isInhabited: (vCenter, except) => isInhabited(index, inquiries.isMissed, vCenter, except),
         onAnswer: (name) => queue.add(name),
         clock,
         logger,

@@ -29,6 +29,12 @@ export type Proof =
   | { readonly state: 'proven' }
   | { readonly state: 'unproven'; readonly failure: VCenterFailure }
 
+/** Whether an empty answer to a search means anything. */
+export type Canary =
+  | Proof
+  /** vCenter shows no VM at all, and of those that were seen there before none is left: there is nothing to try it on. */
+  | { readonly state: 'none' }
+
 /** One vCenter's answers to all questions about one VM, asked one after the other. */
 export interface Probe {
   /** Its name in the configuration. */
@@ -42,8 +48,8 @@ export interface Probe {
   /** Searched for in all of the vCenter. Where the VM is bound without an instance UUID, the BIOS UUID's stands for both. */
   readonly instanceUUID: Finding
   readonly biosUUID: Finding
-  /** Whether the account may read the last known parents; undefined where the VM is bound to another vCenter. */
-  readonly privileges: Proof | undefined
+  /** Whether the account may read the root folder, and in the VM's own vCenter its last known parents. */
+  readonly privileges: Proof
   /** Whether the same search finds another VM, which is known to exist. */
-  readonly canary: Proof
+  readonly canary: Canary
 }

@@ -9,7 +9,7 @@ import {
   SWAPPED_UUID,
   spec,
 } from '../../test/fixtures/facts.ts'
-import { createNodeIndex } from './node-index.ts'
+import { createNodeIndex, isInhabited } from './node-index.ts'
 
 t.test('Nodes are found by what they report and by what they are', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
@@ -89,4 +89,25 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   t.match(index.nodeByUID('new'), { name: 'worker-1', boundTo: undefined })
   index.node('worker-1', undefined)
   t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined)
+})
+
+t.test('a vCenter is inhabited by another Node whose VM is not missed', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
+  for (const name of ['worker-1', 'worker-2']) {
+    index.node(name, node({ name }))
+    index.report(name, report({ name, status }))
+  }
+  const vCenter = boundVM().vCenterInstanceUUID
+  const inhabited = (except: string, ...missed: string[]) =>
+    isInhabited(index, (name) => missed.includes(name), vCenter, except)
+  t.equal(inhabited('worker-1'), true)
+  t.equal(inhabited('worker-1', 'worker-1'), true)
+  t.equal(inhabited('worker-1', 'worker-2'), false)
+  t.equal(
+    isInhabited(index, () => false, 'another', 'worker-1'),
+    false,
+  )
+  index.node('worker-2', undefined)
+  t.equal(inhabited('worker-1'), false, 'its Node is gone')
 })

@@ -22,6 +22,8 @@ export interface NodeIndex {
   isLookedFor(uuid: string): boolean
   /** How many Nodes are verified to be VMs of this vCenter (`about.instanceUuid`). */
   boundTo(vCenterInstanceUUID: string): number
+  /** Which those are. */
+  namesIn(vCenterInstanceUUID: string): Iterable<string>
   /** Another Node that has this address, or, in lower case, this host name. */
   addressHolder(address: string, except: string): string | undefined
 }
@@ -102,11 +104,23 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     uuidsOf: (name) => keys.get(name)?.looked ?? [],
     isLookedFor: (uuid) => maps.looked.has(uuid),
     boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
+    namesIn: (vCenter) => maps.vCenter.get(vCenter),
     addressHolder(address, except) {
       for (const name of maps.addresses.get(address)) if (name !== except) return name
       return undefined
     },
   }
+}
+
+/** Whether another Node than this one is bound to a VM of this vCenter (`about.instanceUuid`), which is not missed. */
+export function isInhabited(
+  { namesIn }: Pick<NodeIndex, 'namesIn'>,
+  isMissed: (name: string) => boolean,
+  vCenterInstanceUUID: string,
+  except: string,
+): boolean {
+  for (const name of namesIn(vCenterInstanceUUID)) if (name !== except && !isMissed(name)) return true
+  return false
 }
 
 /**

@@ -27,6 +27,7 @@ function setUp(changes: Partial<AskerOptions> = {}) {
       })),
       heartbeatOf: async () => 'beat',
       volumesAttachedTo: async () => 2,
+      isInhabited: () => false,
       onAnswer: (name) => told.push(name),
       clock: { now: () => 0, monotonic: () => now, sleep: async () => undefined },
       logger: log.logger,

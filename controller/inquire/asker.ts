@@ -11,6 +11,8 @@ export interface AskerOptions {
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
+  /** Whether another Node than this one is bound to a VM of this vCenter (`about.instanceUuid`), which is not missed. */
+  readonly isInhabited: (vCenterInstanceUUID: string, except: string) => boolean
   /** Told when there is an answer to look at. */
   readonly onAnswer: (name: string) => void
   readonly clock: Clock
@@ -46,7 +48,9 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
     ])
     if (signal.aborted) return 'done'
     const answeredAt = { uptime: clock.monotonic(), now: clock.now() }
-    inquiries.answer(name, question, { probes, heartbeat, attachments, askedAt, answeredAt })
+    const vCenters = probes.flatMap(({ vCenterInstanceUUID }) => vCenterInstanceUUID ?? [])
+    const inhabited = new Set(vCenters.filter((uuid) => options.isInhabited(uuid, name)))
+    inquiries.answer(name, question, { probes, inhabited, heartbeat, attachments, askedAt, answeredAt })
     options.onAnswer(name)
     return 'done'
   }

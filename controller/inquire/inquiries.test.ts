@@ -119,3 +119,15 @@ t.test(
     t.same(inquiries.fleet(VCENTER, 'n2'), counted, 'that it is gone already takes nothing back')
   },
 )
+
+t.test('a Node that is being deleted is missed until it is forgotten', async (t) => {
+  const { inquiries } = setUp()
+  t.equal(inquiries.isMissed('n1'), false)
+  inquiries.take('n1', inquiry())
+  t.equal(inquiries.isMissed('n1'), true)
+  const attempt = inquiries.deleting(VCENTER, 'uid')
+  inquiries.take('n1', inquiry({ missed: false }))
+  t.equal(inquiries.isMissed('n1'), true, 'its VM did not come back')
+  attempt.failed('n1', undefined)
+  t.equal(inquiries.isMissed('n1'), false, 'it was seen again')
+})

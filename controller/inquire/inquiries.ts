@@ -21,6 +21,8 @@ export interface Inquiries {
   evidence(name: string): Evidence | undefined
   /** Those of this vCenter that are missed, without this one, and when Nodes of it were deleted. */
   fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
+  /** Whether the VM of this Node is missed, or its Node was just deleted for that. */
+  isMissed(name: string): boolean
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(vCenter: string): { readonly missing: number; readonly brakeClosed: boolean }
   /** To be told of a deletion before it is tried, so that two at once count as two; one that is tried again counts once... */
@@ -96,6 +98,12 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
         if (inquiry.braked) braked++
       }
       return { missed, braked, deletedAgo: [...gone.values()].map(({ at }) => uptime() - at) }
+    },
+    isMissed(name) {
+      const inquiry = entries.get(name)?.inquiry
+      if (inquiry === undefined) return false
+      const { vm, nodeUID } = inquiry.question
+      return inquiry.missed || deleted.get(vm.vCenterInstanceUUID)?.has(nodeUID) === true
     },
     missing(vCenter) {
       const ours = [...entries.values()]

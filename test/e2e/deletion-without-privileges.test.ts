@@ -65,7 +65,7 @@ t.test('those on one folder are lost, and the VM in it is gone', async (t) => {
   await vcsim.revoke({ object: FOLDER })
   await vcsim.hide(vm.ref)
   const { message } = await deletionPending(stage, name, { status: 'Unknown', reason: 'PrivilegeMissing' })
-  t.match(message, /lacks System\.View and System\.Read on Folder "workers" \(group-\d+\): give it back/)
+  t.match(message, /lacks System\.View and System\.Read on Folder "workers" \(group-\d+\): give it the role/)
   await probed(stage, 2)
   t.equal(kept(), NODES, 'what is not proven is kept')
 

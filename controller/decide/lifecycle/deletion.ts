@@ -41,7 +41,7 @@ export function notAskedYet(vm: BoundVM): Verdict {
  */
 export function judgeDeletion(facts: DeletionFacts): Judgement {
   const { vm, evidence, uptime } = facts
-  const proofs = missingProofs(vm, evidence.probes)
+  const proofs = missingProofs(vm, evidence)
   const others = missingPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)

@@ -27,6 +27,8 @@ export interface Evidence {
   readonly askedAt: number
   /** When the last of the answers came, by the monotonic clock and by the one on the wall. */
   readonly answeredAt: { readonly uptime: number; readonly now: number }
+  /** See {@link Answer.inhabited}. */
+  readonly inhabited: ReadonlySet<string>
   /** Of the kubelet's Lease; undefined where it could not be read. */
   readonly heartbeat: string | undefined
   /** Whether it has beaten between this answer and the one before. */
@@ -43,6 +45,11 @@ export interface Evidence {
 
 export interface Answer {
   readonly probes: readonly Probe[]
+  /**
+   * vCenters (`about.instanceUuid`) that must have a VM to show: another Node is bound to one there, which is not missed.
+   * This stands in the reports, and so survives whatever happens to vCenter and controller.
+   */
+  readonly inhabited: ReadonlySet<string>
   readonly attachments: number | undefined
   readonly heartbeat: string | undefined
   /** When it was asked, monotonic: the answers are as old as the question. */
@@ -63,7 +70,7 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
     continues && run !== undefined
       ? { since: run.since, last: at, times: run.times + 1 }
       : { since: at, last: at, times: 1 }
-  const proven = missingProofs(question.vm, probes).length === 0 && heartbeat !== undefined
+  const proven = missingProofs(question.vm, answer).length === 0 && heartbeat !== undefined
   return {
     ...answer,
     question,

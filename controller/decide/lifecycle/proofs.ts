@@ -17,9 +17,14 @@ export interface Precondition<Facts> {
   missing(facts: Facts): Missing | undefined
 }
 
-export interface ProofFacts {
+export interface ProofFacts extends Answers {
   readonly vm: BoundVM
+}
+
+/** What all vCenters have said, and where another Node's VM is known to be: `Answer.inhabited`. */
+export interface Answers {
   readonly probes: readonly Probe[]
+  readonly inhabited: ReadonlySet<string>
 }
 
 /**
@@ -39,15 +44,20 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'PrivilegesProven',
-    missing({ vm, probes }) {
-      const privileges = ownProbe(vm, probes)?.privileges
-      return privileges?.state === 'unproven' ? fromFailure(privileges.failure) : undefined
-    },
+    missing: ({ probes }) =>
+      first(probes, ({ privileges }) =>
+        privileges.state === 'unproven' ? fromFailure(privileges.failure) : undefined,
+      ),
   },
   {
     name: 'CanaryFound',
-    missing: ({ probes }) =>
-      first(probes, ({ canary }) => (canary.state === 'unproven' ? fromFailure(canary.failure) : undefined)),
+    missing: ({ probes, inhabited }) =>
+      first(probes, ({ canary, vCenter, vCenterInstanceUUID = '' }) => {
+        if (canary.state === 'unproven') return fromFailure(canary.failure)
+        return canary.state === 'none' && inhabited.has(vCenterInstanceUUID)
+          ? nothingShown(vCenter)
+          : undefined
+      }),
   },
   {
     name: 'ReferenceNotFound',
@@ -65,8 +75,8 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
 ]
 
 /** What is still missing of the proof that a VM is gone; empty where it is whole. */
-export function missingProofs(vm: BoundVM, probes: readonly Probe[]): readonly Missing[] {
-  return PROOFS.flatMap((proof) => proof.missing({ vm, probes }) ?? [])
+export function missingProofs(vm: BoundVM, { probes, inhabited }: Answers): readonly Missing[] {
+  return PROOFS.flatMap((proof) => proof.missing({ vm, probes, inhabited }) ?? [])
 }
 
 /** The VM, where any vCenter has it. */
@@ -109,6 +119,14 @@ function fromFinding(finding: Finding | undefined, how: string): Missing | undef
   if (finding.state === 'unknown') return fromFailure(finding.failure)
   const { name, reference, connectionState } = finding.vm
   return { reason: 'VMExists', message: `VM "${name}" (${reference}, ${connectionState}) is found ${how}` }
+}
+
+/** An empty vCenter is believed to be empty only where no other Node says otherwise. */
+function nothingShown(vCenter: string): Missing {
+  return {
+    reason: 'CanaryNotFound',
+    message: `vCenter ${vCenter} shows no VM at all, though other Nodes have theirs there, so that not finding one proves nothing: look whether it is still starting, and at the account's role`,
+  }
 }
 
 function fromFailure({ vCenter, reason, message }: VCenterFailure): Missing {

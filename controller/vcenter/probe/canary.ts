@@ -1,6 +1,6 @@
 /** Whether the search that found nothing would find a VM: one that is known to exist is searched for in the same way. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Proof } from '../../facts/existence.ts'
+import type { Canary as CanaryProof, Proof } from '../../facts/existence.ts'
 import { objectSpec, propertySpec, readObject, selection, traversal } from '../collect/properties.ts'
 import { readUUID } from '../facts/properties.ts'
 import type { Table } from '../facts/table.ts'
@@ -9,7 +9,7 @@ import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
-import { readVMName } from './read-vm.ts'
+import { isGone, readVMName, vmReference } from './read-vm.ts'
 import { searchVMs } from './search.ts'
 
 /** So many VMs are tried. */
@@ -49,40 +49,105 @@ function rotate(list: readonly Canary[], turn: number): readonly Canary[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-/** Tries some of these, or of all that vCenter holds where none is known. Throws a VCenterError. */
+export interface CanaryOptions {
+  readonly vCenter: string
+  /** See {@link knownCanaries}. */
+  readonly known: readonly Canary[]
+  /** VMs other than this one that were seen here before, whatever shows now. */
+  readonly memory: CanaryMemory
+}
+
+/**
+ * Tries some of those that are known, or of all that vCenter shows where none is. Where it shows none, and each that was
+ * seen before is gone by its reference, there is nothing to try. Throws a VCenterError.
+ */
 export async function proveCanary(
   line: Line,
-  vCenter: string,
   missed: BoundVM,
-  known: readonly Canary[],
-): Promise<Proof> {
-  const canaries = known.length > 0 ? known : await sample(line, missed)
+  { vCenter, known, memory }: CanaryOptions,
+): Promise<CanaryProof> {
+  const unproven = (message: string): Proof => ({
+    state: 'unproven',
+    failure: { vCenter, reason: 'CanaryNotFound', message },
+  })
+  const { canaries, shown } = known.length > 0 ? { canaries: known, shown: known.length } : await sample(line)
   let refusal: VCenterError | undefined
   for (const { reference, biosUUID } of canaries.slice(0, TRIES)) {
     try {
       const found = await searchVMs(line, biosUUID, 'bios')
       if (!found.includes(reference)) continue
       await readVMName(line, reference)
+      memory.add(reference)
       return { state: 'proven' }
     } catch (error) {
       if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
       refusal = error
     }
   }
+  if (shown === 0) {
+    const hidden = await firstHidden(line, memory, missed)
+    if (hidden === undefined) return { state: 'none' }
+    return unproven(
+      `vCenter shows no VM at all, though ${hidden}, which it has shown before, is not gone: check the account's role and its propagation`,
+    )
+  }
   const tried = Math.min(TRIES, canaries.length)
-  const what =
+  return unproven(
     tried === 0
-      ? 'vCenter shows no other VM, so that not finding one proves nothing: let the account see at least one more VM'
+      ? 'vCenter shows no VM that is connected, so that its search cannot be tried: bring its hosts back'
       : `vCenter's search finds none of ${tried} other VM(s) that exist, so that not finding one proves nothing` +
-        `${refusal === undefined ? '' : ` (${refusal.message})`}: check the account's role and vCenter's services`
-  return { state: 'unproven', failure: { vCenter, reason: 'CanaryNotFound', message: what } }
+          `${refusal === undefined ? '' : ` (${refusal.message})`}: check the account's role and vCenter's services`,
+  )
+}
+
+/** VMs that were seen in one vCenter, by this process. */
+export interface CanaryMemory {
+  add(reference: string): void
+  /** Of one that is gone. */
+  forget(reference: string): void
+  /** The last few. */
+  list(): readonly string[]
+}
+
+const MEMORY = 8
+
+export function createCanaryMemory(): CanaryMemory {
+  let references: readonly string[] = []
+  return {
+    add(reference) {
+      references = [reference, ...references.filter((each) => each !== reference)].slice(0, MEMORY)
+    },
+    forget(reference) {
+      references = references.filter((each) => each !== reference)
+    },
+    list: () => references,
+  }
+}
+
+/** One of those that vCenter does not say to be gone; those that are, are forgotten. */
+async function firstHidden(line: Line, memory: CanaryMemory, missed: BoundVM): Promise<string | undefined> {
+  for (const reference of memory.list()) {
+    if (reference === missed.moref) continue
+    try {
+      await readVMName(line, reference)
+      return reference
+    } catch (error) {
+      if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
+      if (!isGone(error, vmReference(reference))) return reference
+      memory.forget(reference)
+    }
+  }
+  return undefined
 }
 
 const FOLDERS = traversal('folders', 'Folder', 'childEntity', selection('folders') + selection('datacenters'))
 const DATACENTERS = traversal('datacenters', 'Datacenter', 'vmFolder', selection('folders'))
 
-/** The first connected VMs below the root. By a collector of its own: with it goes what it has not yet told. */
-async function sample(line: Line, missed: BoundVM): Promise<readonly Canary[]> {
+/**
+ * The first VMs below the root, and those of them that are connected: the missed one too, if it is there under another
+ * reference. By a collector of its own: with it goes what it has not yet told.
+ */
+async function sample(line: Line): Promise<{ readonly canaries: readonly Canary[]; readonly shown: number }> {
   const { propertyCollector, rootFolder } = line.content
   const made = await line.call('CreatePropertyCollector', propertyCollector, '')
   const collector = toReference(child(made, 'returnval'))
@@ -94,13 +159,14 @@ async function sample(line: Line, missed: BoundVM): Promise<readonly Canary[]> {
     objectSpec(rootFolder, true, FOLDERS + DATACENTERS)
   const parameters = `<specSet>${specs}</specSet><options>${element('maxObjects', SAMPLE)}</options>`
   const response = await readAndDrop(line, collector, parameters)
-  return childrenOf(child(response, 'returnval'), 'objects').flatMap((record) => {
+  const records = childrenOf(child(response, 'returnval'), 'objects')
+  const canaries = records.flatMap((record) => {
     const { reference, properties } = readObject(record)
     const biosUUID = readUUID(properties.get('config.uuid'))
     if (biosUUID === undefined || properties.get('runtime.connectionState')?.text !== 'connected') return []
-    const same = reference.value === missed.moref || biosUUID === missed.biosUUID
-    return same ? [] : { reference: reference.value, biosUUID }
+    return { reference: reference.value, biosUUID }
   })
+  return { canaries, shown: records.length }
 }
 
 async function readAndDrop(line: Line, collector: Reference, parameters: string): Promise<XMLElement> {

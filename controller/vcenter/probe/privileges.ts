@@ -10,37 +10,38 @@ import { isGone } from './read-vm.ts'
 
 /** What the role Read-only consists of, but for System.Anonymous, which everyone has. */
 const PRIVILEGES = ['System.View', 'System.Read'] as const
+/** The name of the root folder in every vCenter. */
+const ROOT = 'Datacenters'
 
-/** Asks for the privileges on all parents that still exist. Throws a VCenterError where that cannot be asked. */
+/**
+ * Asks for the privileges on the root folder, and on those of these objects that still exist. What stood above a VM may
+ * have gone with it; the root never goes, and who may not read it may not know what else is below it. Throws a
+ * VCenterError where that cannot be asked.
+ */
 export async function provePrivileges(
   line: Line,
   vCenter: string,
   parents: readonly ParentObject[],
 ): Promise<Proof> {
-  if (parents.length === 0) {
-    return unproven(
-      vCenter,
-      'ParentsUnknown',
-      'it is not known in which folder the VM was, so that the right to see it there cannot be tried, ' +
-        'delete the Node by hand if its VM is gone',
-    )
-  }
-  let left = parents
-  while (left.length > 0) {
+  const root = rootOf(line)
+  let left = [...parents.filter((parent) => keyOf(toObject(parent)) !== keyOf(line.content.rootFolder)), root]
+  for (;;) {
     try {
       return judge(vCenter, left, await ask(line, left))
     } catch (error) {
-      const without = left.filter((parent) => !isGone(error, toObject(parent)))
+      const without = left.filter((parent) => parent === root || !isGone(error, toObject(parent)))
       if (without.length === left.length) throw error
       left = without
     }
   }
-  return unproven(
-    vCenter,
-    'ParentsUnknown',
-    'all that stood above the VM is gone as well, so that the right to see it there cannot be tried, ' +
-      'delete the Node by hand if its VM is gone',
-  )
+}
+
+function describe({ type, name, moref }: ParentObject): string {
+  return name === ROOT ? `the root folder (${moref})` : `${type} "${name}" (${moref})`
+}
+
+function rootOf({ content: { rootFolder } }: Line): ParentObject {
+  return { type: rootFolder.type, moref: rootFolder.value, name: ROOT }
 }
 
 async function ask(
@@ -85,8 +86,7 @@ function judge(
     return unproven(
       vCenter,
       'PrivilegeMissing',
-      `the account lacks ${lacking.join(' and ')} on ${parent.type} "${parent.name}" (${parent.moref}): ` +
-        'give it back with propagation, then the VM is asked for again',
+      `the account lacks ${lacking.join(' and ')} on ${describe(parent)}: give it the role Read-only there with propagation, then the VM is asked for again`,
     )
   }
   return { state: 'proven' }

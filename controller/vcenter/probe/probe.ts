@@ -2,7 +2,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Finding, Probe, Proof, SeenVM } from '../../facts/existence.ts'
 import { VCenterError } from '../wire/errors.ts'
-import { type Canary, proveCanary } from './canary.ts'
+import { type CanaryOptions, proveCanary } from './canary.ts'
 import type { Line } from './line.ts'
 import { provePrivileges } from './privileges.ts'
 import { isGone, readVM, vmReference } from './read-vm.ts'
@@ -16,15 +16,14 @@ export interface ProbeOptions {
   readonly vm: BoundVM
   /** Whether the VM is bound to this vCenter. */
   readonly own: boolean
-  /** Other VMs that are known to exist here. */
-  readonly canaries: readonly Canary[]
+  readonly canary: CanaryOptions
 }
 
 /**
  * Asks them. A binding without an instance UUID leaves that question out: what the search by BIOS UUID answers stands
  * for both. Throws only for a defect.
  */
-export async function askAll({ line, vCenter, vm, own, canaries }: ProbeOptions): Promise<Answers> {
+export async function askAll({ line, vCenter, vm, own, canary: options }: ProbeOptions): Promise<Answers> {
   const finding = async (ask: () => Promise<Finding>): Promise<Finding> => {
     try {
       return await ask()
@@ -32,7 +31,7 @@ export async function askAll({ line, vCenter, vm, own, canaries }: ProbeOptions)
       return { state: 'unknown', failure: line.failure(error) }
     }
   }
-  const proof = async (ask: () => Promise<Proof>): Promise<Proof> => {
+  const proof = async <P>(ask: () => Promise<P>): Promise<P | Proof> => {
     try {
       return await ask()
     } catch (error) {
@@ -67,8 +66,9 @@ export async function askAll({ line, vCenter, vm, own, canaries }: ProbeOptions)
   const instance =
     vm.instanceUUID === '' ? undefined : await finding(() => byUUID(vm.instanceUUID, 'instance'))
   const biosUUID = await finding(() => byUUID(vm.biosUUID, 'bios'))
-  const privileges = own ? await proof(() => provePrivileges(line, vCenter, vm.parents ?? [])) : undefined
-  const canary = await proof(() => proveCanary(line, vCenter, vm, canaries))
+  const parents = own ? (vm.parents ?? []) : []
+  const privileges = await proof(() => provePrivileges(line, vCenter, parents))
+  const canary = await proof(() => proveCanary(line, vm, options))
   return { reference, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
 }
 

@@ -6,7 +6,7 @@ import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import type { Table } from '../facts/table.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import { knownCanaries } from './canary.ts'
+import { createCanaryMemory, knownCanaries } from './canary.ts'
 import { type Access, openLine } from './line.ts'
 import { askAll } from './probe.ts'
 
@@ -48,6 +48,7 @@ export function createProber({
   let period: Period | undefined
   let session = 0
   let probes = 0
+  const memory = createCanaryMemory()
 
   return {
     async run(access, signal) {
@@ -72,8 +73,8 @@ export function createProber({
       }
       const { access, lost } = period
       const line = openLine({ vCenter, access, timings, clock, period: period.signal, signal, lost })
-      const canaries = knownCanaries(table, vm, probes++)
-      return { ...about, ...(await askAll({ line, vCenter, vm, own, canaries })) }
+      const canary = { vCenter, known: knownCanaries(table, vm, probes++), memory }
+      return { ...about, ...(await askAll({ line, vCenter, vm, own, canary })) }
     },
   }
 }
@@ -85,7 +86,7 @@ function unanswered(own: boolean, failure: VCenterFailure) {
     reference: own ? unknown : undefined,
     instanceUUID: unknown,
     biosUUID: unknown,
-    privileges: own ? unproven : undefined,
+    privileges: unproven,
     canary: unproven,
   }
 }

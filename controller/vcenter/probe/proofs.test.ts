@@ -16,6 +16,8 @@ import {
   unproven,
 } from '../testing/probe-script.ts'
 
+const UUID = '00000000-0000-4000-8000-000000000001'
+
 t.test('why vCenter may start it again', async (t) => {
   const state = property('runtime.connectionState', 'connected')
   const tasks = property(
@@ -91,13 +93,13 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
       { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.Read on group-v12') },
       unproven(
         'PrivilegeMissing',
-        /^the account lacks System\.Read on Folder "workers" \(group-v12\): give it back with propagation, then /,
+        /^the account lacks System\.Read on Folder "workers" \(group-v12\): give it the role Read-only there with propagation, then /,
       ),
     ],
     [
       'one is lacking further up',
       { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.View on group-d1') },
-      unproven('PrivilegeMissing', /lacks System\.View on Folder "Datacenters" \(group-d1\)/),
+      unproven('PrivilegeMissing', /lacks System\.View on the root folder \(group-d1\)/),
     ],
     [
       'nothing is said of one',
@@ -105,7 +107,8 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
       unproven('PrivilegeMissing', /lacks System\.View and System\.Read on Folder "workers"/),
     ],
     ['one is gone', goneFirst('group-v12'), { state: 'proven' }],
-    ['all are gone', goneFirst('group-v12', 'group-d1'), unproven('ParentsUnknown', /gone as well/)],
+    ['all are gone but the root', goneFirst('group-v12', 'group-v11'), { state: 'proven' }],
+    ['the root is said to be gone', goneFirst('group-d1'), unproven('UnexpectedFault')],
     [
       'something else is gone',
       { HasPrivilegeOnEntities: () => gone('Folder', 'group-v99') },
@@ -125,13 +128,26 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
     const { answers } = await ask(script)
     t.match(answers.privileges, expected, what)
   }
-  t.equal(asked, 2 + 2, 'again without the one that is gone, and not without any')
+  t.equal(asked, 2 + 2 + 1, 'again without the one that is gone, and never without the root')
+  const withoutParents = { vm: { parents: [] } }
+  t.match((await ask({}, withoutParents)).answers.privileges, { state: 'proven' }, 'the root is enough')
+  const rootDenied = { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.Read on group-d1') }
   t.match(
-    (await ask({}, { vm: { parents: [] } })).answers.privileges,
-    unproven('ParentsUnknown', /not known in which folder/),
+    (await ask(rootDenied, withoutParents)).answers.privileges,
+    unproven('PrivilegeMissing', /lacks System\.Read on the root folder/),
   )
   t.match((await ask({}, { key: undefined })).answers.privileges, unproven('MalformedAnswer'))
-  t.equal((await ask({}, { own: false })).answers.privileges, undefined)
+  const elsewhere = await ask(
+    { HasPrivilegeOnEntities: (body) => granted(body, 'System.Read on group-v12') },
+    { own: false },
+  )
+  t.match(
+    elsewhere.answers.privileges,
+    { state: 'proven' },
+    'of another vCenter, the root alone is asked for',
+  )
+  const blind = await ask(rootDenied, { own: false })
+  t.match(blind.answers.privileges, unproven('PrivilegeMissing', /root folder/))
   t.equal((await ask({}, { own: false })).answers.reference, undefined)
 })
 
@@ -165,3 +181,54 @@ t.test('a canary must be found by the same search, and be readable', async (t) =
   }
   t.same(searched.slice(0, 6), ['vm-7', 'vm-8', 'vm-9', 'vm-7', 'vm-8', 'vm-9'])
 })
+
+t.test(
+  'where vCenter shows no VM, there is no canary, unless one that it has shown is not gone',
+  async (t) => {
+    const shows = (...records: string[]): Script => ({
+      CreatePropertyCollector: () => '<returnval type="PropertyCollector">pc-2</returnval>',
+      DestroyPropertyCollector: () => '',
+      RetrievePropertiesEx: (body) => {
+        const reference = objectIn(body)
+        if (reference === 'group-d1') return objects(...records)
+        if (reference === 'vm-5') return denied('VirtualMachine', reference)
+        if (reference === 'vm-6') return objects(record(reference, property('name', 'x')))
+        return gone('VirtualMachine', reference)
+      },
+    })
+    const vm = (reference: string, state = 'connected') =>
+      record(
+        reference,
+        property('config.uuid', '00000000-0000-4000-8000-000000000009'),
+        property('runtime.connectionState', state),
+      )
+    const hidden = (reference: string) =>
+      unproven('CanaryNotFound', new RegExp(`though ${reference}, which it`))
+    for (const [what, script, seen, expected] of [
+      ['none', shows(), [], { state: 'none' }],
+      ['one that was seen is gone', shows(), ['vm-4'], { state: 'none' }],
+      ['this one was seen', shows(), ['vm-1'], { state: 'none' }],
+      ['one that was seen may not be read', shows(), ['vm-5', 'vm-4'], hidden('vm-5')],
+      ['one that was seen is there', shows(), ['vm-4', 'vm-6'], hidden('vm-6')],
+      ['one that is away', shows(vm('vm-3', 'disconnected')), [], unproven('CanaryNotFound', /connected/)],
+      ['one of which nothing may be read', shows(record('vm-3')), [], unproven('CanaryNotFound')],
+      [
+        'one that no search finds',
+        shows(vm('vm-3')),
+        [],
+        unproven('CanaryNotFound', /finds none of 1 other/),
+      ],
+      [
+        'this one, under another reference, and no search finds it',
+        shows(
+          record('vm-2', property('config.uuid', UUID), property('runtime.connectionState', 'connected')),
+        ),
+        [],
+        unproven('CanaryNotFound', /finds none of 1 other/),
+      ],
+    ] as const) {
+      const { answers } = await ask(script, { known: [], seen, vm: { biosUUID: UUID } })
+      t.match(answers.canary, expected, what)
+    }
+  },
+)

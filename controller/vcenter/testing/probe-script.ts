@@ -1,6 +1,7 @@
 /** A probe of a vCenter that answers as a test says, through the whole of SOAP. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import { systemClock } from '../../clock.ts'
+import { type Canary, createCanaryMemory } from '../probe/canary.ts'
 import { openLine } from '../probe/line.ts'
 import { type Answers, askAll } from '../probe/probe.ts'
 import { TIMINGS } from '../timings.ts'
@@ -85,7 +86,14 @@ export interface Asked {
 
 export async function ask(
   script: Script,
-  options: { vm?: Partial<BoundVM>; own?: boolean; key?: string | undefined } = {},
+  options: {
+    vm?: Partial<BoundVM>
+    own?: boolean
+    key?: string | undefined
+    /** VMs that are followed, and those that were seen before. */
+    known?: readonly Canary[]
+    seen?: readonly string[]
+  } = {},
 ): Promise<Asked> {
   const losses: VCenterError[] = []
   const scripted = { ...ABSENT, ...script }
@@ -103,7 +111,7 @@ export async function ask(
       soap: createSoapClient({ connection, clock: systemClock, metrics }),
       content: {
         instanceUUID: 'vc',
-        rootFolder: object('Folder'),
+        rootFolder: { type: 'Folder', value: 'group-d1' },
         propertyCollector: object('PropertyCollector'),
         viewManager: object('ViewManager'),
         searchIndex: object('SearchIndex'),
@@ -118,10 +126,18 @@ export async function ask(
     signal,
     lost: (error) => losses.push(error),
   })
-  const { vm, own = true } = options
+  const { vm, own = true, known = CANARIES, seen = [] } = options
+  const memory = createCanaryMemory()
+  for (const reference of seen) memory.add(reference)
   const bound = { ...BOUND, ...vm }
   return {
-    answers: await askAll({ line, vCenter: 'lab', vm: bound, own, canaries: CANARIES }),
+    answers: await askAll({
+      line,
+      vCenter: 'lab',
+      vm: bound,
+      own,
+      canary: { vCenter: 'lab', known, memory },
+    }),
     connection,
     losses,
   }

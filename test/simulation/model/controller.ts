@@ -2,7 +2,7 @@
 import type { Settings } from '../../../controller/decide/facts.ts'
 import type { Probe } from '../../../controller/facts/existence.ts'
 import type { Node, NodeReport } from '../../../controller/facts/node.ts'
-import { createNodeIndex } from '../../../controller/gather/node-index.ts'
+import { createNodeIndex, isInhabited } from '../../../controller/gather/node-index.ts'
 import { createAsker } from '../../../controller/inquire/asker.ts'
 import { createInquiries } from '../../../controller/inquire/inquiries.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
@@ -126,6 +126,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       inventories,
       heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
       volumesAttachedTo: createVolumeAttachments(client, process, signal),
+      isInhabited: (vCenter, except) => isInhabited(index, inquiries.isMissed, vCenter, except),
       onAnswer(name) {
         watch.answered(process, name)
         queue.add(name)
