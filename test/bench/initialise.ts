@@ -1,6 +1,7 @@
 import { startController } from '../fixtures/controller.ts'
 import { type Usage, watchUsage } from '../fixtures/process-usage.ts'
 import type { Program } from '../fixtures/program.ts'
+import type { Traffic } from '../servers/vcsim.ts'
 import { type Cpi, startCpi } from './cpi.ts'
 import { LABELS, type Scene } from './scene.ts'
 
@@ -11,6 +12,8 @@ export interface Run {
   readonly seconds: number
   readonly calls: number
   readonly operations: Readonly<Record<string, number>>
+  /** Of vCenter's answers, by operation. */
+  readonly bytes: Readonly<Record<string, Traffic>>
   readonly sessions: { readonly soap: number; readonly rest: number }
   readonly usage: Usage
   readonly quiet: Quiet | undefined
@@ -25,6 +28,8 @@ export interface Quiet {
   readonly seconds: number
   readonly calls: number
   readonly operations: Readonly<Record<string, number>>
+  /** Of vCenter's answers, by operation. */
+  readonly bytes: Readonly<Record<string, Traffic>>
   readonly cpuSeconds: number
   readonly anonymous: number
 }
@@ -92,6 +97,7 @@ async function measure(
       }),
     ])
     const { total: calls, operations } = await vcsim.calls()
+    const bytes = await vcsim.bytes()
     const sessions = await vcsim.sessions()
     const usage = await watch.now()
     const wrong = await cast.wrong()
@@ -101,6 +107,7 @@ async function measure(
       seconds: (done - start) / 1000,
       calls,
       operations,
+      bytes,
       sessions,
       usage,
       quiet: quietSeconds > 0 ? await lookOn(quietSeconds, vcsim, watch) : undefined,
@@ -124,10 +131,12 @@ async function lookOn(
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   const after = await watch.now()
   const { total: calls, operations } = await vcsim.calls()
+  const bytes = await vcsim.bytes()
   return {
     seconds,
     calls,
     operations,
+    bytes,
     cpuSeconds: after.cpuSeconds - before.cpuSeconds,
     anonymous: after.anonymous,
   }

@@ -1,3 +1,4 @@
+import type { Traffic } from '../servers/vcsim.ts'
 import type { AgentFigures } from './agent.ts'
 import type { Run } from './initialise.ts'
 
@@ -17,17 +18,19 @@ export function initialiseTable(runs: readonly Run[]): string {
       'nodes',
       'all initialised, s',
       'vCenter calls',
+      'MB sent/inflated',
       'sessions SOAP/REST',
       'peak RSS, MB',
       'peak anonymous, MB',
       'CPU, s',
       'untainted without address',
     ],
-    runs.map(({ provider, nodes, seconds, calls, sessions, usage, early, wrong }) => [
+    runs.map(({ provider, nodes, seconds, calls, bytes, sessions, usage, early, wrong }) => [
       wrong.length > 0 ? `${provider} (${wrong.length} WRONG)` : provider,
       String(nodes),
       seconds.toFixed(1),
       String(calls),
+      megabytes(bytes),
       `${sessions.soap}/${sessions.rest}`,
       usage.peakResident.toFixed(0),
       usage.peakAnonymous.toFixed(0),
@@ -39,7 +42,16 @@ export function initialiseTable(runs: readonly Run[]): string {
 
 export function quietTable(runs: readonly Run[]): string {
   return markdown(
-    ['provider', 'nodes', 'watched, s', 'vCenter calls', 'calls in 5 min', 'CPU, s an hour', 'anonymous, MB'],
+    [
+      'provider',
+      'nodes',
+      'watched, s',
+      'vCenter calls',
+      'calls in 5 min',
+      'MB an hour, sent/inflated',
+      'CPU, s an hour',
+      'anonymous, MB',
+    ],
     runs.flatMap(({ provider, nodes, quiet }) =>
       quiet === undefined
         ? []
@@ -50,6 +62,7 @@ export function quietTable(runs: readonly Run[]): string {
               String(quiet.seconds),
               String(quiet.calls),
               ((quiet.calls * 300) / quiet.seconds).toFixed(0),
+              megabytes(quiet.bytes, 3600 / quiet.seconds),
               ((quiet.cpuSeconds * 3600) / quiet.seconds).toFixed(0),
               quiet.anonymous.toFixed(0),
             ],
@@ -72,10 +85,24 @@ export function agentTable(figures: AgentFigures): string {
   )
 }
 
-/** Calls by operation, the most frequent first. */
-export function operationsLine({ provider, nodes, operations }: Run): string {
-  const list = Object.entries(operations)
+/** Calls by operation, the most frequent first; in brackets what their answers took, kB as sent and inflated. */
+export function operationsLine({ provider, nodes, ...start }: Run): string {
+  const quiet = start.quiet && `\n  quiet: ${operationsOf(start.quiet)}`
+  return `${provider}, ${nodes} nodes: ${operationsOf(start)}${quiet ?? ''}`
+}
+
+function operationsOf({ operations, bytes }: Pick<Run, 'operations' | 'bytes'>): string {
+  return Object.entries(operations)
     .sort(([, a], [, b]) => b - a)
-    .map(([operation, count]) => `${count} ${operation}`)
-  return `${provider}, ${nodes} nodes: ${list.join(', ')}`
+    .map(([operation, count]) => {
+      const { wire, inflated } = bytes[operation] ?? { wire: 0, inflated: 0 }
+      return `${count} ${operation} (${(wire / 1e3).toFixed(0)}/${(inflated / 1e3).toFixed(0)})`
+    })
+    .join(', ')
+}
+
+/** Of all answers, as sent and inflated. */
+function megabytes(bytes: Readonly<Record<string, Traffic>>, factor = 1): string {
+  const sum = (part: keyof Traffic) => Object.values(bytes).reduce((total, each) => total + each[part], 0)
+  return `${((sum('wire') * factor) / 1e6).toFixed(1)}/${((sum('inflated') * factor) / 1e6).toFixed(1)}`
 }

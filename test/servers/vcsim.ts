@@ -35,6 +35,11 @@ export interface VcsimOptions {
   port?: number
 }
 
+export interface Traffic {
+  readonly wire: number
+  readonly inflated: number
+}
+
 /** A vCenter simulator of its own for one test. */
 export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   /** Without a path: "https://127.0.0.1:port". */
@@ -59,6 +64,9 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   /** Creates categories and tags as needed, and attaches; counts as no call. */
   tag(...attachments: TagAttachment[]): Promise<void>
   calls(): Promise<{ total: number; operations: Record<string, number> }>
+  /** Bytes of the answers' bodies by operation, of those that ended: as sent, and before they were compressed. */
+  bytes(): Promise<Record<string, Traffic>>
+  /** Counts calls and bytes from here on. */
   resetCalls(): Promise<void>
   /** How many sessions live. */
   sessions(): Promise<{ soap: number; rest: number }>
@@ -122,6 +130,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       setState: (...states) => control.call('POST', '/state', states),
       tag: (...attachments) => control.call('POST', '/tags', attachments),
       calls: () => control.call('GET', '/calls'),
+      bytes: () => control.call('GET', '/bytes'),
       resetCalls: () => control.call('DELETE', '/calls'),
       sessions: () => control.call('GET', '/sessions'),
       endSessions: () => control.call('DELETE', '/sessions'),

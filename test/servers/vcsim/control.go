@@ -44,7 +44,12 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	c.handleScenes(mux)
 	renewals.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
-	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) { c.front.calls.reset(); return nil, nil }))
+	mux.HandleFunc("GET /bytes", answer(func(*http.Request) (any, error) { return c.front.bytes.read(), nil }))
+	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) {
+		c.front.calls.reset()
+		c.front.bytes.reset()
+		return nil, nil
+	}))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))
 	mux.HandleFunc("DELETE /sessions", answer(c.endSessions))
 	mux.HandleFunc("GET /faults", answer(func(*http.Request) (any, error) { return c.front.faults.read(), nil }))

@@ -12,14 +12,19 @@ import (
 type front struct {
 	next   http.Handler
 	calls  counter
+	bytes  meter
 	faults faultSet
 }
 
 func newFront(next http.Handler) *front {
-	return &front{next: next, calls: counter{byOperation: map[string]int{}}}
+	return &front{
+		next:  next,
+		calls: counter{byOperation: map[string]int{}},
+		bytes: meter{byOperation: map[string]traffic{}},
+	}
 }
 
-func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *front) ServeHTTP(writer http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
@@ -27,11 +32,18 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := call{operation: operation(r, body), soap: isSOAP(r), request: r, body: body}
 	f.calls.add(c.operation)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if fault := f.faults.match(&c); fault != nil {
-		fault.answer(w, &c, f.next)
+	w := newAnswerWriter(writer, r)
+	defer func() { f.bytes.add(c.operation, w.traffic) }()
+	f.answer(w, &c)
+	w.end()
+}
+
+func (f *front) answer(w http.ResponseWriter, c *call) {
+	if fault := f.faults.match(c); fault != nil {
+		fault.answer(w, c, f.next)
 		return
 	}
-	f.next.ServeHTTP(w, r)
+	f.next.ServeHTTP(w, c.request)
 }
 
 // call is one request of a client, read to its end.
