@@ -8,6 +8,8 @@ import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 export interface LeadTermOptions
   extends Pick<LeadOptions, 'client' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
+  /** For vCenters. */
+  readonly userAgent: string
   readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading' | 'vCenter'>
   /** Told of the work that goes on now, and of its end. */
   readonly onWork: (leadership: Leadership | undefined) => void
@@ -19,10 +21,17 @@ export interface LeadTermOptions
  * that nothing has changed about are followed throughout.
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
-  const { configuration, clock, random, logger, metrics, onWork } = options
+  const { configuration, userAgent, clock, random, logger, metrics, onWork } = options
   const inventories = createInventories({
     open: (inventory) =>
-      openInventory({ ...inventory, clock, random, logger, metrics: metrics.vCenter(inventory.config.name) }),
+      openInventory({
+        ...inventory,
+        userAgent,
+        clock,
+        random,
+        logger,
+        metrics: metrics.vCenter(inventory.config.name),
+      }),
     signal,
   })
   try {

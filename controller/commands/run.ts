@@ -41,11 +41,12 @@ const FLUSH_MS = 500
  */
 export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity } = options
+  const userAgent = `${COMPONENT}/${options.version}`
   const client = metrics.measured(
     createKubeClient({
       credentials: options.credentials,
       clock,
-      userAgent: `${COMPONENT}/${options.version}`,
+      userAgent,
     }),
   )
   const events = createEventRecorder({
@@ -87,6 +88,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
       leadTerm(
         {
           configuration,
+          userAgent,
           client: createFencedClient(client, term),
           events,
           clock,

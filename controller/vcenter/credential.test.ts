@@ -29,6 +29,7 @@ async function open(t: Test, { password, configured }: { password: string; confi
       datacenters: [],
     },
     categories: { zone: 'k8s-zone' },
+    userAgent: 'test',
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'silent' }),

@@ -44,6 +44,8 @@ export interface InventoryOptions {
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; all others are left unread. */
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
+  /** By which an administrator finds us in vCenter's list of sessions. */
+  readonly userAgent: string
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
@@ -62,7 +64,7 @@ export interface InventoryOptions {
  * and a vCenter that has never answered, show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
-  const { config, clock, random, metrics, onChange, timings = TIMINGS } = options
+  const { config, userAgent, clock, random, metrics, onChange, timings = TIMINGS } = options
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
   const { zone, region } = options.categories
@@ -102,7 +104,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const onCertificate = (expiresAt: number) => {
       certificateExpiry = expiresAt
     }
-    const connection = openConnection({ ...config, clock, onCertificate })
+    const connection = openConnection({ ...config, userAgent, clock, onCertificate })
     const soap = createSoapClient({ connection, clock, metrics })
     const session = createSession({ soap, config, timings, logger, loginSignal: last.signal })
     const rest = createRESTClient({ connection, config, timings, clock, metrics, loginSignal: last.signal })

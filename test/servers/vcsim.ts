@@ -74,6 +74,8 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   endSessions(): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
   fault(fault: Fault): Promise<number>
+  /** What a later vCenter no longer serves: `/rest`, or versions of the SOAP interface other than these, newest first. */
+  setGeneration(generation: { restGone?: boolean; apiVersions?: string[] }): Promise<void>
   faults(): Promise<(Fault & { id: number; hits: number })[]>
   clearFaults(id?: number): Promise<void>
   /** Runs govc as the simulator's user; resolves with its standard output. Its calls count. */
@@ -135,6 +137,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       sessions: () => control.call('GET', '/sessions'),
       endSessions: () => control.call('DELETE', '/sessions'),
       fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
+      setGeneration: (generation) => control.call('POST', '/generation', generation),
       faults: () => control.call('GET', '/faults'),
       clearFaults: (id) => control.call('DELETE', id === undefined ? '/faults' : `/faults?id=${id}`),
       govc: (...args) => govc({ url, username, password, certificateFile, dir }, args),

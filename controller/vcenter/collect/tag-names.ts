@@ -56,10 +56,14 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
         `the names of tags take more than ${MAX_CALLS} calls, the rest is read later`,
       )
     }
-    const path = id === undefined ? '' : `/id:${encodeURIComponent(id)}`
-    if (method === 'GET') return await rest.call({ method, resource, suffix: path, signal })
-    const suffix = `${path}?~action=list-tags-for-category`
-    return await rest.call({ method, resource, suffix, body: { category_id: id }, signal })
+    const about = { resource, ...(id === undefined ? {} : { id }), signal }
+    if (method === 'GET') return await rest.call({ method, ...about })
+    return await rest.call({
+      method,
+      ...about,
+      action: 'list-tags-for-category',
+      body: { category_id: id },
+    })
   }
 
   /** Looks for the categories of interest, as long as one is missing. Their names are unique in a vCenter. */

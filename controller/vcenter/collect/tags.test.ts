@@ -17,10 +17,10 @@ function setUp(
   const calls: string[] = []
   const rest: RESTClient = {
     async call(call) {
-      calls.push(`${call.resource}${call.suffix.startsWith('/id:') ? call.suffix : ''}`)
+      calls.push(`${call.resource}${call.id === undefined ? '' : ` ${call.id} ${call.action ?? ''}`}`)
       const status = refuse(call)
       if (status !== undefined) throw new RESTError('vc', call.resource, status)
-      const id = /^\/id:([^?]*)/.exec(call.suffix)?.[1]
+      const { id } = call
       const all = [...new Set(Object.values(attached).flat())]
       const categoryOf = (tag: string) => `id of ${tag.split('/')[0]}`
       if (call.resource === 'tagging/category') {
@@ -30,7 +30,7 @@ function setUp(
       if (call.resource === 'tagging/tag' && id !== undefined) {
         const key = decodeURIComponent(id)
         if (call.method === 'GET') return { name: key.split('/')[1] }
-        if (!call.suffix.endsWith('?~action=list-tags-for-category')) throw new Error(call.suffix)
+        if (call.action !== 'list-tags-for-category') throw new Error(call.action)
         return all.filter((tag) => categoryOf(tag) === key)
       }
       const { object_ids } = JSON.parse(JSON.stringify(call.body)) as {
@@ -109,7 +109,7 @@ t.test('without any privilege the calls stay few', async (t) => {
 t.test('a tag that is refused is asked for again the next time', async (t) => {
   let refused = true
   const { read: readTags } = setUp({ a: ['zone/z1', 'region/r1'] }, (call) =>
-    refused && call.suffix.includes('zone') && call.method === 'GET' && call.resource === 'tagging/tag'
+    refused && call.id?.includes('zone') && call.method === 'GET' && call.resource === 'tagging/tag'
       ? 404
       : undefined,
   )

@@ -61,7 +61,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
       const answer = await rest.call({
         method: 'POST',
         resource: 'tagging/tag-association',
-        suffix: '?~action=list-attached-tags-on-objects',
+        action: 'list-attached-tags-on-objects',
         body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
         deadline: timings.readDeadline,
         signal,

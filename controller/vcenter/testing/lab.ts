@@ -68,6 +68,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
       ...options.config,
     },
     categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
+    userAgent: 'rollcall-controller/test',
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),

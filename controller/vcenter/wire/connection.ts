@@ -4,6 +4,7 @@ import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../clock.ts'
 import type { Trust } from '../../config/config.ts'
 import { DeadlineError, VCenterError } from './errors.ts'
+import { ACCEPT_ENCODING, inflate } from './inflate.ts'
 import { trustConnector } from './trust.ts'
 
 /**
@@ -29,6 +30,7 @@ export interface HTTPAnswer {
   /** Lower case, without parameters; empty where there is none. */
   readonly contentType: string
   readonly cookies: readonly string[]
+  /** Inflated where it came compressed. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
@@ -48,13 +50,15 @@ export interface ConnectionOptions {
   readonly server: string
   readonly port: number
   readonly trust: Trust
+  /** By which an administrator finds us in vCenter's list of sessions. */
+  readonly userAgent: string
   readonly clock: Clock
   /** Told when the certificate that the server shows expires, milliseconds since the epoch. */
   readonly onCertificate?: (expiresAt: number) => void
 }
 
 export function openConnection(options: ConnectionOptions): Connection {
-  const { server: host, port, trust, clock, onCertificate } = options
+  const { server: host, port, trust, userAgent, clock, onCertificate } = options
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const origin = `https://${authority}`
   // Deadlines are ours: undici's own of 300 s would either cut a long poll or outlast a call.
@@ -63,6 +67,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const settings = { connect, headersTimeout: 0, bodyTimeout: 0 }
   const calls = new Pool(origin, { ...settings, connections: CONNECTIONS })
   const longPoll = new Client(origin, settings)
+  const always = { 'user-agent': userAgent, 'accept-encoding': ACCEPT_ENCODING }
 
   return {
     server: authority,
@@ -77,7 +82,13 @@ export function openConnection(options: ConnectionOptions): Connection {
         const either = AbortSignal.any([request.signal, late.signal])
         // undici heeds the signal only once it is connected.
         return await Promise.race([
-          exchange(dispatcher, request, either, read),
+          exchange(
+            authority,
+            dispatcher,
+            { ...request, headers: { ...always, ...request.headers } },
+            either,
+            read,
+          ),
           rejection(either, ended.signal),
         ])
       } catch (error) {
@@ -105,6 +116,7 @@ function rejection(signal: AbortSignal, ended: AbortSignal): Promise<never> {
 }
 
 async function exchange<T>(
+  server: string,
   dispatcher: Dispatcher,
   { method, path, headers, body }: HTTPRequest,
   signal: AbortSignal,
@@ -115,11 +127,12 @@ async function exchange<T>(
   response.body.on('error', () => undefined)
   try {
     const [contentType = ''] = String(response.headers['content-type'] ?? '').split(';')
+    const encoding = String(response.headers['content-encoding'] ?? '')
     return await read({
       status: response.statusCode,
       contentType: contentType.trim().toLowerCase(),
       cookies: [response.headers['set-cookie'] ?? []].flat(),
-      body: response.body,
+      body: inflate(server, response.body, encoding.trim().toLowerCase()),
     })
   } finally {
     response.body.destroy()

@@ -4,7 +4,12 @@ import { child, readXML, textOf } from './xml.ts'
 
 t.test('any password survives', async (t) => {
   for (const password of ['a&b<c>"\'', ']]>', '$&', ' x ', 'a\r\nb\tc', 'pässwörd😀', '&amp;']) {
-    const text = envelope('Login', { type: 'SessionManager', value: 'S' }, element('password', password))
+    const text = envelope(
+      'Login',
+      { type: 'SessionManager', value: 'S' },
+      element('password', password),
+      'o-1',
+    )
     const document = await readXML(
       (async function* () {
         yield new TextEncoder().encode(text)
@@ -12,6 +17,7 @@ t.test('any password survives', async (t) => {
       'Envelope',
     )
     t.equal(textOf(child(child(document, 'Body'), 'Login'), 'password'), password)
+    t.equal(textOf(child(document, 'Header'), 'operationID'), 'o-1')
   }
 })
 

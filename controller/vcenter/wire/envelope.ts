@@ -2,11 +2,11 @@
 import { type Reference, VCenterError } from './errors.ts'
 
 /**
- * The API version asked for: that of the oldest vCenter supported. Every later one serves it too, in that version's
- * words, so no answer holds a type that this code has never seen, and no call is spent on negotiating. (An older
- * server refuses a newer version; a newer server knows the older ones.)
+ * The API version asked for: that of the oldest vCenter supported. Later ones serve it too, in that version's words, so
+ * no answer holds a type that this code has never seen, and no call is spent on negotiating. Where it is refused, see
+ * `api-version.ts`.
  */
-export const SOAP_ACTION = 'urn:vim25/6.7'
+export const API_VERSION = '6.7'
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -39,12 +39,18 @@ export function reference(name: string, { type, value }: Reference): string {
   return `<${name} type="${escapeText(type)}">${escapeText(value)}</${name}>`
 }
 
-/** The whole request: `parameters` are elements already written. */
-export function envelope(operation: string, target: Reference, parameters: string): string {
+/** The whole request: `parameters` are elements already written, by `operationID` vCenter's logs name the call. */
+export function envelope(
+  operation: string,
+  target: Reference,
+  parameters: string,
+  operationID: string,
+): string {
   return (
     '<?xml version="1.0" encoding="UTF-8"?>' +
     '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" ' +
-    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>' +
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
+    `<soapenv:Header>${element('operationID', operationID)}</soapenv:Header><soapenv:Body>` +
     `<${operation} xmlns="urn:vim25">${reference('_this', target)}${parameters}</${operation}>` +
     '</soapenv:Body></soapenv:Envelope>'
   )

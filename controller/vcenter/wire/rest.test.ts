@@ -39,7 +39,7 @@ t.test('a session that no header can hold is none', async (t) => {
       loginSignal: signal,
     })
     const answer = await rest
-      .call({ method: 'GET', resource: 'tagging/category', suffix: '', signal })
+      .call({ method: 'GET', resource: 'tagging/category', signal })
       .catch((error: unknown) => error)
     if (usable) t.equal(answer, 'ok')
     else t.match(answer, { reason: 'MalformedAnswer', message: /without a usable session/ })

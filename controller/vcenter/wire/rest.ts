@@ -1,4 +1,4 @@
-/** Calls of vCenter's REST interface, with one session that is made when first needed. */
+/** Calls of vCenter's REST interface, the older or the newer, with one session that is made when first needed. */
 import type { Clock } from '../../clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
@@ -6,9 +6,8 @@ import type { Metrics } from '../metrics.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
+import { API, type Interface, REST } from './rest-interface.ts'
 
-/** All versions of vCenter have it; `/api` came with 7.0 U2. */
-const BASE = '/rest/com/vmware/cis'
 const SESSION_HEADER = 'vmware-api-session-id'
 /** What can be sent in a header. */
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
@@ -31,10 +30,11 @@ export class RESTError extends VCenterError {
 
 export interface RESTCall {
   readonly method: 'GET' | 'POST'
-  /** Below `/rest/com/vmware/cis/`, without identifiers: the call's name in metrics and messages. */
+  /** As `tagging/tag`, without identifiers: the call's name in metrics and messages. */
   readonly resource: string
-  /** What follows the resource: identifier and query. */
-  readonly suffix: string
+  /** Of what the call is about; with an action, it stands in the body too. */
+  readonly id?: string
+  readonly action?: string
   readonly body?: unknown
   /** Milliseconds; that of a small call unless given. */
   readonly deadline?: number
@@ -42,7 +42,7 @@ export interface RESTCall {
 }
 
 export interface RESTClient {
-  /** The answer's `value`. Logs in where needed, once more when the session has ended. Throws a VCenterError. */
+  /** What is answered. Logs in where needed, once more when the session has ended. Throws a VCenterError. */
   call(call: RESTCall): Promise<unknown>
   logout(signal: AbortSignal): Promise<void>
 }
@@ -61,6 +61,8 @@ export interface RESTClientOptions {
 /** Not for concurrent calls: they would log in more than once. */
 export function createRESTClient(options: RESTClientOptions): RESTClient {
   const { connection, config, timings, clock, metrics, loginSignal } = options
+  /** All versions of vCenter have had the older one so far. */
+  let spoken: Interface = REST
   let session: string | undefined
   let refusal: { readonly error: VCenterError; readonly password: Secret } | undefined
 
@@ -69,35 +71,61 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     resource: string,
     {
       headers,
-      suffix = '',
+      id,
+      action,
       body,
       deadline = timings.callDeadline,
       signal,
-    }: Partial<Pick<RESTCall, 'suffix' | 'body' | 'deadline'>> & {
+    }: Pick<RESTCall, 'id' | 'action' | 'body' | 'deadline'> & {
       headers: Record<string, string>
       signal: AbortSignal
     },
   ): Promise<unknown> {
     const start = clock.monotonic()
+    const { path, value } = spoken
     const done = (outcome: string) =>
       metrics.call(`REST ${method} ${resource}`, outcome, (clock.monotonic() - start) / 1000)
     const request = {
       method,
-      path: `${BASE}/${resource}${suffix}`,
+      path: path(resource, id, action),
       headers,
       deadline,
       signal,
     }
     try {
       const json = body === undefined ? {} : { body: JSON.stringify(body) }
-      const value = await connection.request({ ...request, ...json }, (answer) =>
+      const document = await connection.request({ ...request, ...json }, (answer) =>
         readAnswer(connection.server, resource, answer),
       )
       done('ok')
-      return value
+      return value(document)
     } catch (error) {
       if (!signal.aborted) done(error instanceof VCenterError ? error.reason : 'Defect')
       throw error
+    }
+  }
+
+  /** A vCenter from which the older interface is gone answers 404 before it looks at the credential. */
+  async function openSession(headers: Record<string, string>): Promise<unknown> {
+    const open = () => send('POST', 'session', { headers, signal: loginSignal })
+    if (spoken === API) return await open()
+    try {
+      return await open()
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    spoken = API
+    return await open()
+  }
+
+  /** Whether it is not the object that is missing but the interface, as after an upgrade of vCenter. */
+  async function isGone(signal: AbortSignal): Promise<boolean> {
+    if (spoken === API || session === undefined) return false
+    try {
+      await send('GET', 'session', { headers: { [SESSION_HEADER]: session }, signal })
+      return false
+    } catch (error) {
+      return isNotFound(error)
     }
   }
 
@@ -107,7 +135,7 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     if (refusal?.password.equals(password) === true) throw refusal.error
     const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
     try {
-      const value = await send('POST', 'session', { headers: { authorization }, signal: loginSignal })
+      const value = await openSession({ authorization })
       if (typeof value !== 'string' || !SESSION_ID.test(value)) {
         throw new VCenterError(
           'MalformedAnswer',
@@ -130,15 +158,16 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
 
   return {
     async call({ method, resource, ...rest }) {
-      const attempt = (id: string) => {
-        const headers = { [SESSION_HEADER]: id, 'content-type': 'application/json' }
+      const attempt = (key: string) => {
+        const headers = { [SESSION_HEADER]: key, 'content-type': 'application/json' }
         return send(method, resource, { ...rest, headers })
       }
       if (session === undefined) return await attempt(await login())
       try {
         return await attempt(session)
       } catch (error) {
-        if (!(error instanceof RESTError && error.status === 401)) throw error
+        const ended = error instanceof RESTError && error.status === 401
+        if (!ended && !(isNotFound(error) && (await isGone(rest.signal)))) throw error
         session = undefined
         return await attempt(await login())
       }
@@ -152,13 +181,16 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   }
 }
 
+function isNotFound(error: unknown): boolean {
+  return error instanceof RESTError && error.status === 404
+}
+
 async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
   if (answer.status < 200 || answer.status > 299) throw new RESTError(server, resource, answer.status)
   const text = await readText(server, answer)
   if (text === '') return undefined
   try {
-    const document: unknown = JSON.parse(text)
-    return document instanceof Object && 'value' in document ? document.value : undefined
+    return JSON.parse(text)
   } catch (error) {
     throw malformed(server, 'is not JSON', error)
   }

@@ -1,12 +1,14 @@
 /** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
 import type { Clock } from '../../clock.ts'
 import type { Metrics } from '../metrics.ts'
+import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
-import { envelope, SOAP_ACTION } from './envelope.ts'
+import { API_VERSION, envelope } from './envelope.ts'
 import { type Reference, SoapFault, VCenterError } from './errors.ts'
 import { child, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
 
 const COOKIE = 'vmware_soap_session'
+const VERSION_MISMATCH = 'VersionMismatch'
 
 export interface SoapCall {
   readonly operation: string
@@ -38,14 +40,16 @@ export interface SoapClientOptions {
 
 export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {
   let cookie: string | undefined
+  let version = API_VERSION
+  let calls = 0
 
   async function send({ operation, target, parameters, deadline, longPoll, records, signal }: SoapCall) {
     const headers: Record<string, string> = {
       'content-type': 'text/xml; charset=utf-8',
-      soapaction: SOAP_ACTION,
+      soapaction: `urn:vim25/${version}`,
     }
     if (cookie !== undefined) headers.cookie = `${COOKIE}=${cookie}`
-    const body = envelope(operation, target, parameters ?? '')
+    const body = envelope(operation, target, parameters ?? '', `rollcall-${++calls}`)
     const request = { method: 'POST', path: '/sdk', headers, body, deadline, signal } as const
     return await connection.request(
       longPoll === true ? { ...request, longPoll } : request,
@@ -58,13 +62,28 @@ export function createSoapClient({ connection, clock, metrics }: SoapClientOptio
     )
   }
 
+  /** Sends it again in a version that vCenter serves, where it refuses the one that was spoken. */
+  async function sendInSomeVersion(call: SoapCall): Promise<XMLElement> {
+    const spoken = version
+    try {
+      return await send(call)
+    } catch (error) {
+      if (!(error instanceof SoapFault && error.fault === VERSION_MISMATCH)) throw error
+      if (version === spoken) {
+        version = (await negotiateVersion(connection, call.deadline, call.signal)) ?? spoken
+        if (version === spoken) throw error
+      }
+      return await send(call)
+    }
+  }
+
   return {
     server: connection.server,
     async call(call) {
       const start = clock.monotonic()
       const seconds = () => (clock.monotonic() - start) / 1000
       try {
-        const response = await send(call)
+        const response = await sendInSomeVersion(call)
         metrics.call(call.operation, 'ok', seconds())
         return response
       } catch (error) {
@@ -117,8 +136,13 @@ async function readAnswer(
 
 function readFault(fault: XMLElement): SoapFault {
   const [detail] = child(fault, 'detail')?.children ?? []
+  const text = textOf(fault, 'faultstring') ?? ''
+  // Said by the code or by the words alone, with or without a detail.
+  if (/VersionMismatch/.test(textOf(fault, 'faultcode') ?? '') || /unsupported version/i.test(text)) {
+    return new SoapFault(VERSION_MISMATCH, text)
+  }
   const type = detail?.type ?? detail?.name.replace(/Fault$/, '') ?? textOf(fault, 'faultcode') ?? 'unknown'
-  return new SoapFault(type, textOf(fault, 'faultstring') ?? '', faultObject(detail))
+  return new SoapFault(type, text, faultObject(detail))
 }
 
 function faultObject(detail: XMLElement | undefined): Reference | undefined {

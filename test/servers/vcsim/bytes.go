@@ -51,6 +51,8 @@ var compressors = sync.Pool{New: func() any {
 // answerWriter compresses where the client asked for it, as vCenter 8.0.3 does, and counts.
 type answerWriter struct {
 	http.ResponseWriter
+	status  int
+	begun   bool
 	gzip    *gzip.Writer
 	traffic traffic
 }
@@ -65,23 +67,42 @@ func newAnswerWriter(w http.ResponseWriter, r *http.Request) *answerWriter {
 }
 
 func (a *answerWriter) WriteHeader(status int) {
-	a.Header().Set("Vary", "Accept-Encoding")
-	if a.gzip != nil {
-		a.Header().Set("Content-Encoding", "gzip")
-		a.Header().Del("Content-Length")
+	if a.status == 0 {
+		a.status = status
 	}
-	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answerWriter) Write(p []byte) (int, error) {
-	if a.traffic.Inflated == 0 && len(p) > 0 && a.Header().Get("Vary") == "" {
-		a.WriteHeader(http.StatusOK)
-	}
+	a.begin(p)
 	a.traffic.Inflated += int64(len(p))
 	if a.gzip == nil {
 		return wire{a}.Write(p)
 	}
 	return a.gzip.Write(p)
+}
+
+// begin sends the header, once the beginning of the body is known: the simulator leaves it to the server to guess the
+// type, which it could not do from compressed bytes.
+func (a *answerWriter) begin(p []byte) {
+	if a.begun {
+		return
+	}
+	a.begun = true
+	h := a.Header()
+	h.Set("Vary", "Accept-Encoding")
+	if len(p) > 0 && h.Get("Content-Type") == "" {
+		h.Set("Content-Type", http.DetectContentType(p))
+	}
+	if len(p) == 0 {
+		a.gzip = nil
+	}
+	if a.gzip != nil {
+		h.Set("Content-Encoding", "gzip")
+		h.Del("Content-Length")
+	}
+	if a.status != 0 {
+		a.ResponseWriter.WriteHeader(a.status)
+	}
 }
 
 func (a *answerWriter) Flush() {
@@ -96,13 +117,11 @@ func (a *answerWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // end completes the answer; one without a body stays without.
 func (a *answerWriter) end() {
-	if a.gzip == nil {
-		return
-	}
-	if a.traffic.Inflated > 0 {
+	a.begin(nil)
+	if a.gzip != nil {
 		_ = a.gzip.Close()
+		compressors.Put(a.gzip)
 	}
-	compressors.Put(a.gzip)
 }
 
 type wire struct{ answer *answerWriter }

@@ -43,6 +43,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	mux.HandleFunc("POST /tags", answer(c.tag))
 	c.handleScenes(mux)
 	renewals.handle(mux)
+	front.age.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("GET /bytes", answer(func(*http.Request) (any, error) { return c.front.bytes.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) {

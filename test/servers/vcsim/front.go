@@ -14,6 +14,7 @@ type front struct {
 	calls  counter
 	bytes  meter
 	faults faultSet
+	age    generation
 }
 
 func newFront(next http.Handler) *front {
@@ -43,7 +44,9 @@ func (f *front) answer(w http.ResponseWriter, c *call) {
 		fault.answer(w, c, f.next)
 		return
 	}
-	f.next.ServeHTTP(w, c.request)
+	if !f.age.answer(w, c, f.next) {
+		f.next.ServeHTTP(w, c.request)
+	}
 }
 
 // call is one request of a client, read to its end.

@@ -1,0 +1,26 @@
+/** The two forms of vCenter's REST interface: how a call is written, and what of its answer is meant. */
+
+export interface Interface {
+  /** The path of a call, with its query. */
+  path(resource: string, id: string | undefined, action: string | undefined): string
+  /** What a document answers. */
+  value(document: unknown): unknown
+}
+
+/** All versions of vCenter up to 8.0 have it. */
+export const REST: Interface = {
+  path: (resource, id, action) =>
+    `/rest/com/vmware/cis/${resource}${id === undefined ? '' : `/id:${encodeURIComponent(id)}`}` +
+    (action === undefined ? '' : `?~action=${action}`),
+  value: (document) => (document instanceof Object && 'value' in document ? document.value : undefined),
+}
+
+/** From 7.0 U2 on. Sessions stand at its root, and actions name their object in the body alone. */
+export const API: Interface = {
+  path(resource, id, action) {
+    if (resource === 'session') return '/api/session'
+    if (action !== undefined) return `/api/cis/${resource}?action=${action}`
+    return `/api/cis/${resource}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
+  },
+  value: (document) => document,
+}
