@@ -6,15 +6,13 @@ import type { Inventory, Lookup } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import { createDebounce } from './collect/debounce.ts'
-import type { Locator } from './collect/locate.ts'
 import { createTagReader } from './collect/tags.ts'
-import type { Updates } from './collect/updates.ts'
 import { Table } from './facts/table.ts'
 import { createTopology } from './facts/topology.ts'
 import { createHealth } from './health.ts'
 import type { Metrics } from './metrics.ts'
 import { createProber } from './probe/prober.ts'
-import { serve } from './serve.ts'
+import { type Opened, serve } from './serve.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -110,7 +108,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const rest = createRESTClient({ connection, config, timings, clock, metrics, loginSignal: last.signal })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
-    let opened: { content: ServiceContent; updates: Updates; locator: Locator } | undefined
+    let opened: ({ readonly content: ServiceContent } & Opened) | undefined
 
     async function connect(): Promise<void> {
       const content = await session.ensure(signal)
@@ -118,11 +116,12 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       if (opened?.content === content) {
         await opened.updates.destroy(signal)
         await opened.locator.destroy(signal)
+        await opened.collectors.destroy(signal)
       }
       opened = undefined
       instanceUUID = content.instanceUUID
       table.wantAll()
-      const onOpen = (made: { updates: Updates; locator: Locator }) => {
+      const onOpen = (made: Opened) => {
         opened = { content, ...made }
       }
       const onReady = () => {

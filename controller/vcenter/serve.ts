@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
+import { type Collectors, createCollectors } from './collect/collectors.ts'
 import type { Debounce, Outcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
@@ -40,7 +41,14 @@ export interface ServeOptions {
   /** All that was wanted at the beginning is answered, and vCenter watches. */
   readonly onReady: () => void
   /** What was made in the session, to be given back if the session outlives this period. */
-  readonly onOpen: (opened: { readonly updates: Updates; readonly locator: Locator }) => void
+  readonly onOpen: (opened: Opened) => void
+}
+
+/** What lives in the session. */
+export interface Opened {
+  readonly collectors: Collectors
+  readonly updates: Updates
+  readonly locator: Locator
 }
 
 /** Serves until the signal aborts or a call fails; throws the failure. */
@@ -60,10 +68,12 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     logger,
     metrics,
   } = options
-  const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings, clock })
+  const { propertyCollector } = content
+  const collectors = createCollectors({ soap, propertyCollector, timings })
+  const reader = createPropertyReader({ soap, collectors, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
   const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
-  options.onOpen({ updates, locator })
+  options.onOpen({ collectors, updates, locator })
   const members = createMembers({ soap, listView: updates.listView, timings })
   const following: FollowOptions = { table, topology, locator, reader }
   const moved = new Set<string>()

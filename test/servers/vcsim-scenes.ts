@@ -46,6 +46,8 @@ export interface VcsimScenes {
   }): Promise<void>
   /** Lists a task with a machine that goes on until it is ended; resolves with its reference. `running` by default. */
   startTask(options: { vm: string; descriptionId: string; state?: 'running' | 'queued' }): Promise<string>
+  /** Puts at most so many objects into a page, whatever is asked for, of reads and of updates; 0 leaves it to the client. */
+  limitPages(objects: number): Promise<void>
   /** Ends a task. One that is `gone` cannot be read any more, and its machine still lists it. */
   endTask(task: string, state?: 'success' | 'error' | 'gone'): Promise<void>
 }
@@ -63,6 +65,7 @@ export function createScenes(control: ControlClient): VcsimScenes {
     move: (options) => control.call('POST', '/move', options),
     setHost: (options) => control.call('POST', '/host', options),
     startTask: async (options) => (await control.call<{ task: string }>('POST', '/tasks', options)).task,
+    limitPages: (objects) => control.call('PUT', '/pages', { objects }),
     endTask: (task, state = 'success') => control.call('DELETE', '/tasks', { task, state }),
   }
 }

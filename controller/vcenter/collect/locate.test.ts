@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
+import { createCollectors } from './collectors.ts'
 import { createLocator } from './locate.ts'
 import { createPropertyReader } from './properties.ts'
 
@@ -24,10 +25,13 @@ function setUp(found = 1, swept: readonly string[] = []) {
     if (operation === 'FindAllByUuid') return vm.repeat(found)
     if (operation === 'RetrievePropertiesEx')
       return `<returnval>${swept.map(objectWith).join('')}</returnval>`
+    if (operation === 'CreatePropertyCollector') return '<returnval type="PropertyCollector">made</returnval>'
     return operation === 'CreateContainerView' ? '<returnval type="ContainerView">view</returnval>' : ''
   })
   const clock = createHandClock()
-  const reader = createPropertyReader({ soap, collector: content.propertyCollector, timings: TIMINGS, clock })
+  const { propertyCollector } = content
+  const collectors = createCollectors({ soap, propertyCollector, timings: TIMINGS })
+  const reader = createPropertyReader({ soap, collectors, timings: TIMINGS, clock })
   const locator = createLocator({ soap, reader, content, timings: TIMINGS, clock })
   const count = (operation: string) => soap.calls.filter((call) => call.operation === operation).length
   return { clock, locator, count }

@@ -57,7 +57,8 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
 
   async function sweep(signal: AbortSignal): Promise<Map<string, string[]>> {
     view ??= await openView(signal)
-    const found = new Map<string, string[]>()
+    // Sets, for a read that has to begin again tells of some VMs twice.
+    const found = new Map<string, Set<string>>()
     const all = objectSpec(view, true, traversal('all', 'ContainerView', 'view'))
     await reader.read(
       [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
@@ -65,12 +66,12 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
         const uuid = properties.get('config.uuid')?.text.toLowerCase()
         if (uuid === undefined || uuid === '') return
         const vms = found.get(uuid)
-        if (vms === undefined) found.set(uuid, [vm.value])
-        else vms.push(vm.value)
+        if (vms === undefined) found.set(uuid, new Set([vm.value]))
+        else vms.add(vm.value)
       },
       signal,
     )
-    index = detach(found)
+    index = detach(new Map(Array.from(found, ([uuid, vms]) => [uuid, [...vms]])))
     indexed = clock.monotonic()
     return index
   }

@@ -1,18 +1,25 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import type { Clock } from '../../clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
-import { TooLongError } from '../wire/errors.ts'
+import { SoapFault, TooLongError } from '../wire/errors.ts'
+import type { SoapClient } from '../wire/soap.ts'
+import { createCollectors } from './collectors.ts'
 import { createPropertyReader } from './properties.ts'
 
 const { signal } = new AbortController()
+const propertyCollector = { type: 'PropertyCollector', value: 'pc' }
+const made = '<returnval type="PropertyCollector">made</returnval>'
 const object = '<objects><obj type="VirtualMachine">vm-1</obj></objects>'
 
 /** Reads where page after page is as said; the number counts from 0. */
 async function read(page: (number: number) => string, perPage = 0) {
   const clock = createHandClock()
   let pages = 0
-  const soap = fakeSoap(() => `<returnval>${page(pages++)}</returnval>`)
+  const soap = fakeSoap(({ operation }) =>
+    operation === 'CreatePropertyCollector' ? made : `<returnval>${page(pages++)}</returnval>`,
+  )
   const slow = {
     ...soap,
     async call(call: Parameters<typeof soap.call>[0]) {
@@ -20,11 +27,17 @@ async function read(page: (number: number) => string, perPage = 0) {
       return response
     },
   }
-  const collector = { type: 'PropertyCollector', value: 'pc' }
-  const reader = createPropertyReader({ soap: perPage > 0 ? slow : soap, collector, timings: TIMINGS, clock })
+  const reader = openReader(soap, perPage > 0 ? slow : soap, clock)
   let objects = 0
   const error = await reader.read(['<x/>'], () => objects++, signal).catch((error: unknown) => error)
-  return { error, objects, calls: soap.calls }
+  return { error, objects, calls: soap.calls.filter(isRead) }
+}
+
+const isRead = ({ operation }: { readonly operation: string }) => /Retrieve/.test(operation)
+
+function openReader(soap: SoapClient, reads = soap, clock: Clock = createHandClock()) {
+  const collectors = createCollectors({ soap, propertyCollector, timings: TIMINGS })
+  return createPropertyReader({ soap: reads, collectors, timings: TIMINGS, clock })
 }
 
 t.test('page by page until there is no token', async (t) => {
@@ -50,6 +63,7 @@ t.test('pages without end are no answer', async (t) => {
 t.test('what is too long is read in smaller pages, then and later', async (t) => {
   const asked: number[] = []
   const soap = fakeSoap(({ operation, parameters = '' }) => {
+    if (operation === 'CreatePropertyCollector') return made
     const atMost = Number(/<maxObjects>(\d+)/.exec(parameters)?.[1])
     asked.push(atMost)
     if (operation === 'RetrievePropertiesEx' && atMost > 40) throw new TooLongError('too long', 63)
@@ -58,8 +72,7 @@ t.test('what is too long is read in smaller pages, then and later', async (t) =>
     if (Number.isNaN(atMost) && asked.at(-2) === 31) throw new TooLongError('too long', 900)
     return `<returnval>${object}</returnval>`
   })
-  const collector = { type: 'PropertyCollector', value: 'pc' }
-  const reader = createPropertyReader({ soap, collector, timings: TIMINGS, clock: createHandClock() })
+  const reader = openReader(soap)
   await reader.read(['<x/>'], () => {}, signal)
   t.same(asked, [1_000, 31, Number.NaN, 15])
   await reader.read(['<x/>'], () => {}, signal)
@@ -81,4 +94,58 @@ t.test('one deadline holds for all pages', async (t) => {
     calls.map((call) => call.deadline),
     [60_000, 60_000, 60_000, 30_000],
   )
+})
+
+t.test('a read has a collector to itself, and the next takes it over', async (t) => {
+  const pending: (() => void)[] = []
+  let collectors = 0
+  const soap = fakeSoap(({ operation }) =>
+    operation === 'CreatePropertyCollector'
+      ? `<returnval type="PropertyCollector">made-${++collectors}</returnval>`
+      : `<returnval>${object}</returnval>`,
+  )
+  const held: SoapClient = {
+    ...soap,
+    async call(call) {
+      await new Promise<void>((resolve) => pending.push(resolve))
+      return soap.call(call)
+    },
+  }
+  const reader = openReader(soap, held)
+  const read = () => reader.read(['<x/>'], () => {}, signal)
+  const both = Promise.all([read(), read()])
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(pending.length, 2, 'both at once')
+  for (const resolve of pending.splice(0)) resolve()
+  await both
+  const third = read()
+  await new Promise((resolve) => setImmediate(resolve))
+  for (const resolve of pending) resolve()
+  await third
+  t.equal(collectors, 2)
+  const [one, other] = soap.calls.filter(isRead).map((call) => call.target.value)
+  t.same(new Set([one, other]), new Set(['made-1', 'made-2']))
+})
+
+t.test('a token that vCenter has forgotten begins the read again, a few times', async (t) => {
+  const lost = new SoapFault('InvalidArgument', 'A specified parameter was not correct: token')
+  const once = await read((n) => {
+    if (n === 1) throw lost
+    return n < 3 ? `<token>${n}</token>${object}` : object
+  })
+  t.equal(once.error, undefined)
+  t.same(
+    once.calls.map((call) => call.operation.replace('RetrievePropertiesEx', '')),
+    ['', 'Continue', '', 'Continue'],
+  )
+  const always = await read((n) => {
+    if (n % 2 === 1) throw lost
+    return `<token>${n}</token>${object}`
+  })
+  t.match(always.error, { reason: 'UnexpectedFault', message: /InvalidArgument/ })
+  t.equal(always.calls.length, 8, 'once, and three times more')
+  const other = await read(() => {
+    throw lost
+  })
+  t.equal(other.calls.length, 1, 'of a read that has no token yet it says something else')
 })

@@ -5,11 +5,14 @@ import { element, reference } from '../wire/envelope.ts'
 import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Collectors } from './collectors.ts'
 
 /** Objects in a page; vCenter may send fewer. */
 const PAGE = 1_000
-/** Pages of one read: no vCenter holds a million objects. */
+/** Pages of one read. vCenter's may be of 100 objects, whatever is asked for: no vCenter holds a hundred thousand. */
 const MAX_PAGES = 1_000
+/** So often a read is begun again whose continuation token vCenter does not know any more. */
+const MAX_RESTARTS = 3
 /** How much longer than one page all pages of a read may take. */
 const PATIENCE = 3
 /** Envelope, Body, response, returnval, objects. */
@@ -55,23 +58,26 @@ export function filterSpec(propertySpecs: string, objectSpecs: string): string {
 
 export interface PropertyReader {
   /**
-   * Hands over each object that the PropertyFilterSpecs select, as it comes in, and some twice where pages were too long
-   * and smaller ones are read, then and from then on. An object that no longer exists is left out by vCenter. Throws a
-   * VCenterError, also for pages without end, part-way too: what was taken until then is true all the same.
+   * Hands over each object that the PropertyFilterSpecs select, as it comes in, and some twice where the read had to
+   * begin again: pages were too long (smaller ones are read, then and from then on), or vCenter lost its place. An object
+   * that no longer exists is left out by vCenter. Throws a VCenterError, also for pages without end, part-way too: what
+   * was taken until then is true all the same.
    */
-  read(specs: readonly string[], take: (object: ObjectContent) => void, signal: AbortSignal): Promise<void>
+  read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
 }
+
+type Take = (object: ObjectContent) => void
 
 export interface PropertyReaderOptions {
   readonly soap: SoapClient
-  readonly collector: Reference
+  readonly collectors: Collectors
   readonly timings: Timings
   readonly clock: Clock
 }
 
 export function createPropertyReader({
   soap,
-  collector,
+  collectors,
   timings,
   clock,
 }: PropertyReaderOptions): PropertyReader {
@@ -79,10 +85,11 @@ export function createPropertyReader({
   let atMost = PAGE
 
   async function page(
+    collector: Reference,
     operation: string,
     parameters: string,
     deadline: number,
-    take: (object: ObjectContent) => void,
+    take: Take,
     signal: AbortSignal,
   ) {
     let objects = 0
@@ -106,9 +113,26 @@ export function createPropertyReader({
     return token
   }
 
+  async function nextPage(
+    collector: Reference,
+    token: string,
+    deadline: number,
+    take: Take,
+    signal: AbortSignal,
+  ) {
+    try {
+      const parameters = element('token', token)
+      return await page(collector, 'ContinueRetrievePropertiesEx', parameters, deadline, take, signal)
+    } catch (error) {
+      if (error instanceof SoapFault && error.fault === 'InvalidArgument') throw new LostTokenError(error)
+      throw error
+    }
+  }
+
   async function readPages(
+    collector: Reference,
     specs: readonly string[],
-    take: (object: ObjectContent) => void,
+    take: Take,
     end: number,
     signal: AbortSignal,
   ): Promise<void> {
@@ -119,30 +143,47 @@ export function createPropertyReader({
     }
     const specSet = specs.map((spec) => `<specSet>${spec}</specSet>`).join('')
     const options = `<options>${element('maxObjects', atMost)}</options>`
-    let token = await page('RetrievePropertiesEx', specSet + options, patience(), take, signal)
+    let token = await page(collector, 'RetrievePropertiesEx', specSet + options, patience(), take, signal)
     for (let pages = 1; token !== undefined; pages++) {
       if (pages >= MAX_PAGES) throw endless(`more than ${MAX_PAGES} pages`)
       const before = token
-      token = await page('ContinueRetrievePropertiesEx', element('token', before), patience(), take, signal)
+      token = await nextPage(collector, before, patience(), take, signal)
       // vCenter numbers its tokens.
       if (token === before) throw endless('the same token twice')
     }
   }
 
-  return {
-    async read(specs, take, signal) {
-      const end = clock.monotonic() + PATIENCE * timings.readDeadline
-      for (;;) {
-        const asked = atMost
-        try {
-          return await readPages(specs, take, end, signal)
-        } catch (error) {
-          const fewer = error instanceof TooLongError ? fewerThan(asked, error) : undefined
-          if (fewer === undefined) throw error
-          atMost = Math.min(atMost, fewer)
-        }
+  async function read(
+    collector: Reference,
+    specs: readonly string[],
+    take: Take,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const end = clock.monotonic() + PATIENCE * timings.readDeadline
+    for (let restarts = 0; ; ) {
+      const asked = atMost
+      try {
+        return await readPages(collector, specs, take, end, signal)
+      } catch (error) {
+        if (error instanceof LostTokenError && restarts++ < MAX_RESTARTS) continue
+        const fewer = error instanceof TooLongError ? fewerThan(asked, error) : undefined
+        if (fewer === undefined) throw error
+        atMost = Math.min(atMost, fewer)
       }
-    },
+    }
+  }
+
+  return {
+    read: (specs, take, signal) =>
+      collectors.use((collector) => read(collector, specs, take, signal), signal),
+  }
+}
+
+/** vCenter has forgotten where a read was to go on; the collector and the session may be well. */
+class LostTokenError extends VCenterError {
+  constructor(cause: SoapFault) {
+    super(cause.reason, `${cause.message}, which loses the rest of what was being read`, { cause })
+    this.name = 'LostTokenError'
   }
 }
 

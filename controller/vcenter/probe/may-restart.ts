@@ -49,7 +49,10 @@ async function unfinished({ call, content }: Line, tasks: readonly Reference[]):
   try {
     const parameters = `<specSet>${specs}</specSet><options/>`
     const response = await call('RetrievePropertiesEx', content.propertyCollector, parameters)
-    return childrenOf(child(response, 'returnval'), 'objects').flatMap((record) => {
+    const result = child(response, 'returnval')
+    // Probes share this collector, so that none of them can go on to a second page.
+    if (textOf(result, 'token') !== undefined) return ['its tasks are too many to be read at once']
+    return childrenOf(result, 'objects').flatMap((record) => {
       const { properties } = readObject(record)
       const state = properties.get('info.state')?.text
       if (state !== 'running' && state !== 'queued') return []

@@ -14,7 +14,7 @@ func (v *veil) enforce(ctx *simulator.Context, content types.ServiceContent) {
 	manager := ctx.Map.Get(*content.AuthorizationManager).(*simulator.AuthorizationManager)
 	ctx.Map.Put(&authorizationManager{AuthorizationManager: manager, veil: v})
 	// The simulator makes one like it for each session.
-	collector := &propertyCollector{}
+	collector := &pagingCollector{}
 	collector.Self = content.PropertyCollector
 	ctx.Map.Put(collector)
 	ctx.Map.Handler = v.refuse

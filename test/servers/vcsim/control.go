@@ -42,6 +42,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	mux.HandleFunc("POST /rpc", answer(c.rpc))
 	mux.HandleFunc("POST /tags", answer(c.tag))
 	c.handleScenes(mux)
+	c.handleCollectors(mux)
 	renewals.handle(mux)
 	front.age.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))

@@ -1,0 +1,67 @@
+import t, { type Test } from 'tap'
+import { openSoap } from './soap.ts'
+import { startVcsim } from './vcsim.ts'
+
+const shared = { type: 'PropertyCollector', ref: 'propertyCollector' }
+
+/** Five machines, of which a page holds two, and ways to read their names. */
+async function setUp(t: Test) {
+  const vcsim = await startVcsim({ vms: 5 })
+  t.teardown(() => vcsim.stop())
+  await vcsim.limitPages(2)
+  const soap = await openSoap(vcsim)
+  t.teardown(() => soap[Symbol.asyncDispose]())
+  await soap.login()
+  const vms = await vcsim.vms()
+  const objects = vms.map(({ ref }) => `<objectSet><obj type="VirtualMachine">${ref}</obj></objectSet>`)
+  const names = `<specSet><propSet><type>VirtualMachine</type><pathSet>name</pathSet></propSet>${objects.join('')}</specSet>`
+  const begin = async (collector = shared) => {
+    const options = '<options><maxObjects>1000</maxObjects></options>'
+    return page((await soap.call('RetrievePropertiesEx', collector, names + options)).text)
+  }
+  const go = async (token: string, collector = shared) =>
+    page((await soap.call('ContinueRetrievePropertiesEx', collector, `<token>${token}</token>`)).text)
+  const create = async () => {
+    const { text } = await soap.call('CreatePropertyCollector', shared)
+    return { type: 'PropertyCollector', ref: /<returnval[^>]*>([^<]+)</.exec(text)?.[1] ?? '' }
+  }
+  return { vcsim, soap, names, begin, go, create }
+}
+
+function page(text: string) {
+  return {
+    objects: [...text.matchAll(/<obj type="VirtualMachine">([^<]+)</g)].map((match) => match[1] ?? ''),
+    token: /<token>([^<]+)</.exec(text)?.[1],
+    fault: /<detail>.*?xsi:type="(\w+)"/s.exec(text)?.[1],
+  }
+}
+
+t.test('pages are as small as vCenter likes, whatever is asked for', async (t) => {
+  const { begin, go, vcsim } = await setUp(t)
+  const first = await begin()
+  t.equal(first.objects.length, 2)
+  const second = await go(first.token ?? '')
+  const third = await go(second.token ?? '')
+  t.equal(third.token, undefined)
+  t.equal(new Set([...first.objects, ...second.objects, ...third.objects]).size, 5)
+  await vcsim.limitPages(0)
+  t.equal((await begin()).objects.length, 5)
+})
+
+t.test('any other read by the same collector voids a token', async (t) => {
+  const { begin, go, create, soap, names } = await setUp(t)
+  const first = await begin()
+  const other = await begin()
+  t.not(first.token, undefined)
+  t.equal((await go(first.token ?? '')).fault, 'InvalidArgument')
+  t.equal((await go(other.token ?? '')).objects.length, 2, 'that of the last result is good')
+  t.equal((await go(other.token ?? '')).fault, 'InvalidArgument', 'once')
+  const again = await begin()
+  await soap.call('RetrieveProperties', shared, names)
+  t.equal((await go(again.token ?? '')).fault, 'InvalidArgument')
+  const mine = await create()
+  const read = await begin(mine)
+  await begin()
+  t.equal((await go(read.token ?? '', mine)).objects.length, 2, 'another collector does no harm')
+  t.equal((await go(read.token ?? '')).fault, 'InvalidArgument', 'a token serves its own collector only')
+})
