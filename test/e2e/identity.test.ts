@@ -122,13 +122,22 @@ t.test('a Node that cannot run an agent is asserted, until an agent comes', asyn
   t.ok((reports.last(member.name)?.spec.agentVersion ?? 'none') !== 'none', 'the agent took its report over')
 })
 
-t.test('a Node that was registered without the taint is noticed', async (t) => {
+t.test('a Node that was registered without the taint waits until somebody asks for it', async (t) => {
   const member = await stage.member('untainted', { taints: [] })
   await member.reportOnce()
-  await reaches(member.name, 'proven')
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(member.name), 'Initialized')?.reason === 'RegisteredUntainted',
+  )
+  const [, command = ''] =
+    /kubectl (.*)$/.exec(condition(reports.last(member.name), 'Initialized')?.message ?? '') ?? []
   await events.until('an Event says so', () =>
     eventReasons(member.name).includes('Warning RegisteredUntainted'),
   )
-  t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
   t.equal(eventsOf(events, member.name).find(({ reason }) => reason === 'RegisteredUntainted')?.count, 1)
+  t.equal(nodes.of(member.name).length, 1, 'the Node is as its kubelet left it')
+
+  await kubectl(...command.split(' '))
+  await reaches(member.name, 'proven')
+  t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
 })

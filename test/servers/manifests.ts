@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parse, parseAllDocuments } from 'yaml'
 import type { Cluster } from './cluster.ts'
 
-const folder = join(import.meta.dirname, '../../manifests')
+const folder = join(import.meta.dirname, '../../manifests/base')
 const patience = 15_000
 
 /** The part of a Kubernetes object that says where it belongs. */
@@ -14,13 +14,18 @@ export interface Manifest {
   metadata: { name: string; namespace?: string }
 }
 
+export interface PodTemplate {
+  metadata: { labels?: Record<string, string> }
+  spec: Record<string, unknown>
+}
+
 /** The files that an operator applies, in the order of the Kustomize base. */
 export async function manifestFiles(): Promise<string[]> {
   const { resources } = parse(await readFile(join(folder, 'kustomization.yaml'), 'utf8'))
   return resources
 }
 
-/** The objects of a file in `manifests/`. */
+/** The objects of a file in `manifests/base/`. */
 export async function readManifests(file: string): Promise<Manifest[]> {
   const documents = parseAllDocuments(await readFile(join(folder, file), 'utf8'))
   return documents.map((document) => {
@@ -30,8 +35,15 @@ export async function readManifests(file: string): Promise<Manifest[]> {
   })
 }
 
+/** The Pods of the one Deployment or DaemonSet in a file of `manifests/base/`. */
+export async function podTemplate(file: string): Promise<PodTemplate> {
+  const owner = (await readManifests(file)).find(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet')
+  if (!owner) throw new Error(`manifests/base/${file} has no Deployment or DaemonSet`)
+  return (owner as Manifest & { spec: { template: PodTemplate } }).spec.template
+}
+
 /**
- * Applies files of `manifests/`, all of the Kustomize base by default, and resolves once they act: the CRD serves
+ * Applies files of `manifests/base/`, all of the Kustomize base by default, and resolves once they act: the CRD serves
  * reports and the policies refuse what they should.
  */
 export async function applyManifests(cluster: Cluster, files?: readonly string[]): Promise<void> {

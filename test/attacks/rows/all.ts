@@ -1,6 +1,7 @@
 import { bodies } from './bodies.ts'
 import { claims } from './claims.ts'
 import { credentials, minting } from './credentials.ts'
+import { joining } from './joining.ts'
 import { deletion, lifecycle } from './lifecycle.ts'
 import { otherMachines } from './other-machines.ts'
 import { otherReports } from './other-reports.ts'
@@ -14,6 +15,7 @@ export const themes: Readonly<Record<string, Theme>> = {
   otherReports,
   credentials,
   minting,
+  joining,
   otherMachines,
   replays,
   races,

@@ -108,15 +108,16 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
 })
 
-const thief = (tried: string, seen: string) =>
-  row("the controller's token", tried, 'policy delete-node', seen)
+const thief = (tried: string, seen: string, refusedBy: Row['refusedBy'] = 'policy delete-node') =>
+  row("the controller's token", tried, refusedBy, seen)
 
 /** Who has the controller's token may delete Nodes; this is what keeps most of them. */
 export const deletion = theme("Deleting Nodes with the controller's token", {
   ready: thief("delete the victim's Node, which is ready", 'which is Ready: its kubelet runs'),
   'made unready': thief(
     'call it not ready first, in its status',
-    'with other conditions or another annotation rollcall.dev/deletion',
+    'with another status.conditions',
+    'policy update-node',
   ),
   held: thief(
     "delete worker-1's Node, which is not ready but held by a person",
@@ -124,7 +125,8 @@ export const deletion = theme("Deleting Nodes with the controller's token", {
   ),
   'hold taken away': thief(
     'take the annotation away first, or let it say proceed',
-    'with other conditions or another annotation rollcall.dev/deletion',
+    'with another annotation rollcall.dev/deletion',
+    'policy update-node',
   ),
   blindly: thief(
     "delete the victim's Node without the UID and version of what was judged",
@@ -133,6 +135,31 @@ export const deletion = theme("Deleting Nodes with the controller's token", {
   "another provider's": thief(
     'delete a Node of another provider',
     'whose provider ID does not begin with vsphere://',
+  ),
+  'made of vSphere': thief(
+    'give a Node without a provider ID one of vSphere first, or the taint of one that waits for it',
+    'whose provider ID does not begin with vsphere://',
+    'policy update-node',
+  ),
+  'made to be initialised': thief(
+    "set the taint uninitialized on the victim's Node, so that its Pods go elsewhere",
+    'with other taints than its own, node.cloudprovider.kubernetes.io/uninitialized',
+    'policy update-node',
+  ),
+  'out of service': thief(
+    "put the victim's Node out of service, which is ready: its Pods would be killed, its volumes detached",
+    'to be out of service, for it is Ready',
+    'policy update-node',
+  ),
+  collected: thief(
+    "give the victim's Node an owner that does not exist, so that the garbage collector deletes it",
+    'with another metadata.ownerReferences',
+    'policy update-node',
+  ),
+  'another place': thief(
+    "give a worker the label of a control-plane Node, or one by which Pods are placed, or another one's taint",
+    'than its own',
+    'policy update-node',
   ),
   'all at once': row(
     "the controller's token",

@@ -1,0 +1,307 @@
+import t from 'tap'
+import { startCluster } from '../test/servers/cluster.ts'
+import { applyManifests } from '../test/servers/manifests.ts'
+import { heartbeat, initialise, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
+import { bindToEverything, registerNode, token, withToken } from './testing/writers.ts'
+
+const cluster = await startCluster()
+t.teardown(() => cluster.stop())
+await applyManifests(cluster)
+const controller: Requester = { request: withToken(cluster, await token(cluster, 'rollcall-controller')) }
+const merge = 'application/merge-patch+json'
+const policy = "ValidatingAdmissionPolicy 'update-node.rollcall.dev'"
+
+const UNINITIALIZED = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+}
+const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
+const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
+const OTHERS = { key: 'example.com/other', effect: 'NoExecute', timeAdded: '2026-11-22T03:00:00Z' }
+const VSPHERE = 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
+
+interface Node {
+  metadata: { resourceVersion: string; annotations?: object }
+  spec: { providerID?: string; taints?: object[] }
+  status: { conditions: readonly object[] }
+}
+
+const read = async (name: string) => (await cluster.request<Node>('GET', `/api/v1/nodes/${name}`)).body
+
+let nodes = 0
+
+interface Told {
+  readonly ready?: 'True' | 'Unknown'
+  readonly providerID?: string
+  readonly taints?: readonly object[]
+  readonly wish?: string
+}
+
+/** A Node in this state, as its kubelet and administrators left it; its name. */
+async function nodeThat({ ready = 'True', providerID, taints = [], wish }: Told = {}): Promise<string> {
+  const name = `node-${nodes++}`
+  const kubelet = await kubeletOf(cluster, name)
+  await registerNode(kubelet.request, name)
+  const spec = { taints, ...(providerID === undefined ? {} : { providerID }) }
+  const annotations = {
+    'example.com/note': 'x',
+    ...(wish === undefined ? {} : { 'rollcall.dev/deletion': wish }),
+  }
+  const conditions = [{ type: 'Ready', status: ready, reason: 'Told', lastHeartbeatTime: new Date() }]
+  for (const answer of [
+    await patchNode(cluster, name, { metadata: { annotations }, spec }, merge),
+    await patchNode(cluster, `${name}/status`, { status: { conditions } }, merge),
+  ]) {
+    if (answer.status !== 200) throw new Error(answer.message)
+  }
+  return name
+}
+
+const ours: Told = { providerID: VSPHERE }
+const waiting: Told = { taints: [UNINITIALIZED] }
+const label = (key: string, value: string | null = 'a') => ({ metadata: { labels: { [key]: value } } })
+const annotation = (key: string, value: string | null) => ({ metadata: { annotations: { [key]: value } } })
+const taints = (...list: object[]) => ({ spec: { taints: list } })
+
+const done: [string, Told, object, string?][] = [
+  [
+    'initialises a Node',
+    waiting,
+    { spec: { providerID: VSPHERE, taints: [] }, ...label('topology.kubernetes.io/zone') },
+  ],
+  ['initialises one that was registered with its provider ID', { ...waiting, ...ours }, taints()],
+  [
+    'initialises one that others tainted',
+    { taints: [OTHERS, UNINITIALIZED] },
+    { spec: { providerID: VSPHERE, taints: [OTHERS] } },
+  ],
+  ['initialises one whose VM is off by then', waiting, { spec: { providerID: VSPHERE, taints: [SHUTDOWN] } }],
+  [
+    'writes addresses',
+    ours,
+    { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.9' }] } },
+    '/status',
+  ],
+  [
+    'writes addresses of one that waits',
+    waiting,
+    { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.9' }] } },
+    '/status',
+  ],
+  ...[
+    'topology.kubernetes.io/zone',
+    'failure-domain.beta.kubernetes.io/zone',
+    'topology.kubernetes.io/region',
+    'failure-domain.beta.kubernetes.io/region',
+    'node.kubernetes.io/instance-type',
+    'beta.kubernetes.io/instance-type',
+    'rollcall.node-restriction.kubernetes.io/identity-level',
+  ].map((key): [string, Told, object] => [`writes the label ${key}`, ours, label(key)]),
+  ['shuts a Node down', { ...ours, taints: [OTHERS] }, taints(OTHERS, SHUTDOWN)],
+  ['takes that back', { ...ours, taints: [SHUTDOWN, OTHERS] }, taints(OTHERS)],
+  [
+    'puts a Node out of service',
+    { ...ours, ready: 'Unknown', taints: [SHUTDOWN] },
+    taints(SHUTDOWN, OUT_OF_SERVICE),
+  ],
+  ['takes that back, though it is ready', { ...ours, taints: [OUT_OF_SERVICE, SHUTDOWN] }, taints()],
+  [
+    'writes to one that is ready and out of service',
+    { ...ours, taints: [OUT_OF_SERVICE] },
+    taints(OUT_OF_SERVICE, SHUTDOWN),
+  ],
+  ['takes leave to delete back', { ...ours, wish: 'proceed' }, annotation('rollcall.dev/deletion', null)],
+]
+for (const [what, told, body, subresource = ''] of done) {
+  t.test(`the controller ${what}`, async (t) => {
+    const name = await nodeThat(told)
+    const { resourceVersion } = (await read(name)).metadata
+    t.match(await patchNode(controller, `${name}${subresource}`, body, merge), { status: 200 })
+    t.not((await read(name)).metadata.resourceVersion, resourceVersion, 'it is written')
+  })
+}
+
+const notOfVSphere =
+  /whose provider ID does not begin with vsphere:\/\/, and which is no Node that waits for one/
+const otherTaints = /with other taints than its own/
+const otherAnnotation = /with another annotation/
+const refused: [string, Told, object, RegExp, string?][] = [
+  [
+    'another provider’s Node',
+    { providerID: 'other://1' },
+    label('topology.kubernetes.io/zone'),
+    notOfVSphere,
+  ],
+  [
+    'another provider’s Node that waits',
+    { providerID: 'other://1', taints: [UNINITIALIZED] },
+    taints(),
+    notOfVSphere,
+  ],
+  ['nobody’s Node to one of vSphere', {}, { spec: { providerID: VSPHERE } }, notOfVSphere],
+  ['nobody’s Node to one that waits', {}, taints(UNINITIALIZED), notOfVSphere],
+  ['nobody’s Node to one that is off', {}, taints(SHUTDOWN), notOfVSphere],
+  ['addresses of nobody’s Node', {}, { status: { addresses: [] } }, notOfVSphere, '/status'],
+  [
+    'a Node that waits to one of another provider',
+    waiting,
+    { spec: { providerID: 'other://1' } },
+    /given once/,
+  ],
+  ['a Node to one that waits', ours, taints(UNINITIALIZED), otherTaints],
+  [
+    'a Node to one that waits in other words',
+    { ...ours, ...waiting },
+    taints({ ...UNINITIALIZED, effect: 'NoExecute' }),
+    otherTaints,
+  ],
+  [
+    'taints of others',
+    ours,
+    taints({ key: 'example.com/a', effect: 'NoExecute' }),
+    /than its own, example.com\/a/,
+  ],
+  ['taints of others away', { ...ours, taints: [OTHERS] }, taints(), /than its own, example.com\/other/],
+  [
+    'when they were added',
+    { ...ours, taints: [OTHERS] },
+    taints({ ...OTHERS, timeAdded: '2020-01-01T00:00:00Z' }),
+    otherTaints,
+  ],
+  [
+    'a Node to one that is off, with another effect',
+    ours,
+    taints({ ...SHUTDOWN, effect: 'NoExecute' }),
+    otherTaints,
+  ],
+  [
+    'a person’s taint out-of-service away',
+    { ...ours, taints: [{ ...OUT_OF_SERVICE, value: 'nodeshutdown' }] },
+    taints(),
+    otherTaints,
+  ],
+  [
+    'a Node out of service in a person’s name',
+    { ...ours, ready: 'Unknown' },
+    taints({ ...OUT_OF_SERVICE, value: 'nodeshutdown' }),
+    otherTaints,
+  ],
+  [
+    'a Node out of service that is ready',
+    ours,
+    taints(OUT_OF_SERVICE),
+    /to be out of service, for it is Ready/,
+  ],
+  ['other labels', ours, label('example.com/pool'), /than its own, example.com\/pool/],
+  ['other labels away', ours, label('kubernetes.io/os', null), /than its own, kubernetes.io\/os/],
+  [
+    'a worker to a control-plane Node',
+    ours,
+    label('node-role.kubernetes.io/control-plane', ''),
+    /than its own/,
+  ],
+  ['other labels by the status', ours, label('example.com/pool'), /than its own/, '/status'],
+  ['other annotations', ours, annotation('example.com/note', 'y'), otherAnnotation],
+  ['other annotations away', ours, { metadata: { annotations: null } }, otherAnnotation],
+  ...['', '/status'].flatMap((subresource) =>
+    (['proceed', 'other', null] as const).map((wish): [string, Told, object, RegExp, string] => [
+      `a person's hold to ${wish} at "${subresource}"`,
+      { ...ours, wish: 'hold' },
+      annotation('rollcall.dev/deletion', wish),
+      otherAnnotation,
+      subresource,
+    ]),
+  ),
+  ['leave to delete, which it gives', ours, annotation('rollcall.dev/deletion', 'proceed'), otherAnnotation],
+  ['a hold, which it sets', ours, annotation('rollcall.dev/deletion', 'hold'), otherAnnotation],
+  [
+    'the owners, so that it is collected',
+    ours,
+    {
+      metadata: {
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'ConfigMap', name: 'none', uid: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11' },
+        ],
+      },
+    },
+    /metadata.ownerReferences/,
+  ],
+  [
+    'the finalizers, so that it stays',
+    ours,
+    { metadata: { finalizers: ['example.com/stay'] } },
+    /metadata.finalizers/,
+  ],
+  ['whether Pods may come', ours, { spec: { unschedulable: true } }, /spec.unschedulable/],
+  [
+    'its Pods’ addresses',
+    ours,
+    { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] } },
+    /spec.podCIDR/,
+  ],
+  [
+    'whether it is ready',
+    ours,
+    { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
+    /status.conditions/,
+    '/status',
+  ],
+  ['that it ever was', ours, { status: { conditions: null } }, /status.conditions/, '/status'],
+  [
+    'the port of its kubelet',
+    ours,
+    { status: { daemonEndpoints: { kubeletEndpoint: { Port: 1 } } } },
+    /status.daemonEndpoints/,
+    '/status',
+  ],
+  ['what it can hold', ours, { status: { capacity: { pods: '0' } } }, /status.capacity/, '/status'],
+]
+for (const [what, told, body, message, subresource = ''] of refused) {
+  t.test(`the controller does not change ${what}`, async (t) => {
+    const name = await nodeThat(told)
+    const before = await read(name)
+    const answer = await patchNode(controller, `${name}${subresource}`, body, merge)
+    t.match(answer, { status: 403, message })
+    t.match(answer.message, policy)
+    t.match(
+      answer.message,
+      `"system:serviceaccount:kube-system:rollcall-controller" may not update Node "${name}"`,
+    )
+    t.strictSame(await read(name), before, 'it is as it was')
+  })
+}
+
+t.test('of the part that is not asked for, nothing is written', async (t) => {
+  const name = await nodeThat(ours)
+  const { status } = await read(name)
+  const body = { status: { conditions: [{ type: 'Ready', status: 'False' }] } }
+  t.match(await patchNode(controller, name, body, merge), { status: 200 })
+  t.strictSame((await read(name)).status, status)
+})
+
+t.test('others change Nodes as they did', async (t) => {
+  const name = await nodeThat()
+  const kubelet = await kubeletOf(cluster, name)
+  t.match(await heartbeat(kubelet, name), { status: 200 })
+  t.match(await patchNode(cluster, name, { spec: { providerID: VSPHERE, unschedulable: true } }, merge), {
+    status: 200,
+  })
+  t.match(await heartbeat(kubelet, name), { status: 200 })
+})
+
+t.test('whatever its rights are', async (t) => {
+  const name = await nodeThat(waiting)
+  await initialise(controller, name)
+  await bindToEverything(cluster, [
+    { kind: 'ServiceAccount', name: 'rollcall-controller', namespace: 'kube-system' },
+    { kind: 'ServiceAccount', name: 'default', namespace: 'kube-system' },
+  ])
+  const node = await read(name)
+  const body = { ...node, status: { ...node.status, conditions: [] } }
+  t.match(
+    await controller.request('PUT', `/api/v1/nodes/${name}/status`, body),
+    { status: 403 },
+    'as a whole',
+  )
+})

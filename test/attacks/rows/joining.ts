@@ -1,0 +1,54 @@
+import { NOTHING, type Row, theme } from './row.ts'
+
+const row = (tried: string, refusedBy: Row['refusedBy'], seen: string): Row => ({
+  credential: "worker-1's kubelet",
+  tried,
+  refusedBy,
+  seen,
+  victim: NOTHING,
+})
+
+/** What a worker that has just joined, and that nobody has verified, could do to come by what the controller has. */
+export const joining = theme("Coming by the controller's Secret or token", {
+  secret: row(
+    'get the Secret rollcall-config, which a Pod on a control-plane Node mounts',
+    'Node authorizer',
+    "no relationship found between node 'worker-1' and this object",
+  ),
+  secrets: row('list or watch it, or all Secrets of kube-system', 'RBAC', 'resource "secrets"'),
+  token: row(
+    "ask for a token of the controller's account, bound to its Pod there or to one that no node has taken yet",
+    'Node authorizer',
+    "no relationship found between node 'worker-1' and this object",
+  ),
+  'a label at registration': row(
+    'register with the label of a control-plane Node, or with that of the component hosted-control-plane, for the scheduler to place the Pod there',
+    'NodeRestriction',
+    'is not allowed to set the following labels: ',
+  ),
+  'a label afterwards': row(
+    'give its Node one of them afterwards, by its status too',
+    'NodeRestriction',
+    'is not allowed to modify labels: ',
+  ),
+  binding: row(
+    'bind the waiting Pod to its own Node, as a scheduler does',
+    'RBAC',
+    'cannot create resource "pods/binding"',
+  ),
+  'a mirror Pod': row(
+    "create a mirror Pod of the controller's account on its own Node",
+    'NodeRestriction',
+    'can not create pods that reference serviceaccounts',
+  ),
+  'a mirror Pod with the Secret': row(
+    'create a mirror Pod that mounts the Secret',
+    'NodeRestriction',
+    'can not create pods that reference secrets',
+  ),
+  'no room elsewhere': row(
+    "delete or evict the controller's Pod, so that another one is placed",
+    'NodeRestriction',
+    'can only delete pods with spec.nodeName set to itself',
+  ),
+})
