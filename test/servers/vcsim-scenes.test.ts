@@ -254,3 +254,15 @@ t.test('what may start a machine again can be read', async (t) => {
   t.match(await info(), 'ManagedObjectNotFound')
   t.match(await read('VirtualMachine', vm.ref, 'recentTask'), task)
 })
+
+t.test('a machine is destroyed while every call is spoilt', async (t) => {
+  const { vcsim, read } = await setUp(t)
+  const [vm, other] = await vmsOf(vcsim)
+  await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
+  await vcsim.destroy(vm.ref)
+  await vcsim.clearFaults()
+  t.same((await vcsim.vms()).map(({ ref }) => ref).includes(vm.ref), false)
+  t.match(await read('VirtualMachine', vm.ref, 'name'), 'ManagedObjectNotFound')
+  t.match(await read('VirtualMachine', other.ref, 'name'), other.name)
+  await t.rejects(vcsim.destroy(vm.ref), /vm-/)
+})

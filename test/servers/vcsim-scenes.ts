@@ -35,6 +35,8 @@ export interface VcsimScenes {
   register(vm: string): Promise<VcsimVM>
   /** Destroys a machine and makes another of the same name, in the same place, with new UUIDs, MACs and reference. */
   recreate(vm: string): Promise<VcsimVM>
+  /** Powers a machine off and destroys it, also while calls are spoilt by faults. */
+  destroy(vm: string): Promise<void>
   /** Makes one more machine, powered on, in the place of another. */
   create(options: { name: string; like: string }): Promise<VcsimVM>
   /** Moves a machine to another host (with its cluster: vMotion), another folder (and so datacenter), or both. */
@@ -61,6 +63,7 @@ export function createScenes(control: ControlClient): VcsimScenes {
     unregister: (vm) => control.call('POST', '/hide', [vm]),
     register: (vm) => control.call('POST', '/register', { vm }),
     recreate: (vm) => control.call('POST', '/create', { name: '', like: vm }),
+    destroy: (vm) => control.call('POST', '/destroy', { vm }),
     create: (options) => control.call('POST', '/create', options),
     move: (options) => control.call('POST', '/move', options),
     setHost: (options) => control.call('POST', '/host', options),

@@ -52,6 +52,7 @@ func (c *control) handleScenes(mux *http.ServeMux) {
 		return c.register(r.VM)
 	})))
 	mux.HandleFunc("POST /create", answer(made(c, c.create)))
+	mux.HandleFunc("POST /destroy", answer(changed(c, func(d *destruction) error { return d.apply(c) })))
 }
 
 // changed decodes what is asked for and does it, one at a time.

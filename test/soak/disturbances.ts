@@ -1,0 +1,161 @@
+import type { Random } from '../simulation/random.ts'
+import type { Guest } from './guest.ts'
+import type { HappeningContext } from './happenings.ts'
+import type { Replicas } from './replicas.ts'
+
+/** What goes wrong with all of it. */
+export interface Disturbance {
+  readonly name: string
+  /** Two of one part never happen at once. */
+  readonly part: 'vCenter' | 'inventory' | 'API server' | 'replicas' | 'configuration'
+  run(context: HappeningContext): Promise<void>
+}
+
+/** Half of the machines that run and to which nothing happens. */
+function half({ site: { fleet }, random }: HappeningContext): readonly Guest[] {
+  const idle = [...fleet.guests].filter(({ busy, machine }) => !busy && machine.runs)
+  return shuffled(idle, random).slice(0, Math.floor(fleet.guests.size / 2))
+}
+
+function shuffled<T>(list: readonly T[], random: Random): readonly T[] {
+  return list
+    .map((item) => ({ item, order: random.next() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ item }) => item)
+}
+
+/** Nothing else happens to these machines meanwhile. */
+async function keepingBusy(guests: readonly Guest[], work: () => Promise<void>): Promise<void> {
+  for (const guest of guests) guest.busy = true
+  await work()
+  for (const guest of guests) guest.busy = false
+}
+
+async function hidden(context: HappeningContext, seconds: number, cutOff: boolean): Promise<void> {
+  const {
+    site: { vcsim },
+    pause,
+  } = context
+  const guests = half(context)
+  const refs = guests.map(({ vm }) => vm.ref)
+  await keepingBusy(guests, async () => {
+    for (const guest of guests) guest.linked = !cutOff
+    await vcsim.hide(...refs)
+    await pause(seconds)
+    await vcsim.show(...refs)
+    for (const guest of guests) guest.linked = true
+  })
+}
+
+/** Another leads after this, where one has led. */
+export async function changeLeaders(
+  { survivor, other, leader }: Replicas,
+  { random }: Pick<HappeningContext, 'random'>,
+): Promise<void> {
+  const led = await leader()
+  const pause = random.between(18_000, 30_000)
+  if (led !== survivor) await other.kill(random.between(500, 10_000))
+  else if (random.chance(0.5)) await survivor.freeze(pause)
+  else {
+    survivor.line.set(random.pick(['cut', 'lost', 'deaf', 'mute'] as const))
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    survivor.line.set('works')
+  }
+}
+
+export const DISTURBANCES: readonly Disturbance[] = [
+  { name: 'sessions are dropped', part: 'vCenter', run: ({ site }) => site.vcsim.endSessions() },
+  {
+    name: 'vCenter restarts',
+    part: 'vCenter',
+    async run({ site: { vcsim, line }, random, pause }) {
+      line.set('cut')
+      await vcsim.endSessions()
+      await pause(random.between(1, 8))
+      await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
+      line.set('works')
+      await pause(random.between(1, 8))
+      await vcsim.clearFaults()
+    },
+  },
+  {
+    name: 'vCenter is cut off',
+    part: 'vCenter',
+    async run({ site: { line }, random, pause }) {
+      line.set(random.pick(['cut', 'lost', 'deaf'] as const))
+      await pause(random.between(5, 40))
+      line.set('works')
+    },
+  },
+  {
+    name: 'vCenter is slow',
+    part: 'vCenter',
+    async run({ site: { vcsim }, random, pause }) {
+      await vcsim.fault({ operation: '*', kind: 'delay', milliseconds: 1_500 })
+      await pause(random.between(10, 30))
+      await vcsim.clearFaults()
+    },
+  },
+  {
+    name: 'the account loses its privileges',
+    part: 'inventory',
+    async run({ site: { vcsim }, random, pause }) {
+      await vcsim.revoke({ as: random.pick(['fault', 'missingSet'] as const) })
+      await pause(random.between(10, 50))
+      await vcsim.restore()
+    },
+  },
+  {
+    name: 'half of the inventory is hidden',
+    part: 'inventory',
+    run: (context) => hidden(context, context.random.between(15, 60), false),
+  },
+  {
+    name: 'half of the inventory is hidden, and those machines do not reach the API server',
+    part: 'inventory',
+    run: (context) => hidden(context, context.random.between(60, 90), true),
+  },
+  {
+    name: 'a host does not answer vCenter',
+    part: 'inventory',
+    async run({ site: { vcsim, fleet }, random, pause }) {
+      const { host } = random.pick([...fleet.guests]).vm
+      const guests = [...fleet.guests].filter((guest) => guest.vm.host === host && !guest.busy)
+      await keepingBusy(guests, async () => {
+        await vcsim.setHost({ host, connectionState: 'notResponding' })
+        await pause(random.between(10, 60))
+        await vcsim.setHost({ host, connectionState: 'connected' })
+      })
+    },
+  },
+  {
+    name: 'the API server restarts',
+    part: 'API server',
+    async run({ site: { cluster }, random, pause }) {
+      await cluster.stopApiServer(3_000)
+      await pause(random.between(1, 10))
+      await cluster.startApiServer()
+    },
+  },
+  {
+    name: 'leaders change',
+    part: 'replicas',
+    run: (context) => changeLeaders(context.site.replicas, context),
+  },
+  {
+    name: 'the configuration is changed',
+    part: 'configuration',
+    async run({ site, random, pause }) {
+      await site.configure(
+        random.pick([
+          { topology: { onChange: 'relabel' } },
+          { lifecycle: { deletion: 'dry-run' } },
+          { lifecycle: { deletion: 'off' } },
+          { lifecycle: { maxAbsentShare: '30%' } },
+        ] as const),
+      )
+      await pause(random.between(10, 40))
+      await site.configure()
+    },
+  },
+]

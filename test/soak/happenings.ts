@@ -1,0 +1,146 @@
+import type { Condition } from '../../agent/contract.ts'
+import type { Random } from '../simulation/random.ts'
+import type { Guest } from './guest.ts'
+import type { Site } from './site.ts'
+
+/** What may become of one machine. Time, chance and the end of the soak are handed in. */
+export interface HappeningContext {
+  readonly site: Site
+  readonly random: Random
+  /** Waits so many seconds, or until the storm is over. */
+  pause(seconds: number): Promise<void>
+  /** Whether the storm is over, and what began should end. */
+  over(): boolean
+}
+
+export interface Happening {
+  readonly name: string
+  /** How often, against the others. */
+  readonly weight: number
+  run(guest: Guest, context: HappeningContext): Promise<void>
+}
+
+/** Makes a machine, in the place of another of the same size. */
+export async function come(
+  { site: { vcsim, fleet } }: HappeningContext,
+  like: Guest,
+  serial: number,
+): Promise<void> {
+  await fleet.join(await vcsim.create({ name: `vm-${serial}`, like: like.vm.ref }))
+}
+
+/** Destroys a machine and all that runs in it. */
+export async function go({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<void> {
+  guest.machine.destroyedAt = performance.now()
+  await vcsim.destroy(guest.vm.ref)
+  await fleet.leave(guest)
+}
+
+/** Destroys a machine and makes another of its name, with its address, as Terraform does. */
+async function rebuild({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<Guest> {
+  guest.machine.destroyedAt = performance.now()
+  const vm = await vcsim.recreate(guest.vm.ref)
+  const next = await fleet.join(vm, guest)
+  await fleet.leave(guest)
+  return next
+}
+
+/** Reads its report until a condition names the command that mends it, and runs that. */
+async function obey({ site, pause, over }: HappeningContext, guest: Guest): Promise<void> {
+  const { name } = guest
+  while (!over()) {
+    await pause(5)
+    const report = (await site.reports()).find(({ metadata }) => metadata.name === name)
+    const told = report?.status?.conditions?.find(({ message }: Condition) =>
+      message.includes(`kubectl delete node ${name}`),
+    )
+    if (told === undefined) continue
+    site.ledger.note(name, performance.now(), `a person reads ${told.type} ${told.reason}`)
+    await site.removeNode(name)
+    guest.restartKubelet()
+    return
+  }
+}
+
+export const HAPPENINGS: readonly Happening[] = [
+  {
+    name: 'is off for a while',
+    weight: 3,
+    async run(guest, { site: { vcsim }, random, pause, over }) {
+      const powerState = random.chance(0.7) ? 'poweredOff' : 'suspended'
+      const seconds = random.between(3, 150)
+      guest.machine.runs = false
+      await vcsim.setState({ vm: guest.vm.ref, powerState })
+      await pause(seconds)
+      // Some are off at the end.
+      if (over()) return
+      await vcsim.setState({ vm: guest.vm.ref, powerState: 'poweredOn' })
+      if (powerState === 'suspended') guest.machine.runs = true
+      else guest.boot()
+    },
+  },
+  {
+    name: 'is off, then destroyed',
+    weight: 1,
+    async run(guest, context) {
+      guest.machine.runs = false
+      await context.site.vcsim.setState({ vm: guest.vm.ref, powerState: 'poweredOff' })
+      await context.pause(context.random.between(3, 90))
+      await go(context, guest)
+    },
+  },
+  {
+    name: 'moves to another host',
+    weight: 4,
+    async run(guest, { site: { vcsim, fleet }, random }) {
+      const hosts = [...new Set([...fleet.guests].map(({ vm }) => vm.host))]
+      const host = random.pick(hosts)
+      await vcsim.move({ vm: guest.vm.ref, host })
+      guest.vm = { ...guest.vm, host }
+    },
+  },
+  { name: 'reboots', weight: 1, run: async (guest) => guest.boot() },
+  {
+    name: 'is unregistered and registered again',
+    weight: 1,
+    async run(guest, { site: { vcsim }, random, pause }) {
+      await vcsim.unregister(guest.vm.ref)
+      await pause(random.between(1, 45))
+      guest.vm = await vcsim.register(guest.vm.ref)
+    },
+  },
+  {
+    name: 'does not reach the API server',
+    weight: 2,
+    async run(guest, { random, pause }) {
+      guest.linked = false
+      await pause(random.between(20, 90))
+      guest.linked = true
+    },
+  },
+  {
+    name: 'is rebuilt, its Node deleted first',
+    weight: 1,
+    async run(guest, context) {
+      await context.site.removeNode(guest.name)
+      await rebuild(context, guest)
+    },
+  },
+  {
+    name: 'is rebuilt while its Node stays',
+    weight: 1,
+    async run(guest, context) {
+      await obey(context, await rebuild(context, guest))
+    },
+  },
+  {
+    name: 'is rebuilt while its Node stays, and destroyed',
+    weight: 1,
+    async run(guest, context) {
+      const next = await rebuild(context, guest)
+      next.busy = true
+      await context.pause(context.random.between(5, 60))
+      await go(context, next)
+    },
+  },
+]

@@ -1,0 +1,126 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LABELS } from '../bench/scene.ts'
+import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
+import type { ReportObject } from '../e2e/objects.ts'
+import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
+import { mountSecret } from '../fixtures/secret-mount.ts'
+import { type Cluster, startCluster } from '../servers/cluster.ts'
+import { applyManifests } from '../servers/manifests.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { startControllerManager } from './controller-manager.ts'
+import { createFleet, type Fleet } from './fleet.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { type NodeWatch, watchNodes } from './node-watch.ts'
+import { type Replicas, startReplicas } from './replicas.ts'
+
+/** Milliseconds. Minutes in production; so short that a VM's end is got over within a minute here. */
+export const ABSENT_FOR = 20_000
+
+const LIFECYCLE = {
+  absentFor: `${ABSENT_FOR}ms`,
+  confirmations: 3,
+  leaderAge: '5s',
+  deletionsPerMinute: 60,
+  outOfServiceAfter: '60s',
+} as const
+
+/** Everything that runs, and what may be done to it. */
+export interface Site extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  /** Between the controllers and vCenter. */
+  readonly line: ApiProxy
+  readonly nodes: NodeWatch
+  readonly ledger: Ledger
+  readonly fleet: Fleet
+  readonly replicas: Replicas
+  reports(): Promise<readonly ReportObject[]>
+  /** Deletes a Node as a person would. */
+  removeNode(name: string): Promise<void>
+  /** Writes the controllers' configuration anew, as the kubelet does when its Secret changes. */
+  configure(change?: Pick<ControllerOptions, 'lifecycle' | 'topology'>): Promise<void>
+}
+
+export async function openSite(count: number): Promise<Site> {
+  const stack = new AsyncDisposableStack()
+  try {
+    const cluster = stack.use(await startCluster())
+    // Goes with the cluster's folder, even where the soak is killed.
+    const dir = join(cluster.dir, 'soak')
+    await mkdir(dir)
+    const clusters = Math.max(2, Math.ceil(count / 50))
+    const vcsim = stack.use(await startVcsim({ vms: count, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 }))
+    const line = await startApiProxy(vcsim.url)
+    stack.defer(() => line.close())
+    await applyManifests(cluster)
+    const vms = await vcsim.vms()
+    await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })
+    const zones = [...new Set(vms.map((vm) => vm.cluster))]
+    await vcsim.tag(...zones.map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
+    stack.use(await startControllerManager(cluster))
+    const nodes = stack.use(await watchNodes(cluster))
+    const ledger = createLedger(ABSENT_FOR)
+    const fleet = stack.use(await createFleet({ cluster, vcsim, nodes, ledger }, vms))
+
+    const text = ({ lifecycle, topology }: Pick<ControllerOptions, 'lifecycle' | 'topology'> = {}) => ({
+      'vsphere.conf': vsphereConf(
+        { ...vcsim, port: Number(new URL(line.url).port) },
+        {
+          labels: LABELS,
+          lifecycle: { ...LIFECYCLE, ...lifecycle },
+          ...(topology === undefined ? {} : { topology }),
+        },
+      ),
+    })
+    const secret = await mountSecret(join(dir, 'config'), text())
+    const configFile = secret.path('vsphere.conf')
+    const replicas = stack.use(await startReplicas({ cluster, vcsim, dir, configFile }, patient))
+    return {
+      cluster,
+      vcsim,
+      line,
+      nodes,
+      ledger,
+      fleet,
+      replicas,
+      reports: () =>
+        patient('the reports are read', async () => {
+          const path = '/apis/rollcall.dev/v1alpha1/nodereports'
+          const { status, body } = await cluster.request<{ items: ReportObject[] }>('GET', path)
+          if (status !== 200) throw new Error(`the reports are not listed: ${status}`)
+          return body.items
+        }),
+      async removeNode(name) {
+        const uid = nodes.last(name)?.metadata.uid
+        if (uid === undefined) return
+        ledger.removedByPerson(uid)
+        await patient(`Node ${name} is deleted`, async () => {
+          const body = { preconditions: { uid } }
+          const { status } = await cluster.request('DELETE', `/api/v1/nodes/${name}`, body)
+          // Gone already, or another one by now.
+          if (![200, 404, 409].includes(status)) throw new Error(`Node ${name} is not deleted: ${status}`)
+        })
+      },
+      configure: (change) => secret.write(text(change)),
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    }
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+/** Tries again what fails while the API server is away. */
+export async function patient<T>(what: string, work: () => Promise<T>, within = 120_000): Promise<T> {
+  const start = performance.now()
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() - start > within) throw new Error(`gave up until ${what}`, { cause: error })
+      await sleep(500)
+    }
+  }
+}

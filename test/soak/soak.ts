@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../simulation/random.ts'
+import { changeLeaders } from './disturbances.ts'
+import { type Held, judgeEnd } from './judge-end.ts'
+import { middle, type Span } from './memory.ts'
+import { brokenLines, progressLine, summaryLines } from './print.ts'
+import { openSite, type Site } from './site.ts'
+import { type Storm, unleash } from './storm.ts'
+
+export interface SoakOptions {
+  readonly nodes: number
+  readonly minutes: number
+  readonly seed: number
+}
+
+/** What came of it. */
+export interface Outcome {
+  readonly held: readonly Held[]
+  /** Milliseconds of quiet until nothing was wrong any more. */
+  readonly settledAfter: number
+  readonly memory: { readonly early: Figures; readonly late: Figures }
+  readonly times: { readonly early: Span; readonly late: Span }
+}
+
+export type Figures = ReturnType<typeof middle>
+
+const MINUTE = 60_000
+/** How long all may take to come to rest, milliseconds: a person would look into what takes longer. */
+const PATIENCE = 10 * MINUTE
+/** What is right at one moment might be right by chance. */
+const STILL = 30_000
+/** Of the survivor's anonymous memory; judged only where the soak takes long enough to tell. */
+const MOST_GROWTH = 1.1
+const JUDGED_FROM_MINUTES = 30
+
+/** Runs it all and prints what it sees; resolves with whether all was right. */
+export async function soak(options: SoakOptions, print: (line: string) => void): Promise<boolean> {
+  const { nodes: count, minutes, seed } = options
+  const total = minutes * MINUTE
+  // After ten minutes of an hour, and at its end.
+  const width = total / 15
+  const times = {
+    early: { from: total / 6 - width / 2, to: total / 6 + width / 2 },
+    late: { from: total - width, to: total },
+  }
+  print(`seed ${seed}: ${count} nodes, ${minutes} minutes; starting the servers`)
+  await using site = await openSite(count)
+  const settled = await untilRight(site, 2 * MINUTE)
+  if (settled.held.length > 0)
+    throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${site.fleet.failures().last}`)
+  print('all Nodes are initialised; the storm begins')
+
+  const begin = performance.now()
+  const elapsed = () => performance.now() - begin
+  const ending = new AbortController()
+  const mayChangeLeaders = () =>
+    Object.values(times).every(({ from, to }) => elapsed() < from - 2 * MINUTE || elapsed() >= to)
+  const storm = unleash({
+    site,
+    random: createRandom(seed),
+    nodes: count,
+    signal: ending.signal,
+    mayChangeLeaders,
+  })
+  const random = createRandom(seed + 1)
+  const watching = new AbortController()
+  const watch = Promise.all([
+    every(500, watching.signal, () => judgeDeletions(site, (line) => print(line))),
+    every(5_000, watching.signal, async () => {
+      await site.replicas.sample(elapsed())
+      // What is measured is a leader's memory.
+      if (!mayChangeLeaders() && storm.active().length === 0 && (await site.replicas.other.leads()))
+        await changeLeaders(site.replicas, { random })
+    }),
+    every(Math.min(MINUTE, total / 8), watching.signal, async () =>
+      print(await progressLine(site, storm, elapsed())),
+    ),
+  ])
+  await Promise.race([sleep(total), watch])
+  ending.abort()
+  await storm.over
+  print('the storm is over; all may come to rest')
+  const rest = await untilRight(site, PATIENCE, print)
+  watching.abort()
+  await watch
+  await judgeDeletions(site, print)
+
+  const { samples } = site.replicas.survivor
+  const memory = { early: middle(samples, times.early), late: middle(samples, times.late) }
+  const outcome: Outcome = { ...rest, memory, times }
+  for (const line of summaryLines({ site, storm, outcome, options })) print(line)
+  const problems = problemsOf(site, storm, outcome, minutes)
+  for (const line of await brokenLines({ site, storm, problems, begin })) print(line)
+  if (problems.length > 0)
+    print(`\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed}`)
+  return problems.length === 0
+}
+
+/** What was wrong, in the order of its weight; with the Node where it is about one. */
+function problemsOf(
+  { ledger }: Site,
+  { failures }: Storm,
+  { held, memory: { early, late } }: Outcome,
+  minutes: number,
+): readonly { readonly what: string; readonly node?: string }[] {
+  const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
+  return [
+    ...ledger.wrong.map(({ node, uid, why }) => ({
+      what: `Node ${node} (${uid}) was deleted: ${why}`,
+      node,
+    })),
+    ...held.map(({ node, problem }) => ({ what: `${node}: ${problem}`, node })),
+    ...(minutes >= JUDGED_FROM_MINUTES && !(growth <= MOST_GROWTH)
+      ? [{ what: `the survivor's anonymous memory grew to ${growth.toFixed(2)} times what it was` }]
+      : []),
+    ...failures.map((what) => ({ what: `the soak itself failed: ${what}` })),
+  ]
+}
+
+/** Waits until nothing is wrong, and is not a while later either; resolves with what still is. */
+async function untilRight(
+  site: Site,
+  within: number,
+  print: (line: string) => void = () => undefined,
+): Promise<Pick<Outcome, 'held' | 'settledAfter'>> {
+  const start = performance.now()
+  let settledAfter: number | undefined
+  let told = start
+  for (;;) {
+    const held = judgeEnd(site.ledger.machines, site.nodes.all(), await site.reports())
+    const now = performance.now() - start
+    if (held[0] !== undefined && performance.now() - told > MINUTE) {
+      print(`${held.length} problems are left, as ${held[0].node}: ${held[0].problem}`)
+      told = performance.now()
+    }
+    if (held.length > 0) settledAfter = undefined
+    else settledAfter ??= now
+    if (settledAfter !== undefined && now - settledAfter >= STILL) return { held, settledAfter }
+    if (settledAfter === undefined && now > within) return { held, settledAfter: now }
+    await sleep(1_000)
+  }
+}
+
+/** Puts each Node that was deleted since the last call before the ledger. */
+async function judgeDeletions({ nodes, ledger, fleet }: Site, print: (line: string) => void): Promise<void> {
+  for (const { object, at } of nodes.deletions()) {
+    const wrong = ledger.deleted(object.metadata, at)
+    if (wrong === undefined) continue
+    print(`WRONG DELETION of ${wrong.node}: ${wrong.why}`)
+    // A person starts its kubelet anew, and the soak goes on.
+    for (const guest of fleet.guests) if (guest.machine.nodeUID === wrong.uid) guest.restartKubelet()
+  }
+}
+
+async function every(ms: number, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await act()
+    // sleep() rejects only when the signal aborts.
+    await sleep(ms, undefined, { signal }).catch(() => undefined)
+  }
+}
