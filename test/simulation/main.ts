@@ -20,15 +20,16 @@ async function simulateAll({ seed, steps, single }: Options): Promise<number> {
 }
 
 /** All on one thread after the other; an exit code of 1 where one is not noticed. */
-async function tryMutations({ seed, steps }: Options): Promise<number> {
+async function tryMutations({ seed, steps, only }: Options): Promise<number> {
+  const mutations = MUTATIONS.filter(({ name }) => name.includes(only))
   let missed = 0
-  for (const mutation of MUTATIONS) {
+  for (const mutation of mutations) {
     const trial = await tryMutation(mutation, seed, steps)
     if (trial.caught === undefined) missed++
     print([trialLine(mutation, trial)])
   }
-  print(['', `${MUTATIONS.length - missed} of ${MUTATIONS.length} mutations were noticed`])
-  return missed === 0 ? 0 : 1
+  print(['', `${mutations.length - missed} of ${mutations.length} mutations were noticed`])
+  return missed === 0 && mutations.length > 0 ? 0 : 1
 }
 
 function print(lines: readonly string[]): void {

@@ -10,6 +10,7 @@ t.test('reads the command line', async (t) => {
       ['--mutations', '--seed', '3'],
       { options: { seed: 3, steps: 3_000_000, single: false, mutations: true } },
     ],
+    [['--mutations', '--only', 'brake'], { options: { mutations: true, only: 'brake' } }],
     [['--help'], { kind: 'help' }],
     [['--seed', '0'], { kind: 'wrong', message: /--seed: expected a whole number/ }],
     [['--steps', 'many'], { kind: 'wrong', message: /--steps: expected a whole number/ }],

@@ -9,6 +9,8 @@ export interface Options {
   readonly single: boolean
   /** Whether to try the mutations instead. */
   readonly mutations: boolean
+  /** Those alone whose names contain this. */
+  readonly only: string
 }
 
 export type CommandLine =
@@ -25,6 +27,7 @@ their clocks, while all of them fail in any order, and looks after each step whe
   --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
   --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
                 then the most to be tried for each (default 3,000,000)
+  --only TEXT   of the mutations, those alone whose names contain this
   --help        print this text
 `
 
@@ -55,7 +58,7 @@ export function parseOptions(args: readonly string[]): CommandLine {
     if (!Number.isSafeInteger(value) || value < 1)
       return { kind: 'wrong', message: `${name}: expected a whole number from 1 on` }
   }
-  return { kind: 'options', options: { steps, seed, single, mutations: values.mutations } }
+  return { kind: 'options', options: { steps, seed, single, mutations: values.mutations, only: values.only } }
 }
 
 function parse(args: readonly string[]) {
@@ -65,6 +68,7 @@ function parse(args: readonly string[]) {
       steps: { type: 'string' },
       seed: { type: 'string' },
       mutations: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
       help: { type: 'boolean', default: false },
     },
   }).values
