@@ -1,6 +1,9 @@
-import { startController } from '../fixtures/controller.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Controller, startController } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
 import { type Usage, watchUsage } from '../fixtures/process-usage.ts'
 import type { Program } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
 import type { Traffic } from '../servers/vcsim.ts'
 import { type Cpi, startCpi } from './cpi.ts'
 import { LABELS, type Scene } from './scene.ts'
@@ -41,13 +44,27 @@ export interface RunOptions {
 }
 
 const PATIENCE = 600_000
+const SETTLING = 10_000
+/** Intervals vary: what follows after 300 s may do so a tenth earlier. */
+const SHORTEST_INTERVAL = 0.85
 
 /** Nodes and reports are there; the controller starts. */
 export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<Run> {
   await using cast = await scene.enter()
   await cast.report()
   await using controller = await startOurs(scene, 'started')
-  return await measure({ provider: 'Rollcall', scene, cast, quietSeconds }, controller, controller.startedAt)
+  const resynced = () => nextResync(controller)
+  return await measure(
+    { provider: 'Rollcall', resynced, scene, cast, quietSeconds },
+    controller,
+    controller.startedAt,
+  )
+}
+
+async function nextResync(controller: Controller): Promise<void> {
+  const at = () => metric(controller, 'rollcall_vcenter_last_resync_timestamp_seconds{vcenter="main"}')
+  const last = await at()
+  await until('all VMs are read again', async () => (await at()) !== last, PATIENCE)
 }
 
 /** The controller leads and has nothing to do; then all Nodes report at once. */
@@ -73,18 +90,20 @@ export async function cpiStart({ scene, quietSeconds }: RunOptions, options: Cpi
   return await measure({ provider, scene, cast, quietSeconds }, cpi, cpi.startedAt)
 }
 
-async function startOurs(scene: Scene, until: 'started' | 'leading') {
+async function startOurs(scene: Scene, ready: 'started' | 'leading') {
   const { cluster, vcsim, dir } = scene
-  return startController({ cluster, vcsim, dir, labels: LABELS, until, args: ['--log-level=warn'] })
+  return startController({ cluster, vcsim, dir, labels: LABELS, until: ready, args: ['--log-level=warn'] })
 }
 
 interface Measured extends RunOptions {
   readonly provider: string
+  /** Resolves when all VMs were read again; undefined where that is not told. */
+  readonly resynced?: () => Promise<void>
   readonly cast: Awaited<ReturnType<Scene['enter']>>
 }
 
 async function measure(
-  { provider, scene: { vcsim }, cast, quietSeconds }: Measured,
+  { provider, resynced, scene: { vcsim }, cast, quietSeconds }: Measured,
   program: Program,
   start: number,
 ): Promise<Run> {
@@ -110,7 +129,7 @@ async function measure(
       bytes,
       sessions,
       usage,
-      quiet: quietSeconds > 0 ? await lookOn(quietSeconds, vcsim, watch) : undefined,
+      quiet: quietSeconds > 0 ? await lookOn(quietSeconds, vcsim, watch, resynced) : undefined,
       early: cast.early(),
       wrong,
     }
@@ -120,15 +139,21 @@ async function measure(
 }
 
 async function lookOn(
-  seconds: number,
+  atLeast: number,
   vcsim: Scene['vcsim'],
   watch: ReturnType<typeof watchUsage>,
+  resynced: (() => Promise<void>) | undefined,
 ): Promise<Quiet> {
   // What the last Nodes set off is not quiet yet.
-  await new Promise((resolve) => setTimeout(resolve, 10_000))
+  await sleep(SETTLING)
+  // Where VMs are read again at intervals, from one such reading to another: a part of one would say nothing.
+  await resynced?.()
   await vcsim.resetCalls()
+  const start = performance.now()
   const before = await watch.now()
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  await sleep(atLeast * 1000 * SHORTEST_INTERVAL)
+  await (resynced === undefined ? sleep(atLeast * 1000 * (1 - SHORTEST_INTERVAL)) : resynced())
+  const seconds = Math.round((performance.now() - start) / 1000)
   const after = await watch.now()
   const { total: calls, operations } = await vcsim.calls()
   const bytes = await vcsim.bytes()

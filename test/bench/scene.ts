@@ -47,7 +47,7 @@ export async function openScene(vms: number): Promise<Scene> {
   await mkdir(dir)
   // Ten VMs a host, five hosts a cluster, as vSphere clusters are.
   const clusters = Math.max(2, Math.ceil(vms / 50))
-  const vcsim = stack.use(await startVcsim({ vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 }))
+  const vcsim = stack.use(await startVcsim({ vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384, disks: 5 }))
   await applyManifests(cluster)
   const machines = await vcsim.vms()
   await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })

@@ -28,6 +28,8 @@ export interface VcsimOptions {
   vms?: number
   cpus?: number
   memoryMB?: number
+  /** One, unless given; each takes about a kilobyte of what vCenter tells about a machine. */
+  disks?: number
   guestId?: string
   /** Another seed makes other UUIDs and MACs: for a second vCenter beside the first. References stay the same. */
   seed?: string
@@ -152,7 +154,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
 }
 
 function vcsimArgs(options: VcsimOptions, user: string, password: string, certificate: string): string[] {
-  const { cpus, memoryMB, guestId, seed, port = 0 } = options
+  const { cpus, memoryMB, disks, guestId, seed, port = 0 } = options
   const flags = {
     listen: `127.0.0.1:${port}`,
     user,
@@ -164,6 +166,7 @@ function vcsimArgs(options: VcsimOptions, user: string, password: string, certif
     vms: options.vms,
     cpus,
     memory: memoryMB,
+    disks,
     'guest-id': guestId,
     seed,
   }

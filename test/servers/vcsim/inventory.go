@@ -20,7 +20,7 @@ import (
 // inventory says what the vCenter holds. The same inventory has the same names, references, UUIDs and MACs every time.
 type inventory struct {
 	datacenters, clusters, hosts, vms int
-	cpus, memoryMB                    int
+	cpus, memoryMB, disks             int
 	guestID, seed                     string
 }
 
@@ -126,7 +126,10 @@ func (inv *inventory) createVM(ctx *simulator.Context, p place, host *object.Hos
 	ref := result.(types.ManagedObjectReference)
 	// The simulator lists the vNICs here from the start; a real vCenter knows nothing until VMware Tools runs.
 	created := ctx.Map.Get(ref).(*simulator.VirtualMachine)
-	ctx.WithLock(created, func() { created.Guest.Net = nil })
+	ctx.WithLock(created, func() {
+		created.Guest.Net = nil
+		furnish(created, inv.disks)
+	})
 	vm := object.NewVirtualMachine(p.folder.Client(), ref)
 	if task, err = vm.PowerOn(ctx); err != nil {
 		return none, err

@@ -36,6 +36,7 @@ func main() {
 	flag.IntVar(&inv.vms, "vms", 3, "virtual machines in all, spread over clusters and hosts in turn")
 	flag.IntVar(&inv.cpus, "cpus", 2, "virtual CPUs of each machine")
 	flag.IntVar(&inv.memoryMB, "memory", 4096, "memory of each machine in MB")
+	flag.IntVar(&inv.disks, "disks", 1, "disks of each machine")
 	flag.StringVar(&inv.guestID, "guest-id", "ubuntu64Guest", "guest OS of each machine")
 	flag.StringVar(&inv.seed, "seed", "", "changes every UUID and MAC, for a second vCenter beside the first")
 	flag.Parse()
