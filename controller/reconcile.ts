@@ -3,7 +3,8 @@ import type { Clock } from './clock.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
-import { gather, type Sources } from './gather/gather.ts'
+import { createAddressWaits } from './gather/address-waits.ts'
+import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'
 import type { Inquiries } from './inquire/inquiries.ts'
 import type { Outcome } from './watch/queue.ts'
@@ -13,6 +14,8 @@ export interface ReconcilerOptions {
   readonly writer: Writer
   readonly inquiries: Pick<Inquiries, 'take' | 'deleting'>
   readonly clock: Clock
+  /** Has a Node looked at, because of what became of another. */
+  readonly enqueue: (name: string) => void
   /** Told what each look at a Node came to, and of a Node that is no more. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Told of each Node that was deleted. */
@@ -26,6 +29,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
   const { writer, clock, inquiries, onDecision } = options
   const nodes = createOwnWrites<Node>(options.sources.node)
   const reports = createOwnWrites<NodeReport>(options.sources.report)
+  const addresses = createAddressWaits(options.enqueue)
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
   return async (name) => {
@@ -35,6 +39,8 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
       nodes.forget(name)
       reports.forget(name)
       inquiries.take(name, undefined)
+      addresses.waits(name, [])
+      addresses.holds(name, [])
       onDecision(name, undefined, undefined)
       return 'done'
     }
@@ -42,6 +48,8 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     const { deletion } = decision
     const attempt = deletion && inquiries.deleting(deletion.vCenterInstanceUUID, facts.node.uid)
     inquiries.take(name, decision.inquiry)
+    addresses.waits(name, decision.waitsFor ?? [])
+    addresses.holds(name, heldAddresses(name, sources))
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }

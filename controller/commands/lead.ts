@@ -161,6 +161,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...announcement }),
     },
     clock,
+    enqueue: queue.add,
     onDecision: metrics.decided,
     onDeleted({ name, uid }, { vCenter, announcement }) {
       // The Event that says so is gone after an hour, and the report with its Node.

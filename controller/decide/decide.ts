@@ -124,7 +124,7 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
   const topology = resolveTopology(vm.ancestry, settings.labels)
   const {
     addresses,
-    contested,
+    holders: waitsFor,
     verdict: addressVerdict,
   } = chooseAddresses(spec, vm, {
     node,
@@ -142,7 +142,9 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
   const facets = statusFacets({ vm, level, provenUntil, topology, addresses })
   if (isUninitialized(node) && addresses === undefined) {
     const kept = { passed: verdicts, level, facets }
-    return said({ condition: 'AddressesResolved', verdict: addressVerdict, ends: false, ...kept })
+    const refused = said({ condition: 'AddressesResolved', verdict: addressVerdict, ends: false, ...kept })
+    // Whoever holds the address wakes it.
+    return { ...refused, waitsFor, retry: waitsFor.length === 0 }
   }
   const relabels = settings.topology.onChange === 'relabel'
   const patch = patchFor(node, { vm, level, topology, addresses, relabels })
@@ -163,8 +165,8 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
       ...changed.announcements,
       ...announceUntainted(node, before, now),
     ],
-    // Nobody calls when the other Node gives the address up.
-    retry: contested,
+    retry: false,
+    waitsFor,
     ...lookAgain(identity, now),
   }
 }

@@ -23,6 +23,8 @@ export interface Decision {
   readonly announcements: readonly Announcement[]
   /** Whether to look again by itself, with backoff: nothing will call. */
   readonly retry: boolean
+  /** Nodes that hold an address which this one wants: it is to be looked at when they give one up. */
+  readonly waitsFor?: readonly string[]
   /** Milliseconds after which time alone changes the decision. */
   readonly again?: number
   /** BIOS UUIDs to ask the vCenters for again. */

@@ -50,7 +50,10 @@ export interface NodeFacts {
   readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
-  /** Another Node that has this IP address (canonical text) or, in lower case, this host name. */
+  /**
+   * Another Node that has this IP address (canonical text) or, in lower case, this host name. One whose machine is proven
+   * gone has none.
+   */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyProof

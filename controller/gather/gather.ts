@@ -1,6 +1,7 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
 import { machineUUID } from '../decide/identity/machine-uuid.ts'
+import { isGone } from '../decide/lifecycle/gone.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
@@ -41,7 +42,10 @@ export function gather(
     ),
     rivals: rivals(name, uuids.length > 0 ? uuids : providerUUIDs(node), sources),
     nodeByUID: index.nodeByUID,
-    addressHolder: (address) => index.addressHolder(address, name),
+    addressHolder: (address) =>
+      index
+        .addressHolders(address)
+        .find((other) => other !== name && heldAddresses(other, sources).includes(address)),
     policy: sources.policy(),
     settings,
     evidence: inquiries.evidence(name),
@@ -50,6 +54,16 @@ export function gather(
     leadingFor: sources.leadingFor(),
     ...times,
   }
+}
+
+/** What a Node holds against others: its name, and its addresses unless its machine is proven gone. */
+export function heldAddresses(
+  name: string,
+  { index, inquiries, ...sources }: Pick<Sources, 'index' | 'inquiries' | 'node' | 'report'>,
+): readonly string[] {
+  const node = sources.node(name)
+  const gone = node !== undefined && isGone(node, sources.report(name), inquiries.evidence(name))
+  return gone ? [name] : index.addressesOf(name)
 }
 
 function rivals(name: string, uuids: readonly string[], { index, node, report }: Sources): readonly Rival[] {

@@ -76,19 +76,18 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   index.node('worker-1', node())
   index.report('worker-1', report({ status }))
   t.match(index.nodeByUID(NODE_UID), { name: 'worker-1', boundTo: { moref: 'vm-42' } })
-  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), 'worker-1')
-  t.equal(index.addressHolder('10.0.0.5', 'worker-1'), undefined, 'not against itself')
-  t.equal(index.addressHolder('worker-1', 'worker-2'), 'worker-1', 'nor does it share its name')
+  t.same(index.addressHolders('10.0.0.5'), ['worker-1'])
+  t.same(index.addressHolders('worker-1'), ['worker-1'], 'nor does it share its name')
 
   const { identityLevel: _, ...refused } = status
   index.report('worker-1', report({ status: refused }))
-  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined, 'nor when it is refused')
+  t.same(index.addressHolders('10.0.0.5'), [], 'nor when it is refused')
   index.report('worker-1', report({ status }))
   index.node('worker-1', node({ uid: 'new' }))
-  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined, 'nor a former Node’s')
+  t.same(index.addressHolders('10.0.0.5'), [], 'nor a former Node’s')
   t.match(index.nodeByUID('new'), { name: 'worker-1', boundTo: undefined })
   index.node('worker-1', undefined)
-  t.equal(index.addressHolder('10.0.0.5', 'worker-2'), undefined)
+  t.same(index.addressHolders('10.0.0.5'), [])
 })
 
 t.test('a vCenter is inhabited by another Node whose VM is not missed', async (t) => {

@@ -24,8 +24,10 @@ export interface NodeIndex {
   boundTo(vCenterInstanceUUID: string): number
   /** Which those are. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
-  /** Another Node that has this address, or, in lower case, this host name. */
-  addressHolder(address: string, except: string): string | undefined
+  /** Nodes that have this address, or, in lower case, this host name. */
+  addressHolders(address: string): readonly string[]
+  /** What is held against other Nodes by this one: its addresses and host names. */
+  addressesOf(name: string): readonly string[]
 }
 
 interface Entry {
@@ -105,10 +107,8 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     isLookedFor: (uuid) => maps.looked.has(uuid),
     boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
-    addressHolder(address, except) {
-      for (const name of maps.addresses.get(address)) if (name !== except) return name
-      return undefined
-    },
+    addressHolders: (address) => [...maps.addresses.get(address)],
+    addressesOf: (name) => keys.get(name)?.addresses ?? [],
   }
 }
 

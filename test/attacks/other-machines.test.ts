@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { NodeReportSpec } from '../../agent/contract.ts'
 import { condition, type NodeObject } from '../e2e/objects.ts'
 import { productUUID } from '../fixtures/machine.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
@@ -13,6 +14,7 @@ import { type Forger, type Machine, nic, openScene, truth } from './scene.ts'
 const scene = await openScene(t, { vms: 24 })
 const { cluster, vcsim, vms } = scene
 const victim = await scene.victim('worker-10')
+const off = await scene.victim('worker-12')
 const weak = await scene.victim('worker-11', { level: 'reported' })
 
 function spare(): VcsimVM {
@@ -111,6 +113,11 @@ await runTheme(
     "the victim's address": held((forger) => ({
       interfaces: [nicOf({ vm: forger.vm, address: victim.address })],
     })),
+    'the address of one that is off': async (t, row) => {
+      await vcsim.setState({ vm: off.vm.ref, powerState: 'poweredOff' })
+      await loseHeartbeats(cluster, off.name)
+      await held((forger) => ({ interfaces: [nicOf({ vm: forger.vm, address: off.address })] }))(t, row)
+    },
     "the victim's MAC": harmless((forger) => ({ interfaces: [nicOf(forger), nicOf(victim, 'ens224')] })),
     "the victim's names": harmless(() => ({
       hostname: `${victim.name}.example`,

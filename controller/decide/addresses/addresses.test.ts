@@ -235,12 +235,12 @@ t.test('an address that another Node was verified with is not taken over', async
   const one = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
   t.equal(one.addresses?.[0]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
-    contested: true,
+    holders: ['victim'],
     verdict: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
   })
 
   const none = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), holder })
-  t.match(none, { addresses: undefined, contested: true, verdict: { reason: 'AddressOfAnotherNode' } })
+  t.match(none, { addresses: undefined, holders: ['victim'], verdict: { reason: 'AddressOfAnotherNode' } })
 
   const wanted = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), {
     ...context({ providedNodeIP: '10.0.0.7' }),
@@ -254,7 +254,7 @@ t.test('an address that another Node was verified with is not taken over', async
 
   const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
   const kept = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
-  t.match(kept, { contested: false, verdict: { status: 'True' } }, 'who had it before keeps it')
+  t.match(kept, { holders: [], verdict: { status: 'True' } }, 'who had it before keeps it')
 
   const byGuest = chooseAddresses(
     nic(),
@@ -270,5 +270,5 @@ t.test('an address that another Node was verified with is not taken over', async
     }),
     { ...context({}), holder },
   )
-  t.match(byGuest, { addresses: undefined, contested: true }, 'nor on the word of VMware Tools')
+  t.match(byGuest, { addresses: undefined, holders: ['victim'] }, 'nor on the word of VMware Tools')
 })

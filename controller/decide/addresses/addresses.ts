@@ -23,8 +23,8 @@ export interface AddressContext {
 export interface Addresses {
   /** Undefined where none can be written; an initialised Node then keeps what it has. */
   readonly addresses: readonly NodeAddress[] | undefined
-  /** Whether some are left out because another Node has them. */
-  readonly contested: boolean
+  /** Nodes that have those which are left out for that. */
+  readonly holders: readonly string[]
   readonly verdict: Verdict
 }
 
@@ -41,7 +41,8 @@ export function chooseAddresses(
   const { node } = context
   const { free, taken } = sortOut(candidateAddresses(spec, vm), context)
   const contested = taken.length > 0
-  const none = (verdict: Verdict): Addresses => ({ addresses: undefined, contested, verdict })
+  const holders = [...new Set(taken.map(({ holder }) => holder))]
+  const none = (verdict: Verdict): Addresses => ({ addresses: undefined, holders, verdict })
   const provided = parseProvidedNodeIP(node.providedNodeIP)
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
 
@@ -61,7 +62,7 @@ export function chooseAddresses(
   ])
   addresses.push({ type: 'Hostname', address: hostname(spec, context) })
   const words = chosen.map(({ address, source }) => `${address} (${source})`).join(', ')
-  return { addresses, contested, verdict: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
+  return { addresses, holders, verdict: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
 }
 
 type Taken = Candidate & { readonly holder: string }
@@ -89,7 +90,7 @@ function ofAnotherNode(taken: readonly Taken[]): Verdict {
   const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
   return no(
     'AddressOfAnotherNode',
-    `${words.join(', ')}, and is left out; delete that Node if its machine is gone, else find out why two machines have one address`,
+    `${words.join(', ')}, and is left out; it is free as soon as that Node's machine is proven gone: delete that Node, else find out why two machines have one address`,
   )
 }
 

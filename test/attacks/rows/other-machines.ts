@@ -24,6 +24,10 @@ export const otherMachines = theme("Reporting another's machine as its own", {
     'ProviderIDOfAnotherVM',
   ),
   "the victim's address": row("the truth, with the victim's address", 'AddressOfAnotherNode'),
+  'the address of one that is off': row(
+    'the truth, with the address of a victim that is powered off and silent',
+    'AddressOfAnotherNode',
+  ),
   "the victim's MAC": row(
     "the truth, and the victim's vNIC with its address besides",
     'Proven',

@@ -193,6 +193,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       announce: () => undefined,
     },
     clock: process,
+    enqueue: queue.add,
     onDecision: () => undefined,
     onDeleted: () => undefined,
     onRefused: (_, message) => watch.defect(process, new Error(`refused: ${message}`)),
