@@ -173,8 +173,12 @@ export interface NodeReportStatus {
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string
-  /** RFC 3339, seconds: since when the VM is missed together with too many others. It takes a person, or the VM, to end it. */
+  /** RFC 3339, seconds: since when no search finds the VM, whoever led meanwhile. */
+  readonly absentSince?: string
+  /** RFC 3339, seconds: since when the brake holds the Node, as too many VMs vanished with its own at once... */
   readonly brakeClosedAt?: string
+  /** ... from this vCenter, by its name in the configuration. Both stand, or neither. */
+  readonly brakeClosedFor?: string
   readonly topology?: { readonly zone?: string; readonly region?: string }
   readonly instanceType?: string
   readonly addresses?: readonly NodeAddress[]

@@ -13,6 +13,8 @@ export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
   readonly inquiries: Pick<Inquiries, 'take' | 'deleting'>
+  /** Called for a Node of which something is to be asked; it is answered to {@link Inquiries.answer}. */
+  readonly ask: (name: string) => void
   readonly clock: Clock
   /** Has a Node looked at, because of what became of another. */
   readonly enqueue: (name: string) => void
@@ -46,10 +48,11 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     }
     const decision = decide(facts)
     const { deletion } = decision
-    const attempt = deletion && inquiries.deleting(deletion.vCenterInstanceUUID, facts.node.uid)
+    const attempt = deletion && inquiries.deleting(deletion, facts.node.uid)
     inquiries.take(name, decision.inquiry)
     addresses.waits(name, decision.waitsFor ?? [])
     addresses.holds(name, heldAddresses(name, sources))
+    if (decision.inquiry?.ask === true) options.ask(name)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }

@@ -165,6 +165,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     deletion: {
       vCenter: 'vc1',
       vCenterInstanceUUID: 'uuid',
+      absentSince: 0,
       announcement: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
     },
   }

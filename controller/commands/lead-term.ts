@@ -1,4 +1,5 @@
 import type { ConfigWatch } from '../config/watch.ts'
+import { createInquiries } from '../inquire/inquiries.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openInventory } from '../vcenter/inventory.ts'
@@ -34,6 +35,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       }),
     signal,
   })
+  const inquiries = createInquiries({ uptime: () => clock.monotonic() })
   try {
     for (;;) {
       const { config, superseded } = configuration.current()
@@ -43,6 +45,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
         {
           ...options,
           config,
+          inquiries,
           term,
           openInventory: inventories.take,
           onSynced: inventories.settle,

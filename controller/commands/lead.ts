@@ -5,7 +5,7 @@ import type { Settings } from '../decide/facts.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import { createNodeIndex, isInhabited } from '../gather/node-index.ts'
 import { createAsker } from '../inquire/asker.ts'
-import { createInquiries } from '../inquire/inquiries.ts'
+import type { Inquiries } from '../inquire/inquiries.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
@@ -27,6 +27,8 @@ import { createQueue, type Outcome } from '../watch/queue.ts'
 export interface LeadOptions {
   readonly config: Config
   readonly client: KubeClient
+  /** Of the term: what was found out and deleted before the configuration changed is known to it. */
+  readonly inquiries: Inquiries
   /** To be asked before what cannot be undone. */
   readonly term: Term
   readonly events: Pick<EventRecorder, 'event'>
@@ -67,7 +69,7 @@ export interface Leadership {
  * next looks at the Nodes as they are.
  */
 export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
-  const { config, client, writing, clock, random, logger, metrics } = options
+  const { config, client, inquiries, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const inventories = config.vCenters.map((vCenter) =>
@@ -84,7 +86,6 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     clock,
     random,
   })
-  const inquiries = createInquiries({ ask: (name) => questions.add(name), uptime: () => clock.monotonic() })
   const questions = createQueue({
     process: createAsker(
       {
@@ -154,6 +155,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       leadingFor: options.term.leadingFor,
     },
     inquiries,
+    ask: (name) => questions.add(name),
     writer: {
       ...createNodeWriter(client, writing),
       confirm: () => options.term.confirm(writing),
@@ -171,7 +173,9 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
   })
   metrics.queueDepth(queue.depth)
-  metrics.lifecycle(() => inventories.map(({ vCenter }) => ({ vCenter, ...inquiries.missing(vCenter) })))
+  metrics.lifecycle(() =>
+    inventories.map(({ vCenter }) => ({ vCenter, ...inquiries.missing(vCenter, index.latched()) })),
+  )
   metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.vCentersUp(() =>
     inventories.map((inventory) => ({
@@ -195,7 +199,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
 
   const work: Task = async (signal) => {
     await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
-    if (!signal.aborted) options.onSynced()
+    if (!signal.aborted) {
+      inquiries.retain((name) => nodes.get(name) !== undefined)
+      options.onSynced()
+    }
     await Promise.all([queue.run(signal), questions.run(signal)])
   }
 

@@ -41,16 +41,30 @@ export interface Deletion {
   /** The vCenter that had the VM. */
   readonly vCenter: string
   readonly vCenterInstanceUUID: string
+  /** Monotonic; undefined where the VM's removal was meant, and does not count for the brake. */
+  readonly absentSince: number | undefined
   /** Told when the Node is gone. */
   readonly announcement: Announcement
+}
+
+/** One missed VM, as the brake counts it. */
+export interface Absence {
+  /** Since when it is missed, monotonic. */
+  readonly since: number
+  /** Whether it counts. */
+  readonly counts: boolean
+  /** Whether the brake has closed for the Node... */
+  readonly latched: boolean
+  /** ... and whether it keeps the Node. */
+  readonly held: boolean
+  /** Whether few are missed in that vCenter. */
+  readonly few: boolean
 }
 
 export interface Inquiry {
   readonly question: Question
   /** Whether to ask now. */
   readonly ask: boolean
-  /** Whether it counts for the brake... */
-  readonly missed: boolean
-  /** ... and whether that has closed for it. */
-  readonly braked: boolean
+  /** What there is to know of a VM that is missed; undefined where it is off. */
+  readonly absence?: Absence
 }

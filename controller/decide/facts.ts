@@ -62,6 +62,8 @@ export interface NodeFacts {
   readonly evidence: Evidence | undefined
   /** What the API server said in the last few minutes, when it would not have this Node's deletion. */
   readonly deletionRefused: string | undefined
+  /** Since when this Node's VM is missed, monotonic, if this leader knows it. */
+  readonly absentSince: number | undefined
   /** By `about.instanceUuid`; this Node counts among the bound alone. */
   readonly fleet: (vCenterInstanceUUID: string) => Fleet
   /** Milliseconds since this replica became leader. */

@@ -16,7 +16,7 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyProof
   readonly settings: Settings
-  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet' | 'refusal'>
+  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: () => number
 }
@@ -50,7 +50,11 @@ export function gather(
     settings,
     evidence: inquiries.evidence(name),
     deletionRefused: inquiries.refusal(name),
-    fleet: (vCenter) => ({ bound: index.boundTo(vCenter), ...inquiries.fleet(vCenter, name) }),
+    absentSince: inquiries.absentSince(name, node.uid),
+    fleet: (vCenter) => ({
+      bound: index.boundTo(vCenter),
+      ...inquiries.fleet(vCenter, name, index.latched()),
+    }),
     leadingFor: sources.leadingFor(),
     ...times,
   }

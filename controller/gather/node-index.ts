@@ -1,6 +1,7 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID } from '../decide/identity/machine-uuid.ts'
+import { mayProceed } from '../decide/lifecycle/preconditions.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import { PROVIDER_SCHEME } from '../decide/well-known.ts'
@@ -24,10 +25,20 @@ export interface NodeIndex {
   boundTo(vCenterInstanceUUID: string): number
   /** Which those are. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
+  /** Nodes that the brake has closed for, and that no person lets go. */
+  latched(): Iterable<LatchedNode>
   /** Nodes that have this address, or, in lower case, this host name. */
   addressHolders(address: string): readonly string[]
   /** What is held against other Nodes by this one: its addresses and host names. */
   addressesOf(name: string): readonly string[]
+}
+
+/** A Node that the brake has closed for, by its report's status. */
+export interface LatchedNode {
+  readonly name: string
+  /** Its vCenter's name in the configuration. */
+  readonly vCenter: string
+  readonly vCenterInstanceUUID: string
 }
 
 interface Entry {
@@ -53,6 +64,7 @@ const NONE: Keys = { looked: [], given: [], uid: [], addresses: [], vCenter: [] 
 export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
   const keys = new Map<string, Keys>()
+  const latched = new Map<string, LatchedNode>()
   const maps: { readonly [Kind in keyof Keys]: Multimap } = {
     looked: createMultimap(),
     given: createMultimap(),
@@ -76,6 +88,9 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
 
   function enter(name: string, entry: Entry): void {
     const before = keys.get(name) ?? NONE
+    const held = latchedNode(name, entry)
+    if (held === undefined) latched.delete(name)
+    else latched.set(name, held)
     const gone = entry.node === undefined && entry.report === undefined
     const now = gone ? NONE : keysOf(entry)
     for (const kind of KINDS) {
@@ -107,6 +122,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     isLookedFor: (uuid) => maps.looked.has(uuid),
     boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
+    latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],
     addressesOf: (name) => keys.get(name)?.addresses ?? [],
   }
@@ -121,6 +137,14 @@ export function isInhabited(
 ): boolean {
   for (const name of namesIn(vCenterInstanceUUID)) if (name !== except && !isMissed(name)) return true
   return false
+}
+
+function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
+  if (node === undefined || mayProceed(node)) return undefined
+  const status = standingStatus(report, node)
+  const bound = verifiedVM(status)
+  if (bound === undefined || status.brakeClosedAt === undefined) return undefined
+  return { name, vCenter: bound.vCenter, vCenterInstanceUUID: bound.vCenterInstanceUUID }
 }
 
 /**

@@ -1,39 +1,47 @@
 import t from 'tap'
 import { boundVM } from '../../test/fixtures/facts.ts'
 import { answerAt, probe } from '../../test/fixtures/probes.ts'
-import type { Inquiry } from '../decide/decision.ts'
+import type { Absence, Inquiry } from '../decide/decision.ts'
 import { createInquiries } from './inquiries.ts'
 
 const VCENTER = boundVM().vCenterInstanceUUID
+
+function absent(changes: Partial<Absence> = {}): Absence {
+  return { since: 0, counts: true, latched: false, held: false, few: true, ...changes }
+}
+
+function deletion(vCenterInstanceUUID = VCENTER) {
+  return { vCenterInstanceUUID, absentSince: 7 }
+}
 
 function inquiry(changes: Partial<Inquiry> = {}, vm = boundVM()): Inquiry {
   return {
     question: { nodeUID: 'uid', vm, lifeSign: 'a', volumes: false },
     ask: true,
-    missed: true,
-    braked: false,
+    absence: absent(),
     ...changes,
   }
 }
 
 function setUp() {
-  const asked: string[] = []
   let uptime = 0
-  const inquiries = createInquiries({ ask: (name) => asked.push(name), uptime: () => uptime })
+  const inquiries = createInquiries({ uptime: () => uptime })
+  const fleet = (vCenter: string, except: string) => {
+    const { absentSince, deleted, latched } = inquiries.fleet(vCenter, except, [])
+    return { missed: absentSince.length, latched, deletedAgo: deleted.map(({ ago }) => ago) }
+  }
   const answer = (name: string, { question } = inquiry()) =>
     inquiries.answer(name, question, answerAt(uptime, [probe()]))
-  return { inquiries, asked, answer, turn: (ms: number) => (uptime += ms) }
+  return { inquiries, fleet, answer, turn: (ms: number) => (uptime += ms) }
 }
 
-t.test('what is asked for is asked, and what is answered is kept as long as anybody wants it', async (t) => {
-  const { inquiries, asked, answer } = setUp()
+t.test('what is answered is kept as long as anybody wants it', async (t) => {
+  const { inquiries, answer } = setUp()
   answer('n1')
   t.equal(inquiries.evidence('n1'), undefined, 'nobody has asked')
   inquiries.take('n1', inquiry())
-  t.same(asked, ['n1'])
   answer('n1')
   inquiries.take('n1', inquiry({ ask: false }))
-  t.same(asked, ['n1'])
   t.equal(inquiries.evidence('n1')?.absent?.times, 1)
   inquiries.take('n1', undefined)
   t.equal(inquiries.evidence('n1'), undefined)
@@ -51,72 +59,76 @@ t.test('an answer about another VM or Node is not taken for one about this', asy
 })
 
 t.test('those that are missed are counted by vCenter, without oneself', async (t) => {
-  const { inquiries, turn } = setUp()
+  const { inquiries, fleet, turn } = setUp()
   inquiries.take('n1', inquiry())
-  inquiries.take('n2', inquiry({ braked: true }))
-  inquiries.take('off', inquiry({ missed: false }))
+  inquiries.take('n2', inquiry({ absence: absent({ latched: true, held: true }) }))
+  inquiries.take('off', { question: inquiry().question, ask: true })
   inquiries.take('elsewhere', inquiry({}, boundVM({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })))
-  t.same(inquiries.fleet(VCENTER, 'n1'), { missed: 1, braked: 1, deletedAgo: [] })
-  t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 1, braked: 0, deletedAgo: [] })
-  t.same(inquiries.missing('vc1'), { missing: 2, brakeClosed: true })
-  t.same(inquiries.missing('vc2'), { missing: 1, brakeClosed: false })
+  t.same(fleet(VCENTER, 'n1'), { missed: 1, latched: 1, deletedAgo: [] })
+  t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] })
+  t.same(inquiries.missing('vc1', []), { missing: 2, brakeClosed: true })
+  t.same(inquiries.missing('vc2', []), { missing: 1, brakeClosed: false })
 
-  inquiries.deleting(VCENTER, 'gone-1')
+  inquiries.deleting(deletion(), 'gone-1')
   turn(30_000)
-  inquiries.deleting(VCENTER, 'gone-2')
+  inquiries.deleting(deletion(), 'gone-2')
   turn(29_999)
-  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [59_999, 29_999])
-  t.same(inquiries.fleet('two', 'n1').deletedAgo, [])
+  t.same(fleet(VCENTER, 'n1').deletedAgo, [59_999, 29_999])
+  t.same(fleet('two', 'n1').deletedAgo, [])
 })
 
 t.test('a deletion that came to nothing is none, and a refusal is remembered for a while', async (t) => {
-  const { inquiries, turn } = setUp()
+  const { inquiries, fleet, turn } = setUp()
   inquiries.take('n1', inquiry())
-  inquiries.deleting(VCENTER, 'gone')
+  inquiries.deleting(deletion(), 'gone')
   turn(1000)
-  inquiries.deleting(VCENTER, 'uid').failed('n1', undefined)
-  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [1000])
+  inquiries.deleting(deletion(), 'uid').failed('n1', undefined)
+  t.same(fleet(VCENTER, 'n1').deletedAgo, [1000])
   t.equal(inquiries.refusal('n1'), undefined)
-  inquiries.deleting(VCENTER, 'uid').failed('n1', 'a webhook will not have it')
+  inquiries.deleting(deletion(), 'uid').failed('n1', 'a webhook will not have it')
   t.equal(inquiries.refusal('n1'), 'a webhook will not have it')
   turn(300_000)
   t.equal(inquiries.refusal('n1'), undefined, 'it is tried again')
-  inquiries.deleting(VCENTER, 'uid').failed('n1', 'again')
+  inquiries.deleting(deletion(), 'uid').failed('n1', 'again')
   inquiries.take('n1', undefined)
   t.equal(inquiries.refusal('n1'), undefined, 'the VM is back')
 })
 
 t.test('a Node whose deletion was left without an answer, again and again, counts once', async (t) => {
-  const { inquiries } = setUp()
+  const { inquiries, fleet } = setUp()
   const looked = (missed: boolean) =>
-    inquiries.take('n1', inquiry({ question: { ...inquiry().question, nodeUID: 'n1-uid' }, missed }))
+    inquiries.take('n1', {
+      question: { ...inquiry().question, nodeUID: 'n1-uid' },
+      ask: true,
+      ...(missed ? { absence: absent() } : {}),
+    })
   for (let attempt = 0; attempt < 3; attempt++) {
     looked(true)
-    inquiries.deleting(VCENTER, 'n1-uid')
+    inquiries.deleting(deletion(), 'n1-uid')
     looked(false)
   }
-  t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 0, braked: 0, deletedAgo: [0] }, 'under way')
-  t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [], 'not for itself, which is there')
+  t.same(fleet(VCENTER, 'n2'), { missed: 0, latched: 0, deletedAgo: [0] }, 'under way')
+  t.same(fleet(VCENTER, 'n1').deletedAgo, [], 'not for itself, which is there')
   looked(true)
-  t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 1, braked: 0, deletedAgo: [] }, 'it is there, and missed')
+  t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] }, 'it is there, and missed')
   inquiries.take('n1', undefined)
-  t.same(inquiries.fleet(VCENTER, 'n2'), { missed: 0, braked: 0, deletedAgo: [0] }, 'it went after all')
+  t.same(fleet(VCENTER, 'n2'), { missed: 0, latched: 0, deletedAgo: [0] }, 'it went after all')
 })
 
 t.test(
   'a Node that is deleted counts as such until the watch knows, and for itself not at all',
   async (t) => {
-    const { inquiries, turn } = setUp()
+    const { inquiries, fleet, turn } = setUp()
     const question = { ...inquiry().question, nodeUID: 'n1-uid' }
-    inquiries.take('n1', inquiry({ question, missed: false }))
-    inquiries.deleting(VCENTER, 'n1-uid').succeeded()
+    inquiries.take('n1', { question, ask: false })
+    inquiries.deleting(deletion(), 'n1-uid').succeeded()
     turn(5)
     inquiries.take('n1', inquiry({ question }))
-    const counted = { missed: 0, braked: 0, deletedAgo: [5] }
-    t.same(inquiries.fleet(VCENTER, 'n2'), counted, 'looked at once more')
-    t.same(inquiries.fleet(VCENTER, 'n1').deletedAgo, [])
-    inquiries.deleting(VCENTER, 'n1-uid').failed('n1', undefined)
-    t.same(inquiries.fleet(VCENTER, 'n2'), counted, 'that it is gone already takes nothing back')
+    const counted = { missed: 0, latched: 0, deletedAgo: [5] }
+    t.same(fleet(VCENTER, 'n2'), counted, 'looked at once more')
+    t.same(fleet(VCENTER, 'n1').deletedAgo, [])
+    inquiries.deleting(deletion(), 'n1-uid').failed('n1', undefined)
+    t.same(fleet(VCENTER, 'n2'), counted, 'that it is gone already takes nothing back')
   },
 )
 
@@ -125,9 +137,53 @@ t.test('a Node that is being deleted is missed until it is forgotten', async (t)
   t.equal(inquiries.isMissed('n1'), false)
   inquiries.take('n1', inquiry())
   t.equal(inquiries.isMissed('n1'), true)
-  const attempt = inquiries.deleting(VCENTER, 'uid')
-  inquiries.take('n1', inquiry({ missed: false }))
+  const attempt = inquiries.deleting(deletion(), 'uid')
+  inquiries.take('n1', { question: inquiry().question, ask: false })
   t.equal(inquiries.isMissed('n1'), true, 'its VM did not come back')
   attempt.failed('n1', undefined)
   t.equal(inquiries.isMissed('n1'), false, 'it was seen again')
+})
+
+t.test('those that the brake has closed for are held while nobody can ask about them', async (t) => {
+  const { inquiries } = setUp()
+  const latched = ['n1', 'n2'].map((name) => ({ name, vCenter: 'vc1', vCenterInstanceUUID: VCENTER }))
+  inquiries.take('n1', inquiry({ absence: absent({ latched: true }) }))
+  t.match(inquiries.fleet(VCENTER, 'n3', latched), { latched: 2, absentOrLatched: 2 })
+  t.match(inquiries.fleet(VCENTER, 'n1', latched), { latched: 1, absentOrLatched: 1 }, 'without itself')
+  t.match(inquiries.fleet('two', 'n3', latched), { latched: 0, absentOrLatched: 0 })
+  t.same(inquiries.missing('vc1', latched), { missing: 1, brakeClosed: true })
+  t.same(inquiries.missing('vc2', latched), { missing: 0, brakeClosed: false })
+})
+
+t.test('for how long few are missed begins anew with each moment in which many are', async (t) => {
+  const { inquiries, turn } = setUp()
+  const few = () => inquiries.fleet(VCENTER, 'n9', []).fewFor
+  t.equal(few(), 0)
+  inquiries.take('n1', inquiry())
+  turn(100)
+  t.equal(few(), 100)
+  inquiries.take('n2', inquiry({ absence: absent({ few: false }) }))
+  turn(100)
+  t.equal(few(), 0)
+  inquiries.take('n2', inquiry())
+  turn(10)
+  inquiries.take('n1', inquiry())
+  t.equal(few(), 10)
+})
+
+t.test('Nodes that went while nobody watched are forgotten, what was deleted is not', async (t) => {
+  const { inquiries } = setUp()
+  inquiries.take('n1', inquiry())
+  inquiries.take('n2', inquiry())
+  inquiries.deleting(deletion(), 'gone')
+  inquiries.retain((name) => name === 'n2')
+  t.match(inquiries.fleet(VCENTER, 'n3', []), { absentSince: [0], deleted: [{ absentSince: 7 }] })
+  t.equal(inquiries.question('n1'), undefined)
+})
+
+t.test('since when a VM is missed is known of the same Node alone', async (t) => {
+  const { inquiries } = setUp()
+  inquiries.take('n1', inquiry({ absence: absent({ since: 42 }) }))
+  t.equal(inquiries.absentSince('n1', 'uid'), 42)
+  t.equal(inquiries.absentSince('n1', 'other'), undefined)
 })

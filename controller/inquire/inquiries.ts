@@ -1,32 +1,41 @@
-import type { Inquiry } from '../decide/decision.ts'
+import type { Deletion, Inquiry } from '../decide/decision.ts'
 import type { Fleet } from '../decide/lifecycle/brake.ts'
 import { type Answer, type Evidence, isAbout, type Question, weigh } from '../decide/lifecycle/evidence.ts'
+import type { LatchedNode } from '../gather/node-index.ts'
 
 export interface InquiriesOptions {
-  /** Called for a Node of which something is to be asked; it answers by {@link Inquiries.answer}. */
-  readonly ask: (name: string) => void
   /** Milliseconds that never go back. */
   readonly uptime: () => number
 }
 
-/** What is being found out about the VMs that are missed or off, one for each Node at most. In memory alone. */
+/**
+ * What is being found out about the VMs that are missed or off, one for each Node at most, and what was deleted. In memory
+ * alone, for a term of leadership, whatever the configuration.
+ */
 export interface Inquiries {
   /** Takes what a decision wants to know; undefined where it wants nothing, and what was found out is forgotten. */
   take(name: string, inquiry: Inquiry | undefined): void
+  /** Forgets all Nodes but these, where nobody was told that they went. */
+  retain(exists: (name: string) => boolean): void
   /** What is to be asked about a Node; undefined where nobody wants to know it any more. */
   question(name: string): Question | undefined
   /** Weighs an answer to a question. One that nobody wants to know any more is dropped. */
   answer(name: string, question: Question, answer: Answer): void
   /** What was found out, about the VM that the evidence names. */
   evidence(name: string): Evidence | undefined
-  /** Those of this vCenter that are missed, without this one, and when Nodes of it were deleted. */
-  fleet(vCenterInstanceUUID: string, except: string): Omit<Fleet, 'bound'>
+  /** Since when the VM of this Node is missed, monotonic; undefined where it is not, or that is not known here. */
+  absentSince(name: string, nodeUID: string): number | undefined
+  /** Those of this vCenter that are missed, without this one, and the Nodes of it that were deleted. */
+  fleet(vCenterInstanceUUID: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
   /** Whether the VM of this Node is missed, or its Node was just deleted for that. */
   isMissed(name: string): boolean
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
-  missing(vCenter: string): { readonly missing: number; readonly brakeClosed: boolean }
+  missing(
+    vCenter: string,
+    latched: Iterable<LatchedNode>,
+  ): { readonly missing: number; readonly brakeClosed: boolean }
   /** To be told of a deletion before it is tried, so that two at once count as two; one that is tried again counts once... */
-  deleting(vCenterInstanceUUID: string, nodeUID: string): Attempt
+  deleting(deletion: Pick<Deletion, 'vCenterInstanceUUID' | 'absentSince'>, nodeUID: string): Attempt
   /** What the API server said in the last minutes, when it would not have the deletion of this Node. */
   refusal(name: string): string | undefined
 }
@@ -40,6 +49,7 @@ export interface Attempt {
 
 interface Deleted {
   readonly at: number
+  readonly absentSince: number | undefined
   /** Whether the API server has said so; else no answer has come, or not yet. */
   readonly sure: boolean
 }
@@ -54,8 +64,10 @@ const MEMORY = 2 * 168 * 3_600_000
 /** For so long after a refusal a deletion is not tried again. */
 const REFUSED = 300_000
 
-export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
+export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
+  /** For each vCenter, since when few of its VMs are missed. */
+  const few = new Map<string, number>()
   /** For each vCenter, its Nodes by their UIDs. */
   const deleted = new Map<string, Map<string, Deleted>>()
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
@@ -74,7 +86,17 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       const before = entries.get(name)
       const same = before !== undefined && isAbout(before.inquiry.question, inquiry.question)
       entries.set(name, { inquiry, evidence: same ? before.evidence : undefined })
-      if (inquiry.ask) ask(name)
+      const { absence, question } = inquiry
+      const vCenter = question.vm.vCenterInstanceUUID
+      if (absence?.few === false) few.delete(vCenter)
+      else if (absence !== undefined && !few.has(vCenter)) few.set(vCenter, uptime())
+    },
+    retain(exists) {
+      for (const name of entries.keys()) {
+        if (exists(name)) continue
+        entries.delete(name)
+        refusals.delete(name)
+      }
     },
     question: (name) => entries.get(name)?.inquiry.question,
     answer(name, question, answer) {
@@ -83,43 +105,66 @@ export function createInquiries({ ask, uptime }: InquiriesOptions): Inquiries {
       entries.set(name, { ...entry, evidence: weigh(entry.evidence, question, answer) })
     },
     evidence: (name) => entries.get(name)?.evidence,
-    fleet(vCenter, except) {
-      let missed = 0
-      let braked = 0
+    absentSince(name, nodeUID) {
+      const { question, absence } = entries.get(name)?.inquiry ?? {}
+      return question?.nodeUID === nodeUID ? absence?.since : undefined
+    },
+    fleet(vCenter, except, latched) {
+      const absentSince: number[] = []
+      const closedFor = new Set<string>()
+      const absentOrLatched = new Set<string>()
       const gone = recent(vCenter)
       for (const [name, { inquiry }] of entries) {
         const { nodeUID, vm } = inquiry.question
+        const { absence } = inquiry
         const itself = name === except
         // One that is deleted may be looked at until the watch knows; else it is there, and its deletion came to nothing.
-        if (!itself && (!inquiry.missed || gone.get(nodeUID)?.sure)) continue
+        if (!itself && (absence === undefined || gone.get(nodeUID)?.sure)) continue
         gone.delete(nodeUID)
-        if (itself || vm.vCenterInstanceUUID !== vCenter) continue
-        missed++
-        if (inquiry.braked) braked++
+        if (itself || absence === undefined || vm.vCenterInstanceUUID !== vCenter) continue
+        if (absence.counts) {
+          absentSince.push(absence.since)
+          absentOrLatched.add(name)
+        }
+        if (absence.latched) closedFor.add(name)
       }
-      return { missed, braked, deletedAgo: [...gone.values()].map(({ at }) => uptime() - at) }
+      // Those that nobody asks about now, since their vCenter is away, are held still.
+      for (const { name, vCenterInstanceUUID } of latched)
+        if (name !== except && vCenterInstanceUUID === vCenter) closedFor.add(name)
+      for (const name of closedFor) absentOrLatched.add(name)
+      return {
+        absentSince,
+        latched: closedFor.size,
+        absentOrLatched: absentOrLatched.size,
+        deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: uptime() - at, absentSince })),
+        fewFor: uptime() - (few.get(vCenter) ?? uptime()),
+      }
     },
     isMissed(name) {
       const inquiry = entries.get(name)?.inquiry
       if (inquiry === undefined) return false
       const { vm, nodeUID } = inquiry.question
-      return inquiry.missed || deleted.get(vm.vCenterInstanceUUID)?.has(nodeUID) === true
+      return inquiry.absence !== undefined || deleted.get(vm.vCenterInstanceUUID)?.has(nodeUID) === true
     },
-    missing(vCenter) {
-      const ours = [...entries.values()]
-        .map(({ inquiry }) => inquiry)
-        .filter(({ missed, question }) => missed && question.vm.vCenter === vCenter)
-      return { missing: ours.length, brakeClosed: ours.some(({ braked }) => braked) }
+    missing(vCenter, latched) {
+      const absences = [...entries.values()].flatMap(({ inquiry: { absence, question } }) =>
+        absence !== undefined && question.vm.vCenter === vCenter ? [absence] : [],
+      )
+      return {
+        missing: absences.length,
+        brakeClosed:
+          absences.some(({ held }) => held) || [...latched].some((node) => node.vCenter === vCenter),
+      }
     },
-    deleting(vCenter, nodeUID) {
+    deleting({ vCenterInstanceUUID: vCenter, absentSince }, nodeUID) {
       const at = uptime()
       const known = recent(vCenter)
       const before = known.get(nodeUID)
-      if (!before?.sure) known.set(nodeUID, { at, sure: false })
+      if (!before?.sure) known.set(nodeUID, { at, absentSince, sure: false })
       deleted.set(vCenter, known)
       return {
         succeeded() {
-          deleted.get(vCenter)?.set(nodeUID, { at, sure: true })
+          deleted.get(vCenter)?.set(nodeUID, { at, absentSince, sure: true })
         },
         failed(name, refusal) {
           if (before === undefined) deleted.get(vCenter)?.delete(nodeUID)

@@ -1,8 +1,20 @@
 import t from 'tap'
-import { SETTINGS } from '../../../test/fixtures/facts.ts'
-import { allowedMissed, brakeCloses, waitForRate } from './brake.ts'
+import { facts, fleet, node, SETTINGS } from '../../../test/fixtures/facts.ts'
+import { absence } from '../../../test/fixtures/probes.ts'
+import {
+  allowedAbsent,
+  atOnce,
+  countsAsAbsent,
+  fewAbsent,
+  opensAgain,
+  tooManyAbsent,
+  tooManyWithDeleted,
+  waitForRate,
+  waveOf,
+} from './brake.ts'
 
 const settings = SETTINGS.lifecycle
+const MINUTE = 60_000
 
 t.test('a share of the Nodes may be missed, and in small clusters a few', async (t) => {
   for (const [bound, share, minimum, allowed] of [
@@ -17,17 +29,82 @@ t.test('a share of the Nodes may be missed, and in small clusters a few', async 
     [0, 0.2, 1, 1],
   ] as const) {
     const chosen = { ...settings, maxAbsentShare: share, maxAbsentMinimum: minimum }
-    t.equal(allowedMissed(bound, chosen), allowed, `${allowed} of ${bound}`)
-    const fleet = { bound, braked: 0, deletedAgo: [] }
-    t.equal(brakeCloses({ ...fleet, missed: allowed }, chosen), false)
-    t.equal(brakeCloses({ ...fleet, missed: allowed + 1 }, chosen), true)
-    t.equal(brakeCloses({ ...fleet, missed: 1, braked: 1 }, chosen), true, 'it stays closed')
+    t.equal(allowedAbsent(bound, chosen), allowed, `${allowed} of ${bound}`)
+    const missed = (others: number) => fleet({ bound, absentSince: Array(others).fill(0) })
+    if (allowed > 0) t.equal(tooManyAbsent(0, missed(allowed - 1), chosen), false)
+    t.equal(tooManyAbsent(0, missed(allowed), chosen), true)
   }
+})
+
+t.test('those that vanish one after the other are no wave', async (t) => {
+  t.equal(waveOf(100, [], 10), 1)
+  t.equal(waveOf(100, [110, 90, 100], 10), 4)
+  t.equal(waveOf(100, [111, 89], 10), 1)
+  t.equal(waveOf(100, [130, 110, 120, 70, 80, 90], 10), 7, 'each within the gap of the next')
+  t.equal(waveOf(100, [141, 120, 130, 110], 10), 4, 'but not beyond a gap')
+  t.equal(atOnce(settings), MINUTE)
+  t.equal(atOnce({ ...settings, absentFor: 50_000 }), 10_000)
+  t.equal(atOnce({ ...settings, absentFor: 1_000 }), 5_000)
+  t.equal(atOnce({ ...settings, absentFor: 3_600_000 }), MINUTE)
+})
+
+t.test('in a cluster of three to nine, workers that go minutes apart are not too many', async (t) => {
+  for (const bound of [3, 5, 9]) {
+    const others = Array.from({ length: bound - 2 }, (_, index) => -(index + 1) * 1.5 * MINUTE)
+    t.equal(tooManyAbsent(0, fleet({ bound, absentSince: others }), settings), false)
+    const deleted = others.map((absentSince) => ({ ago: 0, absentSince }))
+    t.equal(tooManyWithDeleted(0, fleet({ bound, deleted }), settings), false)
+  }
+  t.equal(tooManyAbsent(0, fleet({ bound: 9, absentSince: [-MINUTE] }), settings), true)
+})
+
+t.test(
+  'those that were deleted just before are part of the wave, unless they were meant to go',
+  async (t) => {
+    const deleted = (...moments: (number | undefined)[]) =>
+      fleet({ bound: 5, deleted: moments.map((absentSince) => ({ ago: 1, absentSince })) })
+    t.equal(tooManyWithDeleted(0, deleted(0), settings), true)
+    t.equal(tooManyWithDeleted(0, deleted(undefined, undefined), settings), false)
+    t.equal(tooManyAbsent(0, deleted(0), settings), false, 'alone, they do not close it')
+    const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, absentSince: 0 }] })
+    t.equal(tooManyWithDeleted(0, long, settings), false)
+  },
+)
+
+t.test('it opens when few were missed for long, and proven to be so throughout', async (t) => {
+  const quiet = 2 * settings.absentFor
+  const absent = { since: 0, last: quiet, times: 3 }
+  t.equal(opensAgain({ absent }, fleet({ fewFor: quiet }), settings), true)
+  t.equal(opensAgain({ absent }, fleet({ fewFor: quiet - 1 }), settings), false)
+  t.equal(opensAgain({ absent: { ...absent, since: 1 } }, fleet({ fewFor: quiet }), settings), false)
+  t.equal(opensAgain({ absent: undefined }, fleet({ fewFor: quiet }), settings), false)
+  t.equal(fewAbsent(true, fleet({ absentOrLatched: 1 }), settings), true)
+  t.equal(fewAbsent(false, fleet({ absentOrLatched: 2 }), settings), true)
+  t.equal(fewAbsent(true, fleet({ absentOrLatched: 2 }), settings), false)
+})
+
+t.test('what counts is proven absent, not Ready, and meant by nobody', async (t) => {
+  const silent = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '' } })
+  const evidence = absence(facts())
+  const taint = (key: string) => ({ ...silent, taints: [{ key, effect: 'NoSchedule' }] })
+  t.equal(countsAsAbsent(silent, evidence), true)
+  t.equal(countsAsAbsent(silent, undefined), false, 'not asked for')
+  t.equal(countsAsAbsent(silent, { ...evidence, absent: undefined }), false, 'not proven')
+  t.equal(countsAsAbsent(node(), evidence), false, 'Ready')
+  t.equal(countsAsAbsent(node(), { ...evidence, spoken: true }), true, 'it lives: vCenter is wrong')
+  for (const deletion of ['hold', 'proceed', 'what?'])
+    t.equal(countsAsAbsent({ ...silent, deletion }, evidence), false, deletion)
+  t.equal(countsAsAbsent(taint('ToBeDeletedByClusterAutoscaler'), evidence), false)
+  t.equal(countsAsAbsent(taint('karpenter.sh/disrupted'), evidence), false)
+  t.equal(countsAsAbsent(taint('node.kubernetes.io/unschedulable'), evidence), true, 'a cordon says nothing')
 })
 
 t.test('no minute has more deletions than it may', async (t) => {
   const wait = (deletedAgo: number[], deletionsPerMinute = 2) =>
-    waitForRate({ bound: 9, missed: 1, braked: 0, deletedAgo }, { ...settings, deletionsPerMinute })
+    waitForRate(
+      { deleted: deletedAgo.map((ago) => ({ ago, absentSince: undefined })) },
+      { ...settings, deletionsPerMinute },
+    )
   t.equal(wait([]), 0)
   t.equal(wait([5_000]), 0)
   t.equal(wait([5_000, 10_000]), 50_000, 'until the older of two is a minute ago')

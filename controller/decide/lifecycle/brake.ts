@@ -1,48 +1,145 @@
+/**
+ * The brake is a disruption limit: too many VMs that vanish from one vCenter at the same time look like a fault of that
+ * vCenter, as after the restore of an old backup, and none of their Nodes is deleted. VMs that vanish one after the other
+ * look like work.
+ */
 import type { BoundVM } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { Evidence } from './evidence.ts'
 import type { Missing } from './proofs.ts'
 
-/** The Nodes of one vCenter, in numbers. */
+/** The other Nodes of one vCenter, in numbers. Times are monotonic, milliseconds. */
 export interface Fleet {
-  /** Those that are verified to be one of its VMs, the missed ones among them. */
+  /** Nodes that are verified to be VMs of this vCenter, the one that is judged among them. */
   readonly bound: number
-  /** Those whose VM it does not show. */
-  readonly missed: number
-  /** Those among the missed for which the brake has closed before. */
-  readonly braked: number
-  /** How long ago each of the last deletions was, milliseconds. */
-  readonly deletedAgo: readonly number[]
+  /** Since when the VM is missed, of each other Node that counts. */
+  readonly absentSince: readonly number[]
+  /** Other Nodes that the brake has closed for, by their status. */
+  readonly latched: number
+  /** Other Nodes that count, or that the brake has closed for. */
+  readonly absentOrLatched: number
+  /** The last deletions. */
+  readonly deleted: readonly {
+    readonly ago: number
+    /** Since when the VM was missed; undefined where its removal was meant. */
+    readonly absentSince: number | undefined
+  }[]
+  /** For how long no more were missed than may be. */
+  readonly fewFor: number
 }
 
-/** How many of a vCenter's VMs may be missed at once before that looks like a fault of vCenter. */
-export function allowedMissed(bound: number, settings: LifecycleSettings): number {
+/** How many of a vCenter's VMs may vanish at once before that looks like a fault of vCenter. */
+export function allowedAbsent(bound: number, settings: LifecycleSettings): number {
   return Math.max(settings.maxAbsentMinimum, Math.floor(bound * settings.maxAbsentShare))
 }
 
 /**
- * Whether so many VMs are missed that no deletion is to be believed in: a vCenter restored from an old backup, or one
- * whose inventory is still loading, looks like that. As long as any of those that closed it is missed, it stays closed.
+ * VMs that vanish within so many milliseconds of one another vanish at once. The moment is that of the first search that
+ * found nothing, which takes a while for many, so it is a minute unless `absentFor` is shorter than its default.
  */
-export function brakeCloses(fleet: Fleet, settings: LifecycleSettings): boolean {
-  // Those that just went were missed at the same time; else a vCenter that empties by and by would never close it.
-  const deleted = fleet.deletedAgo.filter((ago) => ago < 2 * settings.absentFor).length
-  return fleet.braked > 0 || fleet.missed + deleted > allowedMissed(fleet.bound + deleted, settings)
+export function atOnce({ absentFor }: LifecycleSettings): number {
+  return Math.min(60_000, Math.max(5_000, absentFor / 5))
+}
+
+/** How many of these vanished in one wave with this one, itself included: each within `gap` of the next. */
+export function waveOf(moment: number, others: readonly number[], gap: number): number {
+  const reach = (sorted: readonly number[]): number => {
+    let last = moment
+    const end = sorted.findIndex((each) => {
+      const breaks = Math.abs(each - last) > gap
+      last = each
+      return breaks
+    })
+    return end < 0 ? sorted.length : end
+  }
+  const later = others.filter((each) => each >= moment).sort((a, b) => a - b)
+  const earlier = others.filter((each) => each < moment).sort((a, b) => b - a)
+  return 1 + reach(later) + reach(earlier)
+}
+
+/** Whether those that are missed now are too many: then it closes, and stays so. */
+export function tooManyAbsent(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
+  const recent = recentlyDeleted(fleet, settings)
+  return (
+    waveOf(absentSince, fleet.absentSince, atOnce(settings)) >
+    allowedAbsent(fleet.bound + recent.length, settings)
+  )
+}
+
+/** The same with those that were deleted just before: no more go until these are long enough ago. */
+export function tooManyWithDeleted(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
+  const recent = recentlyDeleted(fleet, settings)
+  const wave = waveOf(absentSince, [...fleet.absentSince, ...recent], atOnce(settings))
+  return wave > allowedAbsent(fleet.bound + recent.length, settings)
+}
+
+/** Whether no more are missed, at whatever time they vanished, than may vanish at once. */
+export function fewAbsent(counts: boolean, fleet: Fleet, settings: LifecycleSettings): boolean {
+  return fleet.absentOrLatched + (counts ? 1 : 0) <= allowedAbsent(fleet.bound, settings)
+}
+
+/** For so long few must be missed before it opens by itself, and for so long those that were deleted count. */
+export function quietTime({ absentFor }: LifecycleSettings): number {
+  return 2 * absentFor
+}
+
+/** Whether it opens again by itself: few have been missed for so long, and vCenter has said throughout that this VM is gone. */
+export function opensAgain(
+  { absent }: Pick<Evidence, 'absent'>,
+  fleet: Fleet,
+  settings: LifecycleSettings,
+): boolean {
+  const quiet = quietTime(settings)
+  return fleet.fewFor >= quiet && absent !== undefined && absent.last - absent.since >= quiet
+}
+
+/**
+ * Taints by which autoscalers say that they are removing the machine. Neither is a kubelet's to write once its Node is
+ * there (NodeRestriction), and a cordon is not among them: it comes before maintenance, too.
+ */
+const REMOVAL_TAINTS: ReadonlySet<string> = new Set([
+  'ToBeDeletedByClusterAutoscaler',
+  'karpenter.sh/disrupted',
+])
+
+/** Whether somebody has said that the machine goes on purpose. */
+export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'taints'>): boolean {
+  return deletion === 'proceed' || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
+}
+
+/**
+ * Whether an absence counts: it is proven, nobody has said that it is meant or that the Node stays, and the Node is not
+ * Ready. One that is Ready since its kubelet goes on speaking counts: vCenter is wrong about that one.
+ */
+export function countsAsAbsent(node: Node, evidence: Evidence | undefined): boolean {
+  if (evidence?.absent === undefined || isRemovalMeant(node) || node.deletion !== undefined) return false
+  return node.ready?.status !== 'True' || evidence.spoken
 }
 
 const MINUTE = 60_000
 
 /** Milliseconds until the rate allows another deletion; 0 for now. */
-export function waitForRate({ deletedAgo }: Fleet, settings: LifecycleSettings): number {
-  const recent = deletedAgo.filter((ago) => ago < MINUTE).sort((a, b) => a - b)
+export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: LifecycleSettings): number {
+  const recent = deleted
+    .map(({ ago }) => ago)
+    .filter((ago) => ago < MINUTE)
+    .sort((a, b) => a - b)
   const nth = recent[settings.deletionsPerMinute - 1]
   return nth === undefined ? 0 : MINUTE - nth
 }
 
 /** Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew. */
 export function brakeHolds({ name }: Pick<Node, 'name'>, { vCenter }: Pick<BoundVM, 'vCenter'>): Missing {
+  const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeClosedFor=="${vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeClosed',
-    message: `the brake holds: more Nodes of vCenter ${vCenter} lost their VMs at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
+    message: `the brake holds: more VMs of vCenter ${vCenter} vanished at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or for all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
+}
+
+function recentlyDeleted({ deleted }: Fleet, settings: LifecycleSettings): readonly number[] {
+  return deleted.flatMap(({ ago, absentSince }) =>
+    absentSince !== undefined && ago < quietTime(settings) ? [absentSince] : [],
+  )
 }

@@ -4,6 +4,7 @@ import {
   BIOS_UUID,
   boundVM,
   facts,
+  fleet,
   NOW,
   node,
   report,
@@ -63,7 +64,8 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   )
   t.equal(decision.fenced, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
-  t.equal(decision.inquiry?.missed, false, 'from now on it counts among the deleted alone')
+  t.equal(decision.inquiry?.absence, undefined, 'from now on it counts among the deleted alone')
+  t.equal(decision.deletion?.absentSince, gone().uptime)
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 
@@ -91,7 +93,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   ],
   DeletionOn: [settings({ deletion: 'off' }), 'DeletionOff'],
   NotHeld: [{ node: { ...unready, deletion: 'hold' } }, 'DeletionHeld'],
-  BrakeOpen: [{ fleet: () => ({ bound: 10, missed: 2, braked: 0, deletedAgo: [] }) }, 'BrakeClosed'],
+  BrakeOpen: [{ fleet: () => fleet({ latched: 1 }) }, 'BrakeClosed'],
   NodeNotReady: [
     { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
     'NodeReady',
@@ -118,7 +120,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     'VolumesAttached',
   ],
   RateAllows: [
-    { fleet: () => ({ bound: 1000, missed: 0, braked: 0, deletedAgo: Array(10).fill(59_999) }) },
+    { fleet: () => fleet({ deleted: Array(10).fill({ ago: 59_999, absentSince: undefined }) }) },
     'RateLimited',
   ],
   KubeletSilent: [{ evidence: absence(gone(), { beats: true }) }, 'SignOfLife'],
@@ -173,25 +175,31 @@ t.test('an annotation that is neither holds the Node too, and is not repeated', 
   t.notMatch(pending(decision)?.message, /procede/)
 })
 
+/** So many other VMs vanished just now. */
+function many(count: number): Pick<NodeFacts, 'fleet'> {
+  return { fleet: () => fleet({ absentSince: Array(count).fill(facts().uptime), absentOrLatched: count }) }
+}
+
 t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
-  const many = { fleet: () => ({ bound: 10, missed: 4, braked: 0, deletedAgo: [] }) }
-  const closed = decide(gone(many))
-  t.equal(closed.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
-  t.equal(closed.inquiry?.braked, true)
+  const closed = decide(gone(many(4)))
+  t.match(closed.status, { brakeClosedAt: '2026-03-01T10:00:00Z', brakeClosedFor: 'vc1' })
+  t.match(closed.inquiry?.absence, { latched: true, held: true })
 
   const alone = gone({ now: NOW + 3_600_000 })
   const remembered = { ...alone, report: report({ ...alone.report, status: closed.status ?? {} }) }
   const still = decide(remembered)
   t.equal(still.deletion, undefined, 'the others are back, and this one is not')
   t.equal(still.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+  t.ok((still.again ?? Number.NaN) <= 60_000)
 
-  const other = decide(gone({ fleet: () => ({ bound: 10, missed: 1, braked: 1, deletedAgo: [] }) }))
+  const other = decide(gone({ fleet: () => fleet({ latched: 1 }) }))
   t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
+  t.equal(other.status?.brakeClosedAt, undefined, 'as long as it holds those')
 
   const leave = { ...remembered, node: { ...remembered.node, deletion: 'proceed' } }
   const opened = decide(leave)
   t.ok(opened.deletion, 'a person lets it go')
-  t.equal(opened.inquiry?.braked, false)
+  t.equal(opened.deletion?.absentSince, undefined, 'and it counts for nobody else')
   t.equal(
     opened.status?.brakeClosedAt,
     '2026-03-01T10:00:00Z',
@@ -207,6 +215,7 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
 
   const back = decide({ ...leave, lookups: settled().lookups })
   t.equal(back.status?.brakeClosedAt, undefined)
+  t.equal(back.status?.absentSince, undefined)
   t.match(pending(back), { status: 'False', reason: 'VMExists' })
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
   t.match(back.announcements, [
@@ -215,22 +224,84 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   ])
 })
 
-t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
-  const fleet = (bound: number) => ({ fleet: () => ({ bound, missed: bound, braked: 1, deletedAgo: [] }) })
-  t.match(pending(decide(gone(fleet(10)))), { reason: 'BrakeClosed' })
-  t.equal(pending(decide(gone(fleet(10))))?.message, pending(decide(gone(fleet(11))))?.message)
+t.test('the brake opens by itself when few are missed, and have been for long', async (t) => {
+  const quiet = 2 * lifecycle.absentFor
+  const closed = decide(gone(many(4)))
+  const before = gone({
+    report: report({ ...gone().report, status: closed.status ?? {} }),
+    fleet: () => fleet({ fewFor: quiet }),
+  })
+  const young = decide(before)
+  t.ok(young.status?.brakeClosedAt, 'its own absence is not proven for so long')
+  const absent = { since: before.uptime - quiet, last: before.uptime, times: 9 }
+  const { evidence } = before
+  const opened = evidence && decide({ ...before, evidence: { ...evidence, absent } })
+  t.equal(opened?.status?.brakeClosedAt, undefined)
+  t.ok(opened?.deletion)
+  const many4 = evidence && decide({ ...before, ...many(4), evidence: { ...evidence, absent } })
+  t.ok(many4?.status?.brakeClosedAt)
 })
 
-t.test('a vCenter that empties by and by closes the brake too', async (t) => {
-  const fleet = (...deletedAgo: number[]) => ({
-    fleet: () => ({ bound: 10, missed: 0, braked: 0, deletedAgo }),
-  })
-  t.ok(decide(gone(fleet(100_000))).deletion)
-  t.match(pending(decide(gone(fleet(100_000, 200_000)))), { reason: 'BrakeClosed' })
-  t.ok(
-    decide(gone(fleet(2 * lifecycle.absentFor, 2 * lifecycle.absentFor))).deletion,
-    'that was another time',
+t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
+  const of = (bound: number) => decide(gone({ fleet: () => fleet({ bound, latched: bound }) }))
+  t.match(pending(of(10)), { reason: 'BrakeClosed' })
+  t.equal(pending(of(10))?.message, pending(of(11))?.message)
+})
+
+t.test('one command lets go all that it holds', async (t) => {
+  const { message = '' } = pending(decide(gone(many(4)))) ?? {}
+  t.ok(message.length < 1024)
+  t.match(
+    message,
+    `kubectl annotate node $(kubectl get nr -o jsonpath='{.items[?(@.status.brakeClosedFor=="vc1")].metadata.name}') rollcall.dev/deletion=proceed`,
   )
+})
+
+t.test('since when a VM is missed is written down once, and known to every leader', async (t) => {
+  const { uptime } = facts()
+  const first = decide(gone({ evidence: undefined }))
+  t.equal(first.status?.absentSince, '2026-03-01T10:00:00Z')
+  t.equal(first.inquiry?.absence?.since, uptime)
+  const before = gone({ now: NOW + 120_000, evidence: undefined })
+  const later = { ...before, report: report({ ...before.report, status: first.status ?? {} }) }
+  t.equal(decide(later).inquiry?.absence?.since, uptime - 120_000, 'by the clock on the wall')
+  t.equal(
+    decide({ ...later, absentSince: 17 }).inquiry?.absence?.since,
+    17,
+    'unless this leader knows better',
+  )
+  t.equal(decide({ ...later, absentSince: 17 }).status?.absentSince, '2026-03-01T10:00:00Z', 'as it stood')
+})
+
+t.test('who deletes nothing leaves no latch behind', async (t) => {
+  for (const deletion of ['dry-run', 'off'] as const) {
+    const decision = decide(gone({ ...many(4), ...settings({ deletion }) }))
+    t.equal(decision.status?.brakeClosedAt, undefined, deletion)
+    t.match(pending(decision)?.message, /the brake holds/, 'though it says what it would do')
+    const closed = decide(gone(many(4)))
+    const former = { report: report({ ...gone().report, status: closed.status ?? {} }) }
+    const away = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } as const }]
+    for (const lookups of [gone().lookups, away])
+      t.equal(
+        decide(gone({ ...settings({ deletion }), ...former, lookups })).status?.brakeClosedAt,
+        undefined,
+        'nor what was written down before',
+      )
+    t.ok(decide(gone({ ...former, lookups: away })).status?.brakeClosedAt)
+  }
+})
+
+t.test('a vCenter that empties by and by is slowed down, and no more', async (t) => {
+  const { uptime } = facts()
+  const after = (...ago: number[]) =>
+    decide(
+      gone({ fleet: () => fleet({ deleted: ago.map((ago) => ({ ago, absentSince: uptime - 50_000 })) }) }),
+    )
+  t.ok(after(100_000).deletion)
+  const held = after(100_000, 200_000)
+  t.match(pending(held), { reason: 'BrakeClosed' })
+  t.equal(held.status?.brakeClosedAt, undefined, 'past deletions alone leave no latch')
+  t.ok(after(2 * lifecycle.absentFor, 2 * lifecycle.absentFor).deletion, 'that was another time')
 })
 
 t.test('a VM with its UUID that is not the one it was is no absence', async (t) => {
@@ -297,18 +368,13 @@ t.test('who waits for something else is asked about seldom, and searched for', a
 })
 
 t.test('that the brake closes is told, whatever the condition has to say first', async (t) => {
-  const many = { fleet: () => ({ bound: 10, missed: 4, braked: 0, deletedAgo: [] }) }
   const told = (decision: Decision) =>
     decision.announcements.filter(({ reason }) => reason === 'BrakeClosed').length
-  for (const changes of [
-    { evidence: undefined },
-    answered([probe({ canary: { state: 'unproven', failure } })]),
-    {},
-  ]) {
-    const decision = decide(gone({ ...many, ...changes }))
+  for (const changes of [{ leadingFor: 0 }, settings({ absentFor: 1_000_000 }), {}]) {
+    const decision = decide(gone({ ...many(4), ...changes }))
     t.equal(told(decision), 1)
     const again = {
-      ...gone({ ...many, ...changes }),
+      ...gone({ ...many(4), ...changes }),
       report: report({ ...gone().report, status: decision.status ?? {} }),
     }
     t.equal(told(decide(again)), 0, 'once')

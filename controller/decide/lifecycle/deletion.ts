@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { describeBound } from '../describe-vm.ts'
 import { no, unknown, type Verdict, yes } from '../verdict.ts'
-import { waitForRate } from './brake.ts'
+import { quietTime, waitForRate } from './brake.ts'
 import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
 import { type Missing, missingProofs, seenIn } from './proofs.ts'
 
@@ -93,7 +93,8 @@ function askAfter({ evidence, settings }: DeletionFacts, missing: readonly strin
   if (evidence.absent === undefined)
     return Math.min(interval, ASK_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
   if (missing.some((name) => COUNTED.has(name))) return interval
-  return missing.includes('VolumesDetached') ? ASK_AGAIN.volumes : ASK_AGAIN.held
+  if (missing.includes('VolumesDetached')) return ASK_AGAIN.volumes
+  return Math.min(ASK_AGAIN.held, quietTime(settings))
 }
 
 /** What takes more answers. */

@@ -33,6 +33,8 @@ export interface Evidence {
   readonly heartbeat: string | undefined
   /** Whether it has beaten between this answer and the one before. */
   readonly beats: boolean
+  /** Whether the machine has given a sign of life since it was first asked for. */
+  readonly spoken: boolean
   /** How many answers in a row have proven nothing. */
   readonly unproven: number
   /** VolumeAttachments of the Node; undefined where they were not asked for, or not answered. */
@@ -75,6 +77,7 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
     ...answer,
     question,
     beats,
+    spoken: subject !== undefined && (subject.spoken || beats || hasReported(subject.question, question)),
     unproven: proven ? 0 : (subject?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
     off: isOffForGood(question.vm, probes) ? row(before?.off) : undefined,
@@ -90,10 +93,14 @@ export function isAbout(a: Pick<Question, 'nodeUID' | 'vm'>, b: Pick<Question, '
   )
 }
 
+function hasReported(before: Question, now: Question): boolean {
+  return before.lifeSign !== now.lifeSign
+}
+
 function sameCourse(before: Evidence, question: Question, { probes, heartbeat }: Answer): boolean {
   return (
     isAbout(before.question, question) &&
-    before.question.lifeSign === question.lifeSign &&
+    !hasReported(before.question, question) &&
     before.heartbeat === heartbeat &&
     sessions(before.probes) === sessions(probes)
   )

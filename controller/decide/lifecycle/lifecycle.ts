@@ -7,10 +7,11 @@ import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import type { Standing } from '../status.ts'
-import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
-import { brakeCloses, brakeHolds, type Fleet } from './brake.ts'
+import { no, unknown, type Verdict } from '../verdict.ts'
+import { brakeHolds } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
 import { type Evidence, isAbout, lifeSignOf, type Question } from './evidence.ts'
+import { type AbsenceStatus, type Brake, judgeBrake } from './judge-brake.ts'
 import { judgeOutOfService } from './out-of-service.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
@@ -24,7 +25,8 @@ export interface Lifecycle {
   readonly vmFound?: Verdict
   /** Undefined where there is nothing to say of a deletion. */
   readonly deletionPending?: Verdict
-  readonly brakeClosedAt?: string
+  /** What is to stand in the status as long as the VM is missed. */
+  readonly absence?: AbsenceStatus
   readonly taints?: readonly Taint[]
   readonly deletion?: Deletion
   /** Whether what is to be done cannot be undone. */
@@ -56,13 +58,13 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
   const presence = presenceOf(vm, facts.lookups)
   switch (presence.kind) {
     case 'pending':
-      return keepsBrake(standing)
+      return keepsAbsence(standing, facts)
     case 'unknown': {
       // A thousand healthy Nodes cost no write because a vCenter is away.
-      if (facts.node.ready?.status === 'True') return keepsBrake(standing)
+      if (facts.node.ready?.status === 'True') return keepsAbsence(standing, facts)
       const { reason, message } = presence.failure
       return {
-        ...keepsBrake(standing),
+        ...keepsAbsence(standing, facts),
         deletionPending: unknown(
           reason,
           `whether its VM is gone cannot be asked, and the Node is kept: ${message}`,
@@ -70,7 +72,7 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
       }
     }
     case 'other':
-      return { ...keepsBrake(standing), deletionPending: ofAnother(vm, presence.vm) }
+      return { ...keepsAbsence(standing, facts), deletionPending: ofAnother(vm, presence.vm) }
     case 'seen':
       return seen(presence.vm, vm, standing.status, facts)
     case 'missed':
@@ -78,8 +80,20 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
   }
 }
 
-function keepsBrake({ status: { brakeClosedAt } }: Standing): Lifecycle {
-  return brakeClosedAt === undefined ? { ...NOTHING } : { ...NOTHING, brakeClosedAt }
+function keepsAbsence(
+  { status: { absentSince, brakeClosedAt, brakeClosedFor } }: Standing,
+  { settings }: NodeFacts,
+): Lifecycle {
+  return {
+    ...NOTHING,
+    absence: {
+      ...(absentSince === undefined ? {} : { absentSince }),
+      // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
+      ...(brakeClosedAt === undefined || settings.lifecycle.deletion !== 'on'
+        ? {}
+        : { brakeClosedAt, ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }) }),
+    },
+  }
 }
 
 function ofAnother(bound: BoundVM, vm: VirtualMachine): Verdict {
@@ -106,9 +120,7 @@ function seen(vm: VirtualMachine, bound: BoundVM, before: NodeReportStatus, fact
     ...(taints === undefined ? {} : { taints }),
     fenced: outOfService?.taint === true,
     takesLeaveBack: mayProceed(node),
-    ...(outOfService === undefined
-      ? {}
-      : { inquiry: inquiryOf(bound, facts, { ask: outOfService.ask, missed: false, braked: false }) }),
+    ...(outOfService === undefined ? {} : { inquiry: inquiryOf(bound, facts, { ask: outOfService.ask }) }),
     ...(outOfService?.again === undefined ? {} : { again: outOfService.again }),
     announcements: [...announcements, ...(mayProceed(node) ? [leaveTakenBack(vm)] : [])],
   }
@@ -127,23 +139,17 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
   const { node, settings, leadingFor, uptime, now } = facts
   const evidence = evidenceOn(bound, facts)
   const there = evidence === undefined ? undefined : seenIn(bound, evidence.probes)
-  const others = facts.fleet(bound.vCenterInstanceUUID)
-  const fleet: Fleet = there === undefined ? { ...others, missed: others.missed + 1 } : others
-  // A person's leave passes it by, and does not open it: taken back, it holds as before.
-  const closes =
-    before.brakeClosedAt === undefined && there === undefined && brakeCloses(fleet, settings.lifecycle)
-  const brakeClosedAt = closes ? timestamp(now) : before.brakeClosedAt
-  const braked = brakeClosedAt !== undefined && !mayProceed(node)
-  const inquiry = { missed: there === undefined, braked }
-  const kept = brakeClosedAt === undefined ? {} : { brakeClosedAt }
+  const fleet = facts.fleet(bound.vCenterInstanceUUID)
+  const brake = judgeBrake({ bound, before, evidence, there: there !== undefined, fleet, facts })
+  const absence = there === undefined ? { absence: brake.absence } : {}
   if (evidence === undefined) {
     return {
       ...NOTHING,
-      ...kept,
+      absence: brake.status,
       deletionPending: notAskedYet(bound),
-      inquiry: inquiryOf(bound, facts, { ...inquiry, ask: true }),
+      inquiry: inquiryOf(bound, facts, { ask: true, ...absence }),
       again: LOOK,
-      announcements: brakeNews(node, bound, closes, notAskedYet(bound)),
+      announcements: brakeNews(node, bound, brake.closes, notAskedYet(bound)),
     }
   }
   const judgement = judgeDeletion({
@@ -153,7 +159,7 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     lifeSign: lifeSignOf(node, facts.report),
     reportedUUID: reportedUUID(facts),
     fleet,
-    braked,
+    braked: brake.absence.held,
     leadingFor,
     uptime,
     now,
@@ -162,21 +168,17 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
   })
   return {
     ...NOTHING,
-    ...kept,
+    absence: brake.status,
     ...(there === undefined ? {} : { vmFound: existsUnseen(bound, there) }),
     ...reboundTo(bound, evidence),
     deletionPending: judgement.verdict,
-    ...(judgement.deletes ? { deletion: deletionOf(bound, judgement.verdict) } : {}),
+    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.verdict) } : {}),
     fenced: judgement.deletes,
-    inquiry: inquiryOf(bound, facts, {
-      ...inquiry,
-      // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
-      missed: inquiry.missed && !judgement.deletes,
-      ask: judgement.ask,
-    }),
+    // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
+    inquiry: inquiryOf(bound, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
-    again: judgement.ask ? LOOK : Math.min(LOOK, judgement.again),
-    announcements: brakeNews(node, bound, closes, judgement.verdict),
+    again: Math.min(LOOK, brake.again ?? LOOK, judgement.ask ? LOOK : judgement.again),
+    announcements: brakeNews(node, bound, brake.closes, judgement.verdict),
   }
 }
 
@@ -203,20 +205,29 @@ function evidenceOn(vm: BoundVM, { node, evidence }: NodeFacts): Evidence | unde
     : undefined
 }
 
-function deletionOf({ vCenter, vCenterInstanceUUID }: BoundVM, { message }: Verdict): Deletion {
-  return { vCenter, vCenterInstanceUUID, announcement: { type: 'Normal', reason: 'NodeDeleted', message } }
+function deletionOf(
+  { vCenter, vCenterInstanceUUID }: BoundVM,
+  { absence }: Brake,
+  { message }: Verdict,
+): Deletion {
+  return {
+    vCenter,
+    vCenterInstanceUUID,
+    absentSince: absence.counts ? absence.since : undefined,
+    announcement: { type: 'Normal', reason: 'NodeDeleted', message },
+  }
 }
 
 function inquiryOf(
   vm: BoundVM,
   { node, report, settings }: NodeFacts,
-  how: Pick<Inquiry, 'ask' | 'missed' | 'braked'>,
+  how: Pick<Inquiry, 'ask' | 'absence'>,
 ): Inquiry {
   const question: Question = {
     nodeUID: node.uid,
     vm,
     lifeSign: lifeSignOf(node, report),
-    volumes: how.missed && settings.lifecycle.waitForVolumes !== undefined,
+    volumes: how.absence !== undefined && settings.lifecycle.waitForVolumes !== undefined,
   }
   return { question, ...how }
 }

@@ -162,7 +162,8 @@ t.test('it is written with its word, and only by a leader that is sure', async (
   const { fenced, inquiry, patch } = decide({ ...off, evidence: undefined })
   t.equal(fenced, undefined)
   t.equal(patch, undefined)
-  t.match(inquiry, { ask: true, missed: false, braked: false, question: { volumes: false } })
+  t.match(inquiry, { ask: true, question: { volumes: false } })
+  t.equal(inquiry?.absence, undefined, 'it is off, and not missed')
 
   const away = { state: 'answered', vms: [vm({ ...OFF, connectionState: 'disconnected' })] } as const
   const unseen = decide({ ...off, lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: away }] })

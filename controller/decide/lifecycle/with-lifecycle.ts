@@ -66,18 +66,21 @@ function unsaid({ status }: Decision, { vmFound }: Lifecycle): Verdicts {
 
 function statusOf(
   decision: Decision,
-  { deletionPending, brakeClosedAt, rebound }: Lifecycle,
+  { deletionPending, absence = {}, rebound }: Lifecycle,
   standing: Standing,
   verdicts: Verdicts,
   now: number,
 ): NodeReportStatus | undefined {
   const said = { ...verdicts, ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }) }
-  const { brakeClosedAt: before, ...base } = decision.status ?? standing.status
-  if (Object.keys(said).length === 0 && before === brakeClosedAt && rebound === undefined)
-    return decision.status
+  const { absentSince, brakeClosedAt, brakeClosedFor, ...base } = decision.status ?? standing.status
+  const stands =
+    absentSince === absence.absentSince &&
+    brakeClosedAt === absence.brakeClosedAt &&
+    brakeClosedFor === absence.brakeClosedFor
+  if (Object.keys(said).length === 0 && stands && rebound === undefined) return decision.status
   return {
     ...base,
-    ...(brakeClosedAt === undefined ? {} : { brakeClosedAt }),
+    ...absence,
     ...(rebound === undefined ? {} : { vm: rebound }),
     conditions: mergeConditions(base.conditions ?? [], said, { now, generation: standing.generation }),
   }

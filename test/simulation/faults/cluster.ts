@@ -81,6 +81,10 @@ export const CLUSTER_FAULTS: Faults = {
     process.setWall(random.pick([-3_600_000, -60_000, 60_000, 3_600_000]))
     return () => process.setWall(0)
   }),
+  'configuration-changes': toReplica((process) => {
+    process.reconfigure()
+    return () => undefined
+  }),
   held: annotated('hold'),
   'annotated-wrongly': annotated('Proceed!'),
   'let-go': annotated('proceed'),

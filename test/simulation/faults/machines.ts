@@ -80,6 +80,29 @@ export const MACHINE_FAULTS: Faults = {
     machines.destroy(machine)
     return undefined
   },
+  /** Workers that are destroyed one after the other, each when the one before is gone for a while. */
+  'workers-replaced'(world, { vCenter }) {
+    const { machines, timeline, random } = world
+    const going = machines.all.filter(({ vm }) => vm?.vCenter === vCenter).slice(1, 2 + random.below(4))
+    for (const [index, machine] of going.entries())
+      timeline.after(index * random.between(61_000, 90_000), `${machine.nodeName} is replaced`, () =>
+        machines.destroy(machine),
+      )
+    return undefined
+  },
+  /** An autoscaler removes most of a group at once, as its taint says. */
+  'scaled-down'(world, { vCenter }) {
+    const { machines, api, random } = world
+    const going = machines.all.filter(({ vm }) => vm?.vCenter === vCenter && random.chance(0.6))
+    for (const machine of going) {
+      const node = api.nodes.get(machine.nodeName)
+      if (node === undefined) continue
+      const taint = { key: 'ToBeDeletedByClusterAutoscaler', value: '1767225600', effect: 'NoSchedule' }
+      api.putNode(machine.nodeName, { ...node, spec: { ...node.spec, taints: [...node.spec.taints, taint] } })
+      machines.destroy(machine)
+    }
+    return undefined
+  },
   'vm-unregistered-running': (world, focus) => unregister(world, focus, () => undefined),
   'vm-unregistered-off'(world, focus) {
     const { machines } = world
@@ -149,6 +172,13 @@ export const MACHINE_FAULTS: Faults = {
       machines.create(nodeName, vCenter, random.chance(0.5) ? vm.folder : random.pick(vCenter.folders))
     })
     return undefined
+  },
+  'all-silent'({ machines }, { vCenter }) {
+    const all = machines.all.filter(({ vm }) => vm?.vCenter === vCenter)
+    for (const machine of all) machine.linked = false
+    return () => {
+      for (const machine of all) machine.linked = true
+    }
   },
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on

@@ -1,45 +1,64 @@
-import type { Machine } from '../model/machine.ts'
-import type { NodeObject } from '../model/objects.ts'
+import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
 
 /** So long must others have been gone, or braked, to be known to whoever deletes, milliseconds. */
 const KNOWN = 60_000
+/** What a decision takes from the last answer to the deletion at most, when the API server is slow. */
+const WRITES = 30_000
 
-/** Nobody is deleted while too many are gone, nor one for which the brake has closed, unless a person says so. */
-export function judgeBrake(world: World, node: NodeObject, vCenter: string, says: Says): void {
+/** VMs that vanish within so many milliseconds of one another, or of the next, vanish at once; shorter than the code has it. */
+const AT_ONCE = 3_000
+
+/**
+ * Nobody is deleted while too many have vanished at once, nor while the brake holds anyone, unless a person says so or an
+ * autoscaler does.
+ */
+export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: string, says: Says): void {
   const { api, timeline, settings, judge } = world
-  const { name, annotations } = node.metadata
-  if (annotations['rollcall.dev/deletion'] === 'proceed') return
+  const { name, uid } = node.metadata
+  if (isMeant(node)) return
   const own = api.reports.get(name)?.status
   if (own?.brakeClosedAt !== undefined) says('the brake holds', `it closed at ${own.brakeClosedAt}`)
 
+  const moments: number[] = []
   let bound = 0
-  let missed = 0
   for (const [other, { status }] of api.reports) {
     const { vm, identityLevel, nodeUID, brakeClosedAt } = status
     const known = api.nodes.get(other)
     if (other !== name && known?.metadata.uid !== nodeUID) continue
     if (vm?.vCenterInstanceUUID !== vCenter || identityLevel === undefined) continue
     bound++
-    const machines = machinesOf(world, nodeUID ?? '')
-    const away = machines.length > 0 && machines.every((machine) => goneFor(machine, timeline.now) > KNOWN)
-    if (other === name || away) missed++
-    const proceeds = known?.metadata.annotations['rollcall.dev/deletion'] === 'proceed'
-    if (
-      other !== name &&
-      away &&
-      !proceeds &&
-      brakeClosedAt !== undefined &&
-      timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN
-    )
+    const since = goneSince(world, nodeUID ?? '')
+    const away = since !== undefined && timeline.now - since > KNOWN
+    if (other === name || !away || known === undefined || isMeant(known)) continue
+    if (brakeClosedAt !== undefined && timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN)
       says('the brake holds', `it holds ${other} since ${brakeClosedAt}`)
+    const [answer] = judge.work(by, other).heard ?? []
+    const proven = answer?.whole === true && timeline.now - answer.at > WRITES
+    const kept = known.metadata.annotations['rollcall.dev/deletion'] !== undefined
+    if (proven && readyOf(known) !== 'True' && !kept) moments.push(since)
   }
+  // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
+  const since = goneSince(world, uid)
+  if (since === undefined || api.holder.since > since) return
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
-  if (missed > allowed) says('the brake closes', `${missed} of ${bound} are gone, ${allowed} are allowed`)
+  const wave = 1 + moments.filter((each) => Math.abs(each - since) <= AT_ONCE).length
+  if (wave > allowed) says('the brake closes', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
 }
 
-function goneFor({ vm, vanishedAt }: Machine, now: number): number {
-  return vm === undefined ? now - vanishedAt : 0
+/** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */
+export function isMeant({ metadata, spec }: NodeObject): boolean {
+  return (
+    metadata.annotations['rollcall.dev/deletion'] === 'proceed' ||
+    spec.taints.some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler')
+  )
+}
+
+/** When the last of a Node's VMs vanished; undefined where one is listed. */
+function goneSince(world: World, nodeUID: string): number | undefined {
+  const machines = machinesOf(world, nodeUID)
+  if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
+  return Math.max(...machines.map(({ vanishedAt }) => vanishedAt))
 }

@@ -54,7 +54,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (wait !== undefined && volumes > 0 && gone < wait)
     says('volumes are detached first', `${volumes} are not`)
   if (bound !== undefined) {
-    judgeBrake(world, before, bound.vCenterInstanceUUID, says)
+    judgeBrake(world, before, bound.vCenterInstanceUUID, by, says)
     judgeRate(world, by, bound.vCenterInstanceUUID, says)
   }
 }

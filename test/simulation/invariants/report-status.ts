@@ -4,16 +4,26 @@ import { machinesOf, type World } from '../world.ts'
 /** How long after a VM was seen a controller may still act on that, milliseconds. */
 const SEEN_LATELY = 90_000
 
-/** Each condition says why, and the brake opens for a person or a VM that is back, alone. */
+/** A suspended replica's clocks, and the time from a decision to its write, milliseconds. */
+const CLOCKS = 30_000
+
+/** Each condition says why, and the brake opens for a person or a VM that is back, or after a long time with few missed. */
 export function judgeReportStatus(world: World, by: string, before: ReportObject, after: ReportObject): void {
-  const { judge, api, timeline } = world
+  const { judge, timeline } = world
   const { name } = after.metadata
   for (const { type, status, reason, message } of after.status.conditions) {
     if (!/^[A-Z][A-Za-z0-9]*$/.test(reason) || message === '' || message.length > 1024)
       judge.violate('every refusal has a reason', `${type}=${status} of ${name}: "${reason}: ${message}"`)
   }
+  if (after.status.brakeClosedAt !== undefined && !judge.braked.has(name))
+    judge.braked.set(name, timeline.now)
+  judgeOpening(world, by, before, after)
   if (after.status.brakeClosedAt === undefined) judge.braked.delete(name)
-  else if (!judge.braked.has(name)) judge.braked.set(name, timeline.now)
+}
+
+function judgeOpening(world: World, by: string, before: ReportObject, after: ReportObject): void {
+  const { judge, api, timeline, settings } = world
+  const { name } = after.metadata
   if (before.status.brakeClosedAt === undefined || after.status.brakeClosedAt !== undefined) return
   const node = api.nodes.get(name)
   if (node === undefined || node.metadata.uid !== before.status.nodeUID) return
@@ -23,5 +33,12 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
   const absent = machinesOf(world, node.metadata.uid).every(
     ({ vm, vanishedAt }) => vm === undefined && timeline.now - vanishedAt > SEEN_LATELY,
   )
-  if (absent) judge.violate('the brake stays closed', `${by} opens it for ${name}, whose VM is not back`)
+  // It opens by itself as well: not soon, and never while too many are missed.
+  const time = timeline.now - (judge.braked.get(name) ?? timeline.now)
+  const { absentFor, deletion } = settings.lifecycle
+  if (absent && deletion === 'on' && time < 2 * absentFor - CLOCKS)
+    judge.violate(
+      'the brake stays closed',
+      `${by} opens it for ${name} after ${time} ms, whose VM is not back`,
+    )
 }

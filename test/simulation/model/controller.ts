@@ -4,7 +4,7 @@ import type { Probe } from '../../../controller/facts/existence.ts'
 import type { Node, NodeReport } from '../../../controller/facts/node.ts'
 import { createNodeIndex, isInhabited } from '../../../controller/gather/node-index.ts'
 import { createAsker } from '../../../controller/inquire/asker.ts'
-import { createInquiries } from '../../../controller/inquire/inquiries.ts'
+import { createInquiries, type Inquiries } from '../../../controller/inquire/inquiries.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
 import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
 import { createLeaderElection, type Term } from '../../../controller/kubernetes/leader-election.ts'
@@ -71,9 +71,19 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   })
   let terms = 0
   try {
-    await election.run((signal, term) => {
-      terms++
-      return lead({ ...options, client: createFencedClient(client, term), term, number: terms }, signal)
+    await election.run(async (signal, term) => {
+      const inquiries = createInquiries({ uptime: () => process.monotonic() })
+      const fenced = createFencedClient(client, term)
+      for (;;) {
+        terms++
+        const superseded = new AbortController()
+        process.reconfigure = () => superseded.abort()
+        await lead(
+          { ...options, client: fenced, term, inquiries, writing: signal, number: terms },
+          AbortSignal.any([signal, superseded.signal]),
+        )
+        if (signal.aborted || !superseded.signal.aborted) return
+      }
     }, signal)
   } catch (error) {
     options.watch.defect(process, error)
@@ -83,11 +93,14 @@ export async function runController(options: ControllerOptions, signal: AbortSig
 interface LeadOptions extends ControllerOptions {
   readonly client: ReturnType<typeof createModelClient>
   readonly term: Term
+  /** As in `commands/lead-term.ts`: they outlive a change of the configuration. */
+  readonly inquiries: Inquiries
+  readonly writing: AbortSignal
   readonly number: number
 }
 
 async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
-  const { api, process, timeline, settings, watch, logger, client, term } = options
+  const { api, process, timeline, settings, watch, logger, client, term, inquiries, writing } = options
   const random = process.random.next
   const index = createNodeIndex(settings.identity)
   const inventories = options.vCenters.map((vCenter) =>
@@ -109,10 +122,6 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     ...common,
     concurrency: CONCURRENCY,
     process: (name) => reconcile(name),
-  })
-  const inquiries = createInquiries({
-    ask: (name) => questions.add(name),
-    uptime: () => process.monotonic(),
   })
   const ask = createAsker(
     {
@@ -177,9 +186,9 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     },
     inquiries: {
       // The reconciler says these two one after the other, without a pause.
-      deleting(vCenter, nodeUID) {
+      deleting(deletion, nodeUID) {
         deleting = true
-        return inquiries.deleting(vCenter, nodeUID)
+        return inquiries.deleting(deletion, nodeUID)
       },
       take(name, inquiry) {
         if (deleting) watch.decided(process, name)
@@ -188,10 +197,11 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       },
     },
     writer: {
-      ...createNodeWriter(client, signal),
-      confirm: () => term.confirm(signal),
+      ...createNodeWriter(client, writing),
+      confirm: () => term.confirm(writing),
       announce: () => undefined,
     },
+    ask: (name) => questions.add(name),
     clock: process,
     enqueue: queue.add,
     onDecision: () => undefined,
@@ -206,6 +216,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
   })
   const work = async (): Promise<void> => {
     await Promise.race([Promise.all(synced), aborted(signal)])
+    if (!signal.aborted) inquiries.retain((name) => nodes.get(name) !== undefined)
     await Promise.all([queue.run(signal), questions.run(signal)])
   }
   await Promise.all([work(), ...inventories.map((inventory) => inventory.run(signal))])

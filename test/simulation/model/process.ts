@@ -9,6 +9,8 @@ export interface Process extends Clock {
   /** Its way to the API server. */
   readonly line: Line
   readonly random: Random
+  /** Tells a leader that its configuration has changed. */
+  reconfigure: () => void
   /** Lets the process see something, when it runs again at the latest, in any order. */
   deliver(act: () => void): void
   /** Stops it; `suspended` stops its monotonic clock too. */
@@ -51,6 +53,7 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
     name,
     line: { cut: false, deaf: false, lag: 0 },
     random,
+    reconfigure: () => undefined,
     get state() {
       return state
     },

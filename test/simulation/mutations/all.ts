@@ -39,7 +39,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'evidence: a sign of life begins the count anew',
-    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.question.lifeSign === question.lifeSign &&', '')],
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, '!hasReported(before.question, question) &&', '')],
   },
   {
     name: 'evidence: a heartbeat begins the count anew',

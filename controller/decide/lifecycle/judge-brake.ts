@@ -1,0 +1,79 @@
+import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import type { Absence } from '../decision.ts'
+import type { NodeFacts } from '../facts.ts'
+import { timestamp } from '../verdict.ts'
+import {
+  countsAsAbsent,
+  type Fleet,
+  fewAbsent,
+  isRemovalMeant,
+  opensAgain,
+  quietTime,
+  tooManyAbsent,
+  tooManyWithDeleted,
+} from './brake.ts'
+import type { Evidence } from './evidence.ts'
+
+/** What every leader is to know of a VM that is missed; it stands in the report's status. */
+export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeClosedAt' | 'brakeClosedFor'>
+
+export interface Brake {
+  readonly absence: Absence
+  readonly status: AbsenceStatus
+  /** Whether it closes for this Node just now. */
+  readonly closes: boolean
+  /** Milliseconds until it may open by itself; undefined where time alone does not open it. */
+  readonly again: number | undefined
+}
+
+export interface BrakeFacts {
+  readonly bound: BoundVM
+  readonly before: NodeReportStatus
+  readonly evidence: Evidence | undefined
+  /** Whether vCenter has the VM after all, though no search finds it. */
+  readonly there: boolean
+  readonly fleet: Fleet
+  readonly facts: Pick<NodeFacts, 'node' | 'settings' | 'absentSince' | 'uptime' | 'now'>
+}
+
+/**
+ * Whether the brake holds a Node whose VM is missed, and whether that is to be remembered: only where what is missed now is
+ * too much, and something would be deleted otherwise.
+ */
+export function judgeBrake({ bound, before, evidence, there, fleet, facts }: BrakeFacts): Brake {
+  const { node, now } = facts
+  const settings = facts.settings.lifecycle
+  const since = absentSince(before, facts)
+  const counts = !there && countsAsAbsent(node, evidence)
+  const wasClosed = settings.deletion === 'on' && before.brakeClosedAt !== undefined
+  const few = fewAbsent(counts || wasClosed, fleet, settings)
+  const tooMany = counts && tooManyAbsent(since, fleet, settings)
+  const opens =
+    wasClosed && !tooMany && few && evidence !== undefined && opensAgain(evidence, fleet, settings)
+  const closes = settings.deletion === 'on' && tooMany && !wasClosed
+  const closed = closes || (wasClosed && !opens)
+  // A person's leave passes it by, and does not open it: taken back, it holds as before.
+  const meant = isRemovalMeant(node)
+  const held =
+    !meant && (closed || fleet.latched > 0 || (counts && tooManyWithDeleted(since, fleet, settings)))
+  return {
+    absence: { since, counts, latched: closed && !meant, held, few },
+    status: {
+      ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
+      ...(closed
+        ? {
+            brakeClosedAt: before.brakeClosedAt ?? timestamp(now),
+            brakeClosedFor: before.brakeClosedFor ?? bound.vCenter,
+          }
+        : {}),
+    },
+    closes,
+    again: closed && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
+  }
+}
+
+/** By the monotonic clock where this leader has seen it begin, else as another has written it down. */
+function absentSince(before: NodeReportStatus, { absentSince, uptime, now }: BrakeFacts['facts']): number {
+  const written = before.absentSince === undefined ? now : Date.parse(before.absentSince)
+  return absentSince ?? uptime - Math.max(0, now - written)
+}
