@@ -67,19 +67,29 @@ export async function simulate(seed: number): Promise<RunResult> {
   return result
 }
 
-/** People who look after the cluster once the faults are over, and let go whom the brake holds for good reason. */
+/** People who look after the cluster once the faults are over, and let go whom the brake holds for as long as they are many. */
 function keepPeople(world: World): void {
   const { api, timeline, annotate } = world
   for (const { metadata } of api.nodes.values()) {
     if (metadata.annotations['rollcall.dev/deletion'] !== undefined) annotate(metadata.name, undefined)
   }
   const look = (): void => {
-    for (const { metadata } of [...api.nodes.values()]) {
-      const machines = machinesOf(world, metadata.uid)
-      const gone = machines.length > 0 && machines.every(({ destroyed }) => destroyed)
-      const braked = api.reports.get(metadata.name)?.status.brakeClosedAt !== undefined
-      if (gone && braked && metadata.annotations['rollcall.dev/deletion'] === undefined)
-        annotate(metadata.name, 'proceed')
+    for (const { instanceUUID } of world.vCenters) {
+      const bound = [...api.nodes.values()].filter(({ metadata: { name, uid } }) => {
+        const { status } = api.reports.get(name) ?? {}
+        return status?.nodeUID === uid && status.vm?.vCenterInstanceUUID === instanceUUID
+      })
+      const gone = bound.filter(({ metadata: { uid } }) => {
+        const machines = machinesOf(world, uid)
+        return machines.length > 0 && machines.every(({ destroyed }) => destroyed)
+      })
+      const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
+      if (gone.length <= Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))) continue
+      for (const { metadata } of gone) {
+        const held = api.reports.get(metadata.name)?.status.brakeClosedAt !== undefined
+        if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)
+          annotate(metadata.name, 'proceed')
+      }
     }
     timeline.after(20_000, 'a person looks', look)
   }

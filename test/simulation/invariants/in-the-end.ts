@@ -11,7 +11,9 @@ export function patience({ settings, machines }: World): number {
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter connected to after the longest backoff, and everything read once again.
   const settle = 60_000 + 60_000 + 330_000
-  return settle + Math.max(absentFor, waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
+  // Of the brake, which opens when few are missed for twice absentFor; that is asked about no more often.
+  const opens = 6 * absentFor
+  return settle + opens + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
 }
 
 export function judgeTheEnd(world: World): void {

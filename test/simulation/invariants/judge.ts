@@ -20,7 +20,7 @@ function isWhole({ reference, instanceUUID, biosUUID, privileges, canary }: Prob
   const found = [reference, instanceUUID, biosUUID].some(
     (finding) => finding !== undefined && finding.state !== 'not-found',
   )
-  return !found && privileges.state === 'proven' && canary.state === 'proven'
+  return !found && privileges.state === 'proven' && canary.state !== 'unproven'
 }
 
 export function createJudge(world: () => World): Judge {
