@@ -10,7 +10,7 @@ import { prepareReports } from '../fixtures/load.ts'
 import { type MachineNic, writeMachine, writeNics } from '../fixtures/machine.ts'
 import type { Program } from '../fixtures/program.ts'
 import { type Recording, record } from '../fixtures/recorder.ts'
-import { type Cluster, startCluster } from '../servers/cluster.ts'
+import { type Cluster, type ClusterOptions, startCluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
@@ -76,14 +76,27 @@ interface Teardown {
   teardown(fn: () => Promise<unknown>): void
 }
 
-export async function openStage(t: Teardown, options: VcsimOptions = {}): Promise<Stage> {
-  const [cluster, vcsim] = await Promise.all([startCluster(), startVcsim({ clusters: 2, ...options })])
+export interface StageOptions {
+  readonly cluster?: ClusterOptions
+  /** Applies the manifests; resolves once they act. */
+  readonly apply?: (cluster: Cluster) => Promise<void>
+}
+
+export async function openStage(
+  t: Teardown,
+  options: VcsimOptions = {},
+  { cluster: clusterOptions, apply = applyManifests }: StageOptions = {},
+): Promise<Stage> {
+  const [cluster, vcsim] = await Promise.all([
+    startCluster(clusterOptions),
+    startVcsim({ clusters: 2, ...options }),
+  ])
   t.teardown(() => vcsim.stop())
   t.teardown(() => cluster.stop())
   // Goes with the cluster's folder, even where the test is killed.
   const dir = join(cluster.dir, 'stage')
   await mkdir(dir)
-  await applyManifests(cluster)
+  await apply(cluster)
   await vcsim.tag(
     { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
     { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },

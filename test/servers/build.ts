@@ -6,18 +6,29 @@ import { type GoCommand, goBinary } from '../../build/go-command.ts'
 const kubernetesVersion = 'k8s.io/component-base/version'
 
 /** Without these the servers do not know their own version, and clients refuse features that hang from it. */
-const kubernetesVariables = {
-  [`${kubernetesVersion}.gitVersion`]: 'v1.36.3',
-  [`${kubernetesVersion}.gitMajor`]: '1',
-  [`${kubernetesVersion}.gitMinor`]: '36',
+const versionVariables = (version: string) => {
+  const [major = '', minor = ''] = version.split('.')
+  return {
+    [`${kubernetesVersion}.gitVersion`]: `v${version}`,
+    [`${kubernetesVersion}.gitMajor`]: major,
+    [`${kubernetesVersion}.gitMinor`]: minor,
+  }
 }
 
 const here = import.meta.dirname
-const kubernetes = { dir: join(here, 'kubernetes'), variables: kubernetesVariables }
+const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.36.3') }
+const older = (minor: string, version: string) => ({
+  dir: join(here, `kubernetes-${minor}`),
+  variables: versionVariables(version),
+  package: './kube-apiserver',
+  takes: '5 min',
+})
 
 const commands = {
   etcd: { dir: join(here, 'etcd'), takes: '25 s' },
   'kube-apiserver': { ...kubernetes, package: './kube-apiserver', takes: '4 min' },
+  'kube-apiserver-1.34': older('1.34', '1.34.4'),
+  'kube-apiserver-1.31': older('1.31', '1.31.0'),
   'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager', takes: '1 min' },
   kubectl: { ...kubernetes, package: './kubectl', takes: '1 min' },
   vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ApiClient, createApiClient } from './api-client.ts'
-import { serverBinary } from './build.ts'
+import { type ServerName, serverBinary } from './build.ts'
 import { renderKubeconfig } from './kubeconfig.ts'
 import {
   type CertificateAuthority,
@@ -15,6 +15,8 @@ import { freePort } from './ports.ts'
 import { type Server, startServer } from './processes.ts'
 
 export interface ClusterOptions {
+  /** An older one than that of all other tests. */
+  apiServer?: Extract<ServerName, `kube-apiserver${string}`>
   /** More arguments for kube-apiserver; of an option given twice, the last counts. */
   apiServerArgs?: string[]
 }
@@ -48,7 +50,8 @@ export interface Cluster extends AsyncDisposable {
 
 /** Starts etcd and kube-apiserver in a temporary folder; about 4 seconds once they are built. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const binaries = { etcd: await serverBinary('etcd'), apiServer: await serverBinary('kube-apiserver') }
+  const { apiServer: name = 'kube-apiserver' } = options
+  const binaries = { etcd: await serverBinary('etcd'), apiServer: await serverBinary(name) }
   const dir = await mkdtemp(join(tmpdir(), 'rollcall-cluster-'))
   const cleanUp: (() => Promise<void>)[] = [() => rm(dir, { recursive: true, force: true, maxRetries: 5 })]
   const stop = async () => {

@@ -52,7 +52,8 @@ export async function applyManifests(cluster: Cluster, files?: readonly string[]
       await applyManifest(cluster, object)
       if (object.kind === 'CustomResourceDefinition') await established(cluster, object.metadata.name)
       // The API server learns of policies in the order of their writing: the last in force, all are.
-      if (object.metadata.name === ownReport && object.kind.endsWith('Binding')) await inForce(cluster)
+      if (object.metadata.name === ownReport && object.kind.endsWith('Binding'))
+        await policiesInForce(cluster)
     }
   }
 }
@@ -101,8 +102,11 @@ async function established(cluster: Cluster, name: string): Promise<void> {
 
 const ownReport = 'own-report.rollcall.dev'
 
-/** Tries a dry-run write that not even an administrator may do; it fits the schema, which is asked before policies. */
-async function inForce(cluster: Cluster): Promise<void> {
+/**
+ * Resolves once the policy for reports refuses. It tries a dry-run write that not even an administrator may do, and that
+ * fits the schema, which is asked before policies.
+ */
+export async function policiesInForce(cluster: Cluster): Promise<void> {
   const report = {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'NodeReport',

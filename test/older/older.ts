@@ -1,0 +1,141 @@
+/**
+ * The overlay for Kubernetes before 1.36, on the oldest version that the README names and on a later one. Not part of
+ * `npm test`, for each API server takes minutes to build: `npm run test:older`.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { QUICK, settled, watched } from '../e2e/deletion.ts'
+import { isShutDown, level } from '../e2e/objects.ts'
+import { type Member, openStage, type Stage } from '../e2e/stage.ts'
+import { reportObject } from '../fixtures/load.ts'
+import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
+import { createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
+import { serverBinary } from '../servers/build.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import { policiesInForce } from '../servers/manifests.ts'
+
+const VERSIONS = { 'kube-apiserver-1.31': 'v1.31.0', 'kube-apiserver-1.34': 'v1.34.4' } as const
+const NODES = 10
+const merge = { contentType: 'application/merge-patch+json' }
+
+const manifests = join(import.meta.dirname, '../../manifests')
+const kubectl = await serverBinary('kubectl')
+
+async function applyFolder(cluster: Cluster, folder: string): Promise<string> {
+  const args = [`--kubeconfig=${cluster.adminKubeconfig}`, 'apply', '-k', join(manifests, folder)]
+  return (await promisify(execFile)(kubectl, args)).stdout
+}
+
+for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VERSIONS, string][]) {
+  t.test(`Kubernetes ${version}`, async (t) => {
+    const apply = async (cluster: Cluster) => {
+      t.match((await cluster.request('GET', '/version')).body, { gitVersion: version })
+      t.comment(await applyFolder(cluster, 'overlays/before-1.36'))
+      await policiesInForce(cluster)
+    }
+    const stage = await openStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
+    await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
+    await stage.controller({ lifecycle: QUICK })
+    const members = await initialised(t, stage)
+    const [gone, off, other, live] = members
+    if (!gone || !off || !other || !live) throw new Error('there are ten')
+    await t.test('the policies refuse', (t) => refuse(t, stage, { attacker: other, victim: live }))
+
+    await t.test('a Node whose VM is off is tainted, one whose VM is gone is deleted', async () => {
+      const { nodes, vcsim, cluster } = stage
+      await watched(stage)
+      await vcsim.govc('vm.power', '-off', off.vm.name)
+      await nodes.until('it is tainted', () => isShutDown(nodes.last(off.name)))
+      await loseHeartbeats(cluster, gone.name)
+      await vcsim.govc('vm.destroy', gone.vm.name)
+      await nodes.until('it is deleted', () => nodes.last(gone.name) === undefined, 60_000)
+    })
+  })
+}
+
+async function initialised(t: Test, stage: Stage): Promise<Member[]> {
+  const members: Member[] = []
+  for (let i = 0; i < NODES; i++) members.push(await stage.member(`worker-${i}`))
+  await Promise.all(members.map((member) => member.reportOnce()))
+  const names = members.map(({ name }) => name)
+  await settled(stage, ...names)
+  await stage.nodes.until('all are proven', () =>
+    names.every((name) => level(stage.nodes.last(name)) === 'proven'),
+  )
+  t.pass(`${NODES} Nodes are initialised and proven`)
+  return members
+}
+
+interface Attack {
+  readonly attacker: Member
+  readonly victim: Member
+}
+
+async function refuse(t: Test, stage: Stage, { attacker, victim }: Attack): Promise<void> {
+  const { cluster, reports } = stage
+  const nodePath = `/api/v1/nodes/${victim.name}`
+  const kubelet = await cluster.as({ user: `system:node:${attacker.name}`, groups: ['system:nodes'] })
+  const victimsKubelet = await cluster.as({ user: `system:node:${victim.name}`, groups: ['system:nodes'] })
+  const spec = reports.last(victim.name)?.spec
+  if (spec === undefined) throw new Error('the victim has no report')
+  const report = reportObject({ name: victim.name, uid: victim.uid, spec })
+  const reportPath = `/apis/rollcall.dev/v1alpha1/nodereports/${victim.name}?fieldManager=rollcall-agent&force=true`
+  const apply = { contentType: 'application/apply-patch+yaml' }
+  const by = (policy: string) => ({ status: 403, body: { message: new RegExp(`'${policy}.rollcall.dev'`) } })
+
+  t.match(
+    await kubelet.request('PATCH', reportPath, report, apply),
+    by('own-report'),
+    "a node, the victim's report",
+  )
+  const token = async ({ name }: Member) =>
+    serviceAccountToken(cluster, 'rollcall-agent', { pod: await createAgentPod(cluster, name) })
+  t.match(
+    await cluster.request('PATCH', reportPath, report, { ...apply, token: await token(attacker) }),
+    by('own-report'),
+    "an agent's Pod elsewhere",
+  )
+  t.match(
+    await cluster.request('PATCH', reportPath, report, { ...apply, token: await token(victim) }),
+    { status: 200 },
+    "its own agent's Pod may: the token names the node",
+  )
+  t.match(await cluster.request('PATCH', reportPath, report, apply), by('own-report'), 'an administrator')
+
+  const zone = { metadata: { labels: { 'topology.kubernetes.io/zone': 'elsewhere' } } }
+  t.match(
+    await victimsKubelet.request('PATCH', nodePath, zone, merge),
+    by('verified-labels'),
+    'a kubelet, its zone',
+  )
+
+  const asController = { token: await serviceAccountToken(cluster, 'rollcall-controller') }
+  await heartbeat(cluster, victim.name)
+  const { body } = await cluster.request<{ metadata: { uid: string; resourceVersion: string } }>(
+    'GET',
+    nodePath,
+  )
+  const { uid, resourceVersion } = body.metadata
+  t.match(
+    await cluster.request('DELETE', nodePath, { preconditions: { uid, resourceVersion } }, asController),
+    by('delete-node'),
+    'the controller, a Node that is ready',
+  )
+  await cluster.request('POST', '/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'nobodys' },
+  })
+  t.match(
+    await cluster.request(
+      'PATCH',
+      '/api/v1/nodes/nobodys',
+      { spec: { providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b' } },
+      { ...merge, ...asController },
+    ),
+    by('update-node'),
+    "the controller, nobody's Node",
+  )
+}
