@@ -53,6 +53,12 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     labelNames: ['vcenter'],
     registers,
   })
+  const unwatched = new Gauge({
+    name: 'rollcall_vcenter_unwatched_vms',
+    help: 'VMs that the account may not watch: their changes are seen only when all VMs are read again',
+    labelNames: ['vcenter'],
+    registers,
+  })
   let readUp: () => Iterable<VCenterState> = () => []
   new Gauge({
     name: 'rollcall_vcenter_up',
@@ -84,6 +90,7 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
         if (operation !== LONG_POLL) durations.observe({ vcenter, operation }, seconds)
       },
       reconnect: (reason) => reconnects.inc({ vcenter, reason: outcomes(reason) }),
+      unwatched: (vms) => unwatched.set({ vcenter }, vms),
       resynced(count, at) {
         corrections.inc({ vcenter }, count)
         lastResync.set({ vcenter }, at)

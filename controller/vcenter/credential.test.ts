@@ -33,7 +33,7 @@ async function open(t: Test, { password, configured }: { password: string; confi
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'silent' }),
-    metrics: { call() {}, reconnect() {}, resynced() {} },
+    metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
     onChange: () => undefined,
     timings: QUICK,
   })

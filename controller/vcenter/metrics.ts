@@ -7,6 +7,8 @@ export interface Metrics {
   call(operation: string, outcome: string, seconds: number): void
   /** Connecting begins anew, because of this reason. */
   reconnect(reason: string): void
+  /** So many VMs are followed that vCenter does not let be watched. */
+  unwatched(vms: number): void
   /** All VMs were read again, at this time (seconds since the epoch); so many were not as push had left them. */
   resynced(corrections: number, at: number): void
 }

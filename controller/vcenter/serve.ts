@@ -22,6 +22,9 @@ import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
 import type { SoapClient } from './wire/soap.ts'
 
+/** VMs that one line of the log names. */
+const MAX_NAMES = 20
+
 export interface ServeOptions {
   readonly soap: SoapClient
   readonly session: Session
@@ -77,6 +80,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const members = createMembers({ soap, listView: updates.listView, timings })
   const following: FollowOptions = { table, topology, locator, reader }
   const moved = new Set<string>()
+  let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<Outcome> {
     if (table.wanted().length === 0 && moved.size === 0) return 'idle'
@@ -107,13 +111,38 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   }
 
   async function syncMembers(signal: AbortSignal): Promise<Outcome> {
-    const unknown = await members.set(table.vms(), signal)
-    if (unknown === undefined) return 'idle'
-    askAgain(table.leave(unknown))
+    const synced = await members.set(table.vms(), signal)
+    if (synced === undefined) return 'idle'
+    tellUnwatched()
+    askAgain(table.leave(synced.unknown))
+    if (synced.unfinished) triggers.members.trigger()
     return 'done'
   }
 
+  function tellUnwatched(): void {
+    const refused = members.refused()
+    metrics.unwatched(refused.size)
+    const news = [...refused].filter(([vm]) => !unwatched.has(vm))
+    unwatched = new Set(refused.keys())
+    if (news.length === 0) return
+    const vms = news.slice(0, MAX_NAMES).map(([vm]) => table.machine(vm)?.name ?? vm)
+    logger.warn(
+      { vms, count: refused.size, error: news[0]?.[1].message },
+      'vCenter does not let some VMs be watched, what changes of them is seen only when all VMs are read again; ' +
+        'give the account the role Read-only on them',
+    )
+  }
+
+  /** Those that no push tells of, and whether they can be watched by now. */
+  async function readUnwatched(signal: AbortSignal): Promise<void> {
+    if (unwatched.size === 0) return
+    askAgain(await readMoved(following, [...unwatched], signal))
+    members.retryRefused()
+    triggers.members.trigger()
+  }
+
   async function resyncAll(signal: AbortSignal): Promise<void> {
+    await readUnwatched(signal)
     if (members.size() === 0) return
     const corrected = await resync(following, updates.listView, members.has, signal)
     askAgain(corrected)

@@ -22,6 +22,12 @@ export interface VcsimScenes {
   /** Gives privileges back: those revoked on this object, or all. */
   restore(object?: string): Promise<void>
   /**
+   * Refuses each change of a list view that is about one of these machines (by reference), of which reads tell all the
+   * same: NoPermission, or with `gone` ManagedObjectNotFound. The fault names the machine, or with `nameRoot` the root
+   * folder. None where none is given.
+   */
+  refuseViews(options: { vms: string[]; gone?: boolean; nameRoot?: boolean }): Promise<void>
+  /**
    * Makes machines vanish for everybody: ManagedObjectNotFound by reference, found by no search, `leave`. For a mass
    * disappearance, give many at once. (The simulator forgets to push a `leave` in the moment in which the client changes
    * its list view; a resync finds it.)
@@ -58,6 +64,7 @@ export function createScenes(control: ControlClient): VcsimScenes {
   return {
     revoke: ({ object = '/', as = 'fault' } = {}) => control.call('POST', '/revoke', { object, as }),
     restore: (object = '') => control.call('POST', '/restore', { object, as: '' }),
+    refuseViews: (options) => control.call('POST', '/list-views', options),
     hide: (...vms) => control.call('POST', '/hide', vms),
     show: (...vms) => control.call('POST', '/show', vms),
     unregister: (vm) => control.call('POST', '/hide', [vm]),

@@ -1,16 +1,35 @@
 /** Keeps the list that vCenter watches equal to the VMs that are followed. */
 import type { Timings } from '../timings.ts'
 import { reference } from '../wire/envelope.ts'
-import type { Reference } from '../wire/errors.ts'
+import { isRebuild, type Reference, SoapFault } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 
+/** Calls that one `set` may spend on finding which VMs are refused: one VM of a thousand takes about twenty. */
+const MAX_CALLS = 40
+
 export interface Members {
-  /** Adds and removes in one call. Returns the references that vCenter does not know; undefined where nothing changes. */
-  set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<string[] | undefined>
+  /**
+   * Adds and removes, in one call where vCenter refuses none of them. vCenter refuses the whole call where one object may
+   * not be seen (System.View) or is gone, and its fault may name another: then those that are refused are found by
+   * halves. What takes more than some calls waits for the next `set`. Undefined where nothing changes. Throws a
+   * VCenterError where vCenter fails as a whole.
+   */
+  set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<Synced | undefined>
+  /** Has the VMs that were refused tried again by the next `set`. */
+  retryRefused(): void
   has(vm: string): boolean
   /** How many are on the list. */
   size(): number
+  /** VMs that cannot be watched, and why. */
+  refused(): ReadonlyMap<string, SoapFault>
+}
+
+export interface Synced {
+  /** VMs that vCenter does not know. */
+  readonly unknown: readonly string[]
+  /** Whether some are left for the next `set`. */
+  readonly unfinished: boolean
 }
 
 export interface MembersOptions {
@@ -20,32 +39,101 @@ export interface MembersOptions {
   readonly timings: Timings
 }
 
+interface Change {
+  readonly kind: 'add' | 'remove'
+  readonly vm: string
+}
+
 export function createMembers({ soap, listView, timings }: MembersOptions): Members {
   const members = new Set<string>()
+  /** The one that was tried last stands last, so that those come first that an attempt left over. */
+  const refused = new Map<string, SoapFault>()
+  let retrying = false
+
+  async function modify(changes: readonly Change[], signal: AbortSignal): Promise<string[]> {
+    const response = await soap.call({
+      operation: 'ModifyListView',
+      target: listView,
+      parameters: changes.map(({ kind, vm }) => reference(kind, toObject(vm))).join(''),
+      deadline: timings.readDeadline,
+      signal,
+    })
+    for (const { kind, vm } of changes) {
+      refused.delete(vm)
+      if (kind === 'add') members.add(vm)
+      else members.delete(vm)
+    }
+    return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
+  }
+
+  /** Makes all changes that vCenter takes, and returns the references that it does not know. */
+  async function modifyAll(all: readonly Change[], signal: AbortSignal): Promise<Synced> {
+    const unknown: string[] = []
+    const left: (readonly Change[])[] = [all]
+    for (let calls = 0; calls < MAX_CALLS; calls++) {
+      const changes = left.pop()
+      if (changes === undefined) break
+      try {
+        unknown.push(...(await modify(changes, signal)))
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        const culprit = culpritOf(error, changes)
+        if (culprit === undefined) {
+          const half = changes.length >> 1
+          left.push(changes.slice(half), changes.slice(0, half))
+          continue
+        }
+        giveUp(culprit, error)
+        if (error.fault === 'ManagedObjectNotFound') unknown.push(culprit.vm)
+        const others = changes.filter((each) => each !== culprit)
+        if (others.length > 0) left.push(others)
+      }
+    }
+    return { unknown, unfinished: left.some((changes) => changes.some(({ vm }) => !refused.has(vm))) }
+  }
+
+  /** One that cannot be taken off the list is passed over when it changes. */
+  function giveUp({ kind, vm }: Change, error: SoapFault): void {
+    members.delete(vm)
+    refused.delete(vm)
+    if (kind === 'add') refused.set(vm, error)
+  }
+
   return {
     async set(wanted, signal) {
-      const add = [...wanted].filter((vm) => !members.has(vm))
+      for (const vm of [...refused.keys()]) if (!wanted.has(vm)) refused.delete(vm)
+      const again = retrying ? [...refused.keys()] : []
+      retrying = false
+      const add = [...wanted].filter((vm) => !members.has(vm) && !refused.has(vm))
       const remove = [...members].filter((vm) => !wanted.has(vm))
-      if (add.length + remove.length === 0) return undefined
-      const response = await soap.call({
-        operation: 'ModifyListView',
-        target: listView,
-        parameters: [
-          ...add.map((vm) => machine('add', vm)),
-          ...remove.map((vm) => machine('remove', vm)),
-        ].join(''),
-        deadline: timings.readDeadline,
-        signal,
-      })
-      for (const vm of add) members.add(vm)
-      for (const vm of remove) members.delete(vm)
-      return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
+      const changes: Change[] = [
+        ...[...add, ...again].map((vm) => ({ kind: 'add' as const, vm })),
+        ...remove.map((vm) => ({ kind: 'remove' as const, vm })),
+      ]
+      return changes.length === 0 ? undefined : await modifyAll(changes, signal)
+    },
+    retryRefused() {
+      retrying = true
     },
     has: (vm) => members.has(vm),
     size: () => members.size,
+    refused: () => refused,
   }
 }
 
-function machine(name: string, value: string): string {
-  return reference(name, { type: 'VirtualMachine', value })
+/** Whether the fault is about members rather than about the list or the session. */
+function isRefusal(error: unknown): error is SoapFault {
+  if (!(error instanceof SoapFault) || isRebuild(error)) return false
+  return error.fault === 'NoPermission' || error.fault === 'ManagedObjectNotFound'
+}
+
+/** The change that is refused, as far as it is known: the one that the fault names, or the only one. */
+function culpritOf({ object }: SoapFault, changes: readonly Change[]): Change | undefined {
+  if (changes.length === 1) return changes[0]
+  if (object?.type !== 'VirtualMachine') return undefined
+  return changes.find(({ vm }) => vm === object.value)
+}
+
+function toObject(value: string): Reference {
+  return { type: 'VirtualMachine', value }
 }

@@ -46,7 +46,7 @@ function setUp(answers: Record<string, (attempt: number) => FakeAnswer> = {}) {
     counts[operation] = (counts[operation] ?? 0) + 1
     return all[operation]?.(counts[operation]) ?? fault('MethodNotFound')
   })
-  const metrics = { call() {}, reconnect() {}, resynced() {} }
+  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
   const { signal } = new AbortController()
   const session = createSession({
     soap: createSoapClient({ connection, clock: systemClock, metrics }),

@@ -32,6 +32,8 @@ export interface Lab {
   readonly changes: ReadonlySet<string>[]
   /** Corrections of each resync, in order. */
   readonly corrections: readonly number[]
+  /** How many VMs could not be watched, whenever that was told. */
+  readonly unwatched: readonly number[]
   /** Lines of the log. */
   readonly log: string[]
   /** Ends the inventory and resolves when `run` has. */
@@ -55,6 +57,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   await vCenter.resetCalls()
   const changes: ReadonlySet<string>[] = []
   const corrections: number[] = []
+  const unwatched: number[] = []
   const log: string[] = []
   const inventory = openInventory({
     config: {
@@ -72,7 +75,12 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
-    metrics: { call() {}, reconnect() {}, resynced: (count) => void corrections.push(count) },
+    metrics: {
+      call() {},
+      reconnect() {},
+      resynced: (count) => void corrections.push(count),
+      unwatched: (vms) => void unwatched.push(vms),
+    },
     onChange: (uuids) => void changes.push(uuids),
     timings: options.timings ?? QUICK,
   })
@@ -84,7 +92,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   }
   // Before the simulator's own teardown, for they run in reverse order.
   t.teardown(stop)
-  return { vCenter, inventory, changes, corrections, log, stop }
+  return { vCenter, inventory, changes, corrections, unwatched, log, stop }
 }
 
 /** Waits until `holds` returns something. Throws after `within` milliseconds. */

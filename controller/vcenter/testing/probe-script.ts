@@ -102,7 +102,7 @@ export async function ask(
     const said = scripted[operation]?.(request.body ?? '') ?? fault('MethodNotFound')
     return typeof said === 'string' ? answer(operation, said) : said
   })
-  const metrics = { call() {}, reconnect() {}, resynced() {} }
+  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
   const { signal } = new AbortController()
   const object = (type: string) => ({ type, value: type })
   const line = openLine({

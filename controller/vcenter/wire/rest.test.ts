@@ -35,7 +35,7 @@ t.test('a session that no header can hold is none', async (t) => {
       },
       timings: TIMINGS,
       clock: systemClock,
-      metrics: { call() {}, reconnect() {}, resynced() {} },
+      metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
       loginSignal: signal,
     })
     const answer = await rest

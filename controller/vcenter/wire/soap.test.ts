@@ -14,6 +14,7 @@ function client(answer: () => FakeAnswer, outcomes: string[] = []) {
     call: (_operation: string, outcome: string) => void outcomes.push(outcome),
     reconnect() {},
     resynced() {},
+    unwatched() {},
   }
   const connection = fakeConnection(answer)
   return { connection, soap: createSoapClient({ connection, clock: systemClock, metrics }) }

@@ -33,6 +33,8 @@ type control struct {
 func newControl(service *simulator.Service, front *front, inv *inventory, content types.ServiceContent, renewals *renewals) http.Handler {
 	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service), veil: newVeil(), inventory: inv}
 	c.veil.enforce(c.ctx, content)
+	views := &listViews{veil: c.veil}
+	views.enforce(c.ctx)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx, c.all()), nil }))
 	mux.HandleFunc("POST /guest", answer(eachVM(c, (*guestData).apply, func(g *guestData) string { return g.VM })))
@@ -45,6 +47,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	c.handleCollectors(mux)
 	renewals.handle(mux)
 	front.age.handle(mux)
+	views.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("GET /bytes", answer(func(*http.Request) (any, error) { return c.front.bytes.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) {
