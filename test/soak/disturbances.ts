@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { HappeningContext } from './happenings.ts'
@@ -47,20 +48,27 @@ async function hidden(context: HappeningContext, seconds: number, cutOff: boolea
   })
 }
 
-/** Another leads after this, where one has led. */
-export async function changeLeaders(
-  { survivor, other, leader }: Replicas,
-  { random }: Pick<HappeningContext, 'random'>,
-): Promise<void> {
-  const led = await leader()
-  const pause = random.between(18_000, 30_000)
-  if (led !== survivor) await other.kill(random.between(500, 10_000))
-  else if (random.chance(0.5)) await survivor.freeze(pause)
+/** The name under which a storm knows it. */
+export const LEADERS_CHANGE = 'leaders change'
+/** A Lease runs out after 15 s, and is taken within a few more, milliseconds. */
+const PAST_THE_LEASE = 25_000
+
+/** Has the leader killed, or frozen or cut off for longer than its Lease; so another leads, most often. */
+async function changeLeaders({ site: { replicas }, random }: HappeningContext): Promise<void> {
+  const { survivor, other } = replicas
+  const led = await replicas.leader()
+  if (led !== survivor) await other.kill(random.pick([500, 5_000, PAST_THE_LEASE]))
+  else if (random.chance(0.5)) await survivor.freeze(PAST_THE_LEASE)
   else {
     survivor.line.set(random.pick(['cut', 'lost', 'deaf', 'mute'] as const))
-    await new Promise((resolve) => setTimeout(resolve, pause))
+    await sleep(PAST_THE_LEASE)
     survivor.line.set('works')
   }
+}
+
+/** Takes the lead from the replica that may be killed. */
+export async function leadBySurvivor({ other }: Replicas): Promise<void> {
+  if (await other.leads()) await other.kill(PAST_THE_LEASE)
 }
 
 export const DISTURBANCES: readonly Disturbance[] = [
@@ -137,11 +145,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
       await cluster.startApiServer()
     },
   },
-  {
-    name: 'leaders change',
-    part: 'replicas',
-    run: (context) => changeLeaders(context.site.replicas, context),
-  },
+  { name: LEADERS_CHANGE, part: 'replicas', run: changeLeaders },
   {
     name: 'the configuration is changed',
     part: 'configuration',

@@ -30,5 +30,7 @@ if (values.help || !Object.values(options).every((value) => Number.isSafeInteger
 }
 // Each program that is started listens for the end of this process.
 process.setMaxListeners(0)
+// An end by a signal tells nobody that this process ends, and the programs would go on.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 const right = await soak(options, (line) => process.stdout.write(`${line}\n`))
 process.exit(right ? 0 : 1)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
-import { changeLeaders } from './disturbances.ts'
+import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
 import { type Held, judgeEnd } from './judge-end.ts'
 import { middle, type Span } from './memory.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
@@ -54,7 +54,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const elapsed = () => performance.now() - begin
   const ending = new AbortController()
   const mayChangeLeaders = () =>
-    Object.values(times).every(({ from, to }) => elapsed() < from - 2 * MINUTE || elapsed() >= to)
+    Object.values(times).every(({ from, to }) => elapsed() < from - width / 2 || elapsed() >= to)
   const storm = unleash({
     site,
     random: createRandom(seed),
@@ -62,15 +62,13 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
     signal: ending.signal,
     mayChangeLeaders,
   })
-  const random = createRandom(seed + 1)
   const watching = new AbortController()
   const watch = Promise.all([
     every(500, watching.signal, () => judgeDeletions(site, (line) => print(line))),
     every(5_000, watching.signal, async () => {
       await site.replicas.sample(elapsed())
       // What is measured is a leader's memory.
-      if (!mayChangeLeaders() && storm.active().length === 0 && (await site.replicas.other.leads()))
-        await changeLeaders(site.replicas, { random })
+      if (!mayChangeLeaders() && !storm.active().includes(LEADERS_CHANGE)) await leadBySurvivor(site.replicas)
     }),
     every(Math.min(MINUTE, total / 8), watching.signal, async () =>
       print(await progressLine(site, storm, elapsed())),
