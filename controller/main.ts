@@ -66,8 +66,8 @@ async function start(options: RunOptions): Promise<number> {
         config: { path, readFile, loaded },
         credentials,
         lease: { namespace: options.leaseNamespace, name: options.leaseName },
-        // A restarted process must not take itself for the one before, which may still be writing.
-        identity: options.identity ?? `${hostname()}_${randomBytes(4).toString('hex')}`,
+        // A restarted process must not take itself for the one before, which may still be writing. A Pod keeps its name.
+        identity: `${options.identity ?? hostname()}_${randomBytes(4).toString('hex')}`,
         listen: options.listen,
         version: VERSION,
         clock: systemClock,

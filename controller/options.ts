@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly listen: ListenAddress
   readonly leaseNamespace: string
   readonly leaseName: string
-  /** This process's name in the Lease; without it one is made of the host's name. */
+  /** This replica's name in the Lease, to which each process adds a suffix of its own; without it the host's. */
   readonly identity: string | undefined
   readonly logLevel: LogLevel
 }
@@ -48,7 +48,7 @@ Initialises the cluster's Nodes with what vCenter knows of their VMs.
                          (default ${DEFAULTS.listen})
   --lease-namespace NS   namespace of the Lease that replicas compete for (default ${DEFAULTS['lease-namespace']})
   --lease-name NAME      its name (default ${DEFAULTS['lease-name']})
-  --identity NAME        name of this replica in the Lease (default: made of the host's name)
+  --identity NAME        name of this replica in the Lease, to which each start adds a suffix (default: the host's name)
   --log-level LEVEL      ${LOG_LEVELS.join(', ')} (default ${DEFAULTS['log-level']})
 
   --version              print the version

@@ -5,7 +5,7 @@ import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
 import { apiRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
-import { isLeading, readyz } from './leaders.ts'
+import { isLeading, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -22,7 +22,7 @@ await watched(stage)
 const deletions = () => apiRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
 
 t.test('it deletes nothing, not even when what it sent arrives late', async (t) => {
-  await until('the other knows who leads', async () => (await readyz(next)).includes('old leads'))
+  await until('the other knows who leads', () => standsBy(next, 'old'))
   await wish(stage, 'gone', 'hold')
   await loseHeartbeats(cluster, 'gone')
   await vcsim.govc('vm.destroy', gone.vm.name)
@@ -38,7 +38,7 @@ t.test('it deletes nothing, not even when what it sent arrives late', async (t) 
   await until('the other leads', () => isLeading(next), 25_000)
   t.notOk(await isLeading(old))
   proxy.set('works')
-  await until('it stands by', async () => (await readyz(old)).startsWith('standby; next leads'))
+  await until('it stands by', () => standsBy(old, 'next'))
   await nodes.until('the other deletes the Node', () => nodes.last('gone') === undefined, 20_000)
   t.equal(await deletions(), 1)
   t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)

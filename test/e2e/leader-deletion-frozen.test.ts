@@ -4,7 +4,7 @@ import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { apiRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
-import { isLeading, readyz, said } from './leaders.ts'
+import { isLeading, said, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
 
 const LEADER_AGE = 8_000
@@ -30,7 +30,7 @@ t.test('thawed, it deletes nothing, and the other does in its own time', async (
     { status: 'True', reason: 'DeletionHeld', message: /kept for now: the annotation [^;]*; [^;]*$/ },
     20_000,
   )
-  await until('the other knows who leads', async () => (await readyz(next)).includes('old leads'))
+  await until('the other knows who leads', () => standsBy(next, 'old'))
 
   old.kill('SIGSTOP')
   // What it lacked to delete the Node waits in its buffers.
@@ -38,7 +38,7 @@ t.test('thawed, it deletes nothing, and the other does in its own time', async (
   await until('the other leads', () => isLeading(next), 25_000)
   const began = Date.parse(said(next, 'leadership begins'))
   old.kill('SIGCONT')
-  await until('it stands by', async () => (await readyz(old)).startsWith('standby; next leads'))
+  await until('it stands by', () => standsBy(old, 'next'))
   t.equal(await deletions(), 0)
   t.ok(nodes.last('gone'))
 

@@ -9,6 +9,11 @@ export async function isLeading(controller: Controller): Promise<boolean> {
   return (await readyz(controller)).startsWith('leading')
 }
 
+/** Whether it stands by and knows that the replica of this `--identity` leads, to which each process adds a suffix. */
+export async function standsBy(controller: Controller, leader: string): Promise<boolean> {
+  return new RegExp(`^standby; ${leader}_[0-9a-f]{8} leads`).test(await readyz(controller))
+}
+
 /** When it last logged this message, RFC 3339 by the clock on the wall. */
 export function said({ stderr }: Controller, message: string): string {
   const line = stderr.findLast((text) => text.includes(`"msg":"${message}"`))

@@ -4,6 +4,8 @@ export interface LeaseSpec {
   readonly holderIdentity: string
   readonly leaseDurationSeconds: number
   readonly leaseTransitions: number
+  readonly acquireTime: string
+  readonly renewTime: string
 }
 
 /** What the Lease of the controllers says. */
