@@ -48,6 +48,7 @@ async function open(t: Test) {
         failure: () => stub.failure,
         connected: () => true,
         certificateExpiry: () => undefined,
+        passwordChanged: () => void told.push('password'),
         async run(signal) {
           told.push('runs')
           await Promise.race([aborted(signal), failed.promise])
@@ -93,21 +94,23 @@ const configOf = async (text: string) => (await load(text)).config
 await t.test('which inventories go on, and which end', async (t) => {
   const refused: VCenterFailure = { vCenter: 'vc1', reason: 'InvalidLogin', message: '' }
   const unreachable: VCenterFailure = { vCenter: 'vc1', reason: 'Unreachable', message: '' }
-  const cases: readonly [string, string, VCenterFailure | undefined, boolean][] = [
-    ['another vCenter comes', `${file()}${vc2}`, undefined, true],
-    ['other settings', file('    datacenters: [a]', 'lifecycle: {deletion: off}'), undefined, true],
-    ['a password, the session lives', file().replace('pw', 'new'), undefined, true],
-    ['a password, not reached yet', file().replace('pw', 'new'), unreachable, true],
-    ['a password, the former was refused', file().replace('pw', 'new'), refused, false],
-    ['nothing about a refused one', `${file()}${vc2}`, refused, true],
-    ['its user', file().replace('ops', 'new'), undefined, false],
-    ['its address', file('    port: 8443'), undefined, false],
-    ['its trust', file('    insecureFlag: true'), undefined, false],
-    ['its name', file().replace('vc1:', 'main:'), undefined, false],
-    ['zones', file('', 'labels: {zone: z}'), undefined, false],
-    ['it is gone', file().replace('vc1:', 'vc2:').replace('vc.', 'vc2.'), undefined, false],
+  /** What it is told; `ends` where it does not go on. */
+  const cases: readonly [string, string, VCenterFailure | undefined, readonly string[]][] = [
+    ['another vCenter comes', `${file()}${vc2}`, undefined, []],
+    ['other settings', file('    datacenters: [a]', 'lifecycle: {deletion: off}'), undefined, []],
+    ['a password, the session lives', file().replace('pw', 'new'), undefined, ['password']],
+    ['a password, not reached yet', file().replace('pw', 'new'), unreachable, ['password']],
+    ['a password, the former was refused', file().replace('pw', 'new'), refused, ['password']],
+    ['nothing about a refused one', `${file()}${vc2}`, refused, []],
+    ['its user', file().replace('ops', 'new'), undefined, ['ends']],
+    ['its address', file('    port: 8443'), undefined, ['ends']],
+    ['its trust', file('    insecureFlag: true'), undefined, ['ends']],
+    ['its name', file().replace('vc1:', 'main:'), undefined, ['ends']],
+    ['zones', file('', 'labels: {zone: z}'), undefined, ['ends']],
+    ['it is gone', file().replace('vc1:', 'vc2:').replace('vc.', 'vc2.'), undefined, ['ends']],
   ]
-  for (const [what, after, failure, goesOn] of cases) {
+  for (const [what, after, failure, expected] of cases) {
+    const goesOn = !expected.includes('ends')
     await t.test(what, async (t) => {
       const { stubs, inventories } = await open(t)
       const first = work(inventories, await configOf(file()))
@@ -120,7 +123,7 @@ await t.test('which inventories go on, and which end', async (t) => {
       const config = await configOf(after)
       const second = work(inventories, config)
       await nextTurn()
-      t.same(stub.told, goesOn ? ['runs'] : ['runs', 'ends'])
+      t.same(stub.told, ['runs', ...expected])
       t.equal(
         stubs.filter(({ config }) => config.name === 'vc1').length,
         goesOn || config.vCenters[0]?.name !== 'vc1' ? 1 : 2,

@@ -50,8 +50,11 @@ export function createInventories({ open, signal }: InventoriesOptions): Invento
     labels = config.labels
     for (const [name, entry] of entries) {
       const wanted = config.vCenters.find((vCenter) => vCenter.name === name)
-      if (wanted !== undefined && mayGoOn(entry, wanted, labels)) entry.password = wanted.password
-      else retire(entry)
+      if (wanted === undefined || !mayGoOn(entry, wanted, labels)) retire(entry)
+      else if (!entry.password.equals(wanted.password)) {
+        entry.password = wanted.password
+        entry.inventory.passwordChanged()
+      }
     }
   }
 
@@ -138,15 +141,10 @@ export function createInventories({ open, signal }: InventoriesOptions): Invento
 
 /**
  * Whether nothing needs a new session. A password alone does not: the session that lives was made with the one before,
- * and vCenter may not know the new one yet. But a refused one has left no session, and is never tried again.
+ * and vCenter may not know the new one yet.
  */
 function mayGoOn(entry: Entry, wanted: VCenterConfig, labels: Config['labels']): boolean {
-  const refused = entry.inventory.failure()?.reason === 'InvalidLogin'
-  return (
-    sameConnection(entry.config, wanted) &&
-    isDeepStrictEqual(entry.categories, labels) &&
-    (entry.password.equals(wanted.password) || !refused)
-  )
+  return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.categories, labels)
 }
 
 function sameServer(a: VCenterConfig, b: VCenterConfig): boolean {

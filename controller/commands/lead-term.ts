@@ -3,6 +3,8 @@ import { createInquiries } from '../inquire/inquiries.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openInventory } from '../vcenter/inventory.ts'
+import type { Logins } from '../vcenter/session/logins.ts'
+import type { Timings } from '../vcenter/timings.ts'
 import { createInventories } from './inventories.ts'
 import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 
@@ -11,6 +13,8 @@ export interface LeadTermOptions
   readonly configuration: Pick<ConfigWatch, 'current'>
   /** For vCenters. */
   readonly userAgent: string
+  readonly logins: Logins
+  readonly timings: Timings
   readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading' | 'vCenter'>
   /** Told of the work that goes on now, and of its end. */
   readonly onWork: (leadership: Leadership | undefined) => void
@@ -22,12 +26,14 @@ export interface LeadTermOptions
  * that nothing has changed about are followed throughout.
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
-  const { configuration, userAgent, clock, random, logger, metrics, onWork } = options
+  const { configuration, userAgent, logins, timings, clock, random, logger, metrics, onWork } = options
   const inventories = createInventories({
     open: (inventory) =>
       openInventory({
         ...inventory,
         userAgent,
+        logins,
+        timings,
         clock,
         random,
         logger,

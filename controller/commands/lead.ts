@@ -20,6 +20,7 @@ import type { Logger } from '../log.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { timeOfDay } from '../time-of-day.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
 import { createQueue, type Outcome } from '../watch/queue.ts'
@@ -226,11 +227,12 @@ function policyProblem(policy: PolicyProof): readonly string[] {
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
 }
 
-/** The reason alone: the port answers anyone, and the message, which names users and addresses, stands in the log. */
+/** Not the message: the port answers anyone, and that names users and addresses. It stands in the log. */
 function vCenterProblem(inventory: RunningInventory): string {
   const failure = inventory.failure()
-  const words = failure === undefined ? 'not connected yet' : failure.reason
-  return `vCenter ${inventory.vCenter}: ${words}`
+  const retryAt = failure?.retryAt
+  const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
+  return `vCenter ${inventory.vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`
 }
 
 function settingsOf(config: Config): Settings {

@@ -8,10 +8,13 @@ import { createEventRecorder } from '../kubernetes/events.ts'
 import { createFencedClient } from '../kubernetes/fenced-client.ts'
 import { createLeaderElection, type Lead } from '../kubernetes/leader-election.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
+import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createTelemetryServer, type Health } from '../telemetry/server.ts'
+import { createLogins } from '../vcenter/session/logins.ts'
+import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import type { Leadership } from './lead.ts'
 import { leadTerm } from './lead-term.ts'
 
@@ -27,6 +30,7 @@ export interface RunOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: Metrics
+  readonly timings?: Timings
 }
 
 const COMPONENT = 'rollcall-controller'
@@ -40,7 +44,7 @@ const FLUSH_MS = 500
  * @throws where the port cannot be had or the credentials for the API server cannot be read
  */
 export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
-  const { clock, random, logger, metrics, identity } = options
+  const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
   const userAgent = `${COMPONENT}/${options.version}`
   const client = metrics.measured(
     createKubeClient({
@@ -57,8 +61,10 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     random,
     logger,
   })
+  const lease = createLeaseStore(client, options.lease.namespace, options.lease.name)
+  const logins = createLogins({ attempts: createLoginAttempts(lease), timings, clock, random, logger })
   const election = createLeaderElection({
-    lease: createLeaseStore(client, options.lease.namespace, options.lease.name),
+    lease,
     identity,
     clock,
     random,
@@ -89,6 +95,8 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
         {
           configuration,
           userAgent,
+          logins,
+          timings,
           client: createFencedClient(client, term),
           events,
           clock,

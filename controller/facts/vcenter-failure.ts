@@ -5,4 +5,6 @@ export interface VCenterFailure {
   readonly reason: string
   /** One sentence with the next step; no secret. */
   readonly message: string
+  /** When it is tried again, milliseconds since the epoch, where that is far enough away to be told. */
+  readonly retryAt?: number
 }

@@ -7,8 +7,16 @@ import { systemClock } from '../clock.ts'
 import { Secret } from '../config/secret.ts'
 import { openInventory } from './inventory.ts'
 import { QUICK, until, vmsOf } from './testing/lab.ts'
+import { testLogins } from './testing/logins.ts'
+import type { Timings } from './timings.ts'
 
-async function open(t: Test, { password, configured }: { password: string; configured: string }) {
+interface Options {
+  readonly password: string
+  readonly configured: string
+  readonly timings?: Timings
+}
+
+async function open(t: Test, { password, configured, timings = QUICK }: Options) {
   const vCenter = await startVcsim({ clusters: 2, vms: 2, password })
   t.teardown(() => vCenter.stop())
   await vCenter.tag(
@@ -33,9 +41,10 @@ async function open(t: Test, { password, configured }: { password: string; confi
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'silent' }),
+    logins: testLogins({ timings }),
     metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
     onChange: () => undefined,
-    timings: QUICK,
+    timings,
   })
   const end = new AbortController()
   const start = () => {
@@ -55,6 +64,7 @@ async function open(t: Test, { password, configured }: { password: string; confi
     second: second.uuid,
     change(text: string) {
       current = new Secret(text)
+      inventory.passwordChanged()
     },
     zoneOf: (uuid: string) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry?.compute[1]?.tags[0]?.name,
     tried: async (text: string) => (await vCenter.logins()).filter((login) => login.password === text).length,
@@ -101,4 +111,38 @@ t.test('when tags alone need a login: the new one is taken, with the SOAP sessio
   t.equal(await tried('former'), 3, 'by SOAP, by REST, and refused once')
   t.equal(await tried('new'), 1)
   t.equal((await vCenter.calls()).operations.Login, 1)
+})
+
+t.test('refused while the identity source is away: it heals by itself', async (t) => {
+  const timings = { ...QUICK, refusedLogin: { base: 2_000, max: 2_000 } }
+  const options = { password: 'same', configured: 'same', timings }
+  const { vCenter, inventory, start, first, zoneOf } = await open(t, options)
+  const away = await vCenter.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
+  inventory.follow(first)
+  start()
+  const failure = await until('it is refused', () => inventory.failure())
+  t.match(failure, { reason: 'InvalidLogin', message: /will be retried at/ })
+  await vCenter.clearFaults(away)
+  await until('its VM and zone', () => zoneOf(first) === 'a')
+  t.equal(inventory.failure(), undefined)
+})
+
+t.test('REST refuses what SOAP accepts: tags come as soon as it does no more', async (t) => {
+  const timings = { ...QUICK, refusedREST: { base: 1_000, max: 1_000 } }
+  const options = { password: 'same', configured: 'same', timings }
+  const { vCenter, inventory, start, first, zoneOf, tried } = await open(t, options)
+  const operation = 'REST POST /rest/com/vmware/cis/session'
+  const refused = await vCenter.fault({ operation, kind: 'status', status: 401 })
+  inventory.follow(first)
+  start()
+  await until('tags are named as unreadable', () => {
+    const [vm] = vmsOf(inventory.lookup(first)) ?? []
+    return vm?.ancestry?.unreadable.some((why) =>
+      /REST interface; will be retried at .*SOAP accepts it/.test(why),
+    )
+  })
+  t.equal(inventory.failure(), undefined, 'the vCenter is well')
+  await vCenter.clearFaults(refused)
+  await until('its zone', () => zoneOf(first) === 'a')
+  t.equal(await tried('same'), 2, 'once by SOAP, once by REST: the other never got there')
 })

@@ -13,6 +13,7 @@ import { createHealth } from './health.ts'
 import type { Metrics } from './metrics.ts'
 import { createProber } from './probe/prober.ts'
 import { type Opened, serve } from './serve.ts'
+import type { Logins } from './session/logins.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -28,6 +29,8 @@ export interface RunningInventory extends Inventory {
    * and resolves. Throws only for a defect. To be called once.
    */
   run(signal: AbortSignal): Promise<void>
+  /** To be told when the configured password is another: nothing is waited for any more before it is tried. */
+  passwordChanged(): void
   /** Whether the vCenter answers: not before the first connection, nor while a failure is shown. */
   connected(): boolean
   /** When the certificate that the vCenter showed last expires, milliseconds since the epoch; undefined before the first. */
@@ -37,7 +40,7 @@ export interface RunningInventory extends Inventory {
 export interface InventoryOptions {
   /**
    * A changed user, address or trust means a new inventory. The password is read for each login, so that it may change
-   * under a session that lives; once it is refused ({@link RunningInventory.failure}) this inventory is of no more use.
+   * under a session that lives.
    */
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; all others are left unread. */
@@ -48,6 +51,7 @@ export interface InventoryOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  readonly logins: Logins
   readonly metrics: Metrics
   /** The lookups of these UUIDs have changed, also because the vCenter began or ceased to fail. */
   readonly onChange: (uuids: ReadonlySet<string>) => void
@@ -62,7 +66,7 @@ export interface InventoryOptions {
  * and a vCenter that has never answered, show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
-  const { config, userAgent, clock, random, metrics, onChange, timings = TIMINGS } = options
+  const { config, userAgent, clock, random, logins, metrics, onChange, timings = TIMINGS } = options
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
   const { zone, region } = options.categories
@@ -74,6 +78,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   }
   let instanceUUID = ''
   let certificateExpiry: number | undefined
+  let waiting = new AbortController()
   const topology = createTopology({ tagging: categories.size > 0 })
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
@@ -104,8 +109,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     }
     const connection = openConnection({ ...config, userAgent, clock, onCertificate })
     const soap = createSoapClient({ connection, clock, metrics })
-    const session = createSession({ soap, config, timings, logger, loginSignal: last.signal })
-    const rest = createRESTClient({ connection, config, timings, clock, metrics, loginSignal: last.signal })
+    const loginSignal = last.signal
+    const session = createSession({ soap, config, timings, logger, logins, loginSignal })
+    const rest = createRESTClient({ connection, config, timings, clock, metrics, logins, loginSignal })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: ({ readonly content: ServiceContent } & Opened) | undefined
@@ -152,7 +158,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       metrics.reconnect(failure.reason)
       const level = isRebuild(error) ? 'info' : 'warn'
       logger[level]({ reason: failure.reason, error: failure.message }, 'vCenter failed')
-      health.failed(failure, session.refused() || isSilence(error))
+      health.failed(failure, session.pause() !== undefined || isSilence(error))
     }
 
     async function logout(): Promise<void> {
@@ -172,9 +178,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
           if (signal.aborted) break
           failed(error)
         }
-        if (session.refused()) await aborted(signal)
-        if (clock.monotonic() - start > timings.callDeadline) backoff.reset()
-        await clock.sleep(backoff.next(), signal)
+        const pause = session.pause()
+        if (pause !== undefined || clock.monotonic() - start > timings.callDeadline) backoff.reset()
+        waiting = new AbortController()
+        await clock.sleep(pause?.left ?? backoff.next(), AbortSignal.any([signal, waiting.signal]))
       }
     } finally {
       await logout()
@@ -193,6 +200,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   return {
     vCenter,
     run,
+    passwordChanged: () => waiting.abort(),
     follow(biosUUID) {
       if (table.follow(biosUUID)) triggers.locate.trigger()
     },

@@ -42,6 +42,10 @@ export interface Timings {
   /** For logging out. */
   readonly logout: number
   readonly backoff: { readonly base: number; readonly max: number }
+  /** Between attempts with a credential that vCenter refuses. Each wait is between half of its ceiling and all of it. */
+  readonly refusedLogin: { readonly base: number; readonly max: number }
+  /** The same where REST refuses what SOAP accepts, so that the password is right. */
+  readonly refusedREST: { readonly base: number; readonly max: number }
 }
 
 export const TIMINGS: Timings = {
@@ -62,4 +66,6 @@ export const TIMINGS: Timings = {
   failureGrace: 10_000,
   logout: 2_500,
   backoff: { base: 500, max: 60_000 },
+  refusedLogin: { base: 1_800_000, max: 1_800_000 },
+  refusedREST: { base: 60_000, max: 1_800_000 },
 }

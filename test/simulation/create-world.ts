@@ -12,6 +12,8 @@ import type { Timeline } from './timeline.ts'
 import type { World } from './world.ts'
 
 const TICK = 5_000
+/** Milliseconds by which a clock may be wrong. */
+const CLOCKS_DIFFER = 60_000
 
 export function createWorld(random: Random, timeline: Timeline): World {
   const logger = pino({ level: 'silent' })
@@ -39,6 +41,10 @@ export function createWorld(random: Random, timeline: Timeline): World {
       timeline,
       random: random.fork(),
       number,
+      onLogin(owner, accepted) {
+        const clock = processes.find((process) => owner.startsWith(`${process.name}/`))
+        judge.judged(name, accepted, Math.abs(clock?.ahead ?? 0) <= CLOCKS_DIFFER)
+      },
     })
     for (const folder of made.folders.slice(2)) addStranger(made, folder)
     return made
@@ -94,6 +100,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
     },
     addStranger,
     anotherVCenter: vCenter,
+    healedAt: 0,
     annotate(nodeName, value) {
       const node = api.nodes.get(nodeName)
       if (node === undefined) return

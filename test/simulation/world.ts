@@ -24,6 +24,8 @@ export interface World {
   restart(process: Process, after: number): void
   /** Makes a stranger, a VM that is no Node, which others may be told by. */
   addStranger(vCenter: VCenterModel, folder: Folder): void
+  /** When what nobody mends will be well again at the latest. */
+  healedAt: number
   /** A vCenter of nobody's knowledge. */
   anotherVCenter(name: string): VCenterModel
   /** What a person writes into the annotation of a Node. */

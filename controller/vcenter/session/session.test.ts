@@ -3,6 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
+import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import { createSoapClient } from '../wire/soap.ts'
 import { createSession } from './session.ts'
@@ -61,6 +62,7 @@ function setUp(answers: Record<string, (attempt: number) => FakeAnswer> = {}) {
     },
     timings: TIMINGS,
     logger: pino({ level: 'silent' }),
+    logins: testLogins(),
     loginSignal: signal,
   })
   return { session, counts, signal, connection }
@@ -91,18 +93,19 @@ t.test('a session that ended meanwhile is noticed', async (t) => {
   t.match(counts, { Login: 2, CurrentTime: 1 })
 })
 
-t.test('a refused credential is tried once', async (t) => {
+t.test('a refused credential is not tried again at once', async (t) => {
   const { session, counts, signal } = setUp({
     Login: () => fault('InvalidLogin', '', 'Cannot complete login'),
   })
   for (let i = 0; i < 3; i++) {
     await t.rejects(session.ensure(signal), {
       reason: 'InvalidLogin',
-      message: /^vc\.test:443 refuses the user DOM\\u&r[^<]*$/,
+      message: /^vc\.test:443 refuses the user DOM\\u&r [^<]*; will be retried at \d\d:\d\d UTC [^<]*$/,
     })
   }
   t.equal(counts.Login, 1)
-  t.ok(session.refused())
+  t.equal(counts.RetrieveServiceContent, 1, 'nothing else is asked either')
+  t.ok(session.pause())
 })
 
 t.test('other failures of a login are not refusals', async (t) => {
@@ -110,7 +113,7 @@ t.test('other failures of a login are not refusals', async (t) => {
     Login: (attempt) => (attempt === 1 ? { status: 503, body: '' } : LOGGED_IN),
   })
   await t.rejects(session.ensure(signal), { reason: 'Unavailable', message: /503/ })
-  t.notOk(session.refused())
+  t.notOk(session.pause())
   await session.ensure(signal)
   t.equal(counts.Login, 2)
 })

@@ -1,12 +1,12 @@
 /** The one SOAP session of a vCenter: made once, kept alive, taken up again after a failure, ended. */
 import type { VCenterConfig } from '../../config/config.ts'
-import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { isSessionLost, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, type Reference, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Logins, Pause } from './logins.ts'
 
 const SERVICE_INSTANCE: Reference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 
@@ -32,17 +32,16 @@ export interface Login {
 
 export interface Session {
   /**
-   * Logs in, unless the session of before still lives. Throws a VCenterError. After InvalidLogin it throws the same
-   * without asking for as long as the configured password is the one that was refused: each attempt would count towards
-   * locking the account (csi#3787).
+   * Logs in, unless the session of before still lives. Throws a VCenterError, and during a {@link pause} its error
+   * without asking: each attempt would count towards locking the account (csi#3787).
    */
   ensure(signal: AbortSignal): Promise<ServiceContent>
   /** The last one; undefined before the first. */
   lastLogin(): Login | undefined
   /** To be told when a call met NotAuthenticated. */
   lost(): void
-  /** Whether vCenter has refused the credential that is configured now. */
-  refused(): boolean
+  /** Why the credential that is configured now is not tried; undefined where it may be. */
+  pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
   logout(signal: AbortSignal): Promise<void>
@@ -54,6 +53,7 @@ export interface SessionOptions {
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly logger: Logger
+  readonly logins: Logins
   /**
    * For Login alone. It outlives the signal given to `ensure`, so that a session which vCenter has just made is known
    * and can be ended.
@@ -61,9 +61,9 @@ export interface SessionOptions {
   readonly loginSignal: AbortSignal
 }
 
-export function createSession({ soap, config, timings, logger, loginSignal }: SessionOptions): Session {
+export function createSession(options: SessionOptions): Session {
+  const { soap, config, timings, logger, logins, loginSignal } = options
   let content: ServiceContent | undefined
-  let refusal: { readonly error: VCenterError; readonly password: Secret } | undefined
   let latest: Login | undefined
   const { callDeadline: deadline } = timings
 
@@ -72,34 +72,21 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
   }
 
   async function login({ sessionManager }: ServiceContent): Promise<void> {
-    const { password } = config
-    const parameters = element('userName', config.user) + element('password', password.reveal())
-    try {
-      const response = await soap.call({
-        operation: 'Login',
-        target: sessionManager,
-        parameters,
-        deadline,
-        signal: loginSignal,
-      })
-      latest = { number: (latest?.number ?? 0) + 1, key: textOf(child(response, 'returnval'), 'key') }
-    } catch (error) {
-      if (!(error instanceof SoapFault && error.fault === 'InvalidLogin')) throw error
-      const refused = new VCenterError(
-        'InvalidLogin',
-        `${soap.server} refuses the user ${config.user} with the configured password, which is not tried again ` +
-          'lest the account be locked, correct user and password',
-        { cause: error },
-      )
-      refusal = { error: refused, password }
-      throw refused
-    }
+    await logins.login({
+      account: config,
+      by: 'SOAP',
+      signal: loginSignal,
+      async send(password) {
+        const parameters = element('userName', config.user) + element('password', password.reveal())
+        const call = { operation: 'Login', target: sessionManager, parameters, deadline, signal: loginSignal }
+        const response = await soap.call(call)
+        latest = { number: (latest?.number ?? 0) + 1, key: textOf(child(response, 'returnval'), 'key') }
+      },
+    })
     logger.info({ user: config.user }, 'logged in')
   }
 
-  function refused(): boolean {
-    return refusal?.password.equals(config.password) === true
-  }
+  const pause = (): Pause | undefined => logins.pause(config, 'SOAP')
 
   async function stillAlive(signal: AbortSignal): Promise<boolean> {
     if (!soap.hasSession()) return false
@@ -115,7 +102,8 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
 
   return {
     async ensure(signal) {
-      if (refusal !== undefined && refused()) throw refusal.error
+      const paused = pause()
+      if (paused !== undefined) throw paused.error
       if (content !== undefined && (await stillAlive(signal))) return content
       signal.throwIfAborted()
       // Asked again for each session: a restored or replaced vCenter has other objects under the same address.
@@ -132,7 +120,7 @@ export function createSession({ soap, config, timings, logger, loginSignal }: Se
     lost() {
       soap.forgetSession()
     },
-    refused,
+    pause,
     keepAlive,
     async logout(signal) {
       if (content === undefined || !soap.hasSession()) return

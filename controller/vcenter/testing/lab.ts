@@ -12,6 +12,7 @@ import type { Lookup } from '../../facts/vcenter-view.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { type InventoryOptions, openInventory, type RunningInventory } from '../inventory.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
+import { testLogins } from './logins.ts'
 
 /** As in service, but for what a test would have to wait for. */
 export const QUICK: Timings = {
@@ -75,6 +76,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     clock: systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
+    logins: testLogins(),
     metrics: {
       call() {},
       reconnect() {},

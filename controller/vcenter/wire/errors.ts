@@ -1,5 +1,6 @@
 /** What can go wrong with a vCenter, typed by what someone decides by it. */
 import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
+import { timeOfDay } from '../../time-of-day.ts'
 
 /** A managed object reference; unique only within its vCenter. */
 export interface Reference {
@@ -15,6 +16,7 @@ export type FailureReason =
   | 'CertificateNotTrusted'
   | 'WrongThumbprint'
   | 'InvalidLogin'
+  | 'LoginNotRemembered'
   | 'NotVCenter'
   | 'MalformedAnswer'
   | 'Unavailable'
@@ -36,6 +38,20 @@ export class VCenterError extends Error {
     super(message, options)
     this.name = 'VCenterError'
     this.reason = reason
+  }
+}
+
+/** A login that vCenter has refused, or is not given for a while since it refused others. */
+export class LoginRefused extends VCenterError {
+  /** When the next attempt is made, milliseconds since the epoch. */
+  readonly retryAt: number
+
+  constructor(what: string, options: ErrorOptions & { readonly retryAt: number; readonly advice: string }) {
+    const { retryAt, advice, ...rest } = options
+    const when = `will be retried at ${timeOfDay(retryAt)} so that the account is not locked out`
+    super('InvalidLogin', `${what}; ${when}; ${advice}`, rest)
+    this.name = 'LoginRefused'
+    this.retryAt = retryAt
   }
 }
 
@@ -127,5 +143,6 @@ export function isSilence(error: unknown): boolean {
 /** How the failure looks from outside. What is no VCenterError is a defect of ours and is thrown on. */
 export function toFailure(vCenter: string, error: unknown): VCenterFailure {
   if (!(error instanceof VCenterError)) throw error
-  return { vCenter, reason: error.reason, message: error.message }
+  const { reason, message } = error
+  return { vCenter, reason, message, ...(error instanceof LoginRefused ? { retryAt: error.retryAt } : {}) }
 }

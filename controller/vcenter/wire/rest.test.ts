@@ -2,6 +2,7 @@ import t from 'tap'
 import { systemClock } from '../../clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { fakeConnection } from '../testing/fake-connection.ts'
+import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import { createRESTClient } from './rest.ts'
 
@@ -35,6 +36,7 @@ t.test('a session that no header can hold is none', async (t) => {
       },
       timings: TIMINGS,
       clock: systemClock,
+      logins: testLogins(),
       metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
       loginSignal: signal,
     })

@@ -1,8 +1,8 @@
 /** Calls of vCenter's REST interface, the older or the newer, with one session that is made when first needed. */
 import type { Clock } from '../../clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
-import type { Secret } from '../../config/secret.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Logins } from '../session/logins.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
@@ -54,17 +54,17 @@ export interface RESTClientOptions {
   readonly timings: Timings
   readonly clock: Clock
   readonly metrics: Metrics
+  readonly logins: Logins
   /** For logging in: it outlives the calls' signals, so that a session just made is known and can be ended. */
   readonly loginSignal: AbortSignal
 }
 
 /** Not for concurrent calls: they would log in more than once. */
 export function createRESTClient(options: RESTClientOptions): RESTClient {
-  const { connection, config, timings, clock, metrics, loginSignal } = options
+  const { connection, config, timings, clock, metrics, logins, loginSignal } = options
   /** All versions of vCenter have had the older one so far. */
   let spoken: Interface = REST
   let session: string | undefined
-  let refusal: { readonly error: VCenterError; readonly password: Secret } | undefined
 
   async function send(
     method: 'GET' | 'POST' | 'DELETE',
@@ -130,30 +130,29 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   }
 
   async function login(): Promise<string> {
-    const { password } = config
-    // Not tried again until it is another: each attempt would count towards locking the account.
-    if (refusal?.password.equals(password) === true) throw refusal.error
-    const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
-    try {
-      const value = await openSession({ authorization })
-      if (typeof value !== 'string' || !SESSION_ID.test(value)) {
-        throw new VCenterError(
-          'MalformedAnswer',
-          `${connection.server} answers to the REST login without a usable session`,
-        )
-      }
-      session = value
-      return value
-    } catch (error) {
-      if (!(error instanceof RESTError && error.status === 401)) throw error
-      const refused = new VCenterError(
-        'InvalidLogin',
-        `${connection.server} refuses the user ${config.user} at its REST interface, which is not tried again`,
-        { cause: error },
-      )
-      refusal = { error: refused, password }
-      throw refused
-    }
+    return await logins.login({
+      account: config,
+      by: 'REST',
+      signal: loginSignal,
+      async send(password) {
+        const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
+        try {
+          session = toSession(await openSession({ authorization }))
+        } catch (error) {
+          if (!(error instanceof RESTError && error.status === 401)) throw error
+          throw new VCenterError('InvalidLogin', error.message, { cause: error })
+        }
+        return session
+      },
+    })
+  }
+
+  function toSession(value: unknown): string {
+    if (typeof value === 'string' && SESSION_ID.test(value)) return value
+    throw new VCenterError(
+      'MalformedAnswer',
+      `${connection.server} answers to the REST login without a usable session`,
+    )
   }
 
   return {

@@ -75,6 +75,20 @@ export const CLUSTER_FAULTS: Faults = {
     world.restart(process, world.random.between(1_000, 60_000))
     return () => undefined
   }),
+  /** Whoever leads crashes once it has begun to work. */
+  'crash-loop'(world) {
+    let over = false
+    const crash = (): void => {
+      if (over) return
+      const leader = world.leader()
+      if (leader !== undefined) world.restart(leader, world.random.between(500, 3_000))
+      world.timeline.after(world.random.between(3_000, 25_000), 'the leader crashes', crash)
+    }
+    crash()
+    return () => {
+      over = true
+    }
+  },
   'replica-frozen': stop('frozen'),
   'replica-suspended': stop('suspended'),
   'clock-jumps': toReplica((process, { random }) => {

@@ -70,6 +70,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'replica-killed', at: 0.9 }],
   [gone, { kind: 'sessions-die', at: 0.3, until: 0.6 }],
   [gone, { kind: 'vcenter-errors' }],
+  [{ kind: 'login-refused' }, { kind: 'crash-loop' }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [{ kind: 'workers-replaced' }],
   [{ kind: 'scaled-down' }],

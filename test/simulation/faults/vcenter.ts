@@ -2,6 +2,9 @@
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { Faults } from './fault.ts'
 
+/** Milliseconds after which a refused credential is tried again. */
+const LONGEST_PAUSE = 1_800_000
+
 function reach(vCenter: VCenterModel, state: VCenterModel['reach']): () => void {
   vCenter.reach = state
   vCenter.breakWaits()
@@ -56,7 +59,11 @@ export const VCENTER_FAULTS: Faults = {
     vCenter.endSessions()
     return () => {
       vCenter.passwordWrong = false
-      // A refusal is final; whoever mends the credential restarts the controller.
+      // It heals by itself, unless the one who mends it would not wait.
+      world.healedAt = world.timeline.now + LONGEST_PAUSE
+      if (world.random.chance(0.3)) return
+      world.healedAt = 0
+      world.api.forgetLogins()
       for (const process of world.processes) world.restart(process, world.random.between(500, 5_000))
     }
   },

@@ -6,14 +6,16 @@ import { machinesOf, type World } from '../world.ts'
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** Milliseconds after which that is. */
-export function patience({ settings, machines }: World): number {
+export function patience({ settings, machines, timeline, healedAt }: World): number {
   const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
-  // A controller is replaced, a vCenter connected to after the longest backoff, and everything read once again.
-  const settle = 60_000 + 60_000 + 330_000
+  // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
+  const settle = 60_000 + 300_000 + 330_000
+  const heal = Math.max(0, healedAt - timeline.now)
   // Of the brake, which opens when few are missed for twice absentFor; that is asked about no more often.
   const opens = 6 * absentFor
-  return settle + opens + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
+  const lasting = absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
+  return heal + settle + opens + lasting
 }
 
 export function judgeTheEnd(world: World): void {

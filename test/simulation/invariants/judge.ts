@@ -46,7 +46,7 @@ export function createJudge(world: () => World): Judge {
   const moment = ({ monotonic }: Process) => ({ at: world().timeline.now, monotonic: monotonic() })
 
   const judge: Judge = {
-    ...createLoginJudge(violate),
+    ...createLoginJudge(violate, () => world().timeline.now),
     violations,
     violate,
     work,

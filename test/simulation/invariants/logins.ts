@@ -1,21 +1,55 @@
 import type { LoginWatch } from '../model/link.ts'
 import type { SessionModel } from '../model/vcenter.ts'
 
-/** A refused credential is never tried again, and nobody has two sessions. */
-export function createLoginJudge(violate: (promise: string, what: string) => void): LoginWatch {
-  const refused = new Set<string>()
+/** By default a vCenter locks an account at the fifth failure within three minutes, and forgets them at a success. */
+const LOCKOUT = { failures: 5, within: 180_000 }
+/** Of a password that a process has heard to be refused. */
+const PAUSE = 900_000
+
+export interface LoginJudge extends LoginWatch {
+  /** A vCenter has judged a credential; `reckons` where the clock of who sent it is of any use. */
+  judged(vCenter: string, accepted: boolean, reckons: boolean): void
+}
+
+/** A refused credential is tried again seldom, an account is never locked, and nobody has two sessions. */
+export function createLoginJudge(
+  violate: (promise: string, what: string) => void,
+  now: () => number,
+): LoginJudge {
+  const refused = new Map<string, number>()
+  const failures = new Map<string, readonly number[]>()
   const sessions = new Map<string, SessionModel>()
   return {
     tried(owner) {
-      if (refused.has(owner)) violate('no login after a refused one', `${owner} logs in again`)
+      const ago = now() - (refused.get(accountOf(owner)) ?? Number.NEGATIVE_INFINITY)
+      if (ago < PAUSE)
+        violate('a refused credential rests', `${owner} logs in again after ${Math.round(ago / 1000)} s`)
     },
-    refused: (owner) => refused.add(owner),
+    refused: (owner) => refused.set(accountOf(owner), now()),
     accepted(owner, session) {
+      refused.delete(accountOf(owner))
       const before = sessions.get(owner)
       // Whoever hears of its end, or has ended it, has none.
       if (before?.onEnd !== undefined)
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)
       sessions.set(owner, session)
     },
+    judged(vCenter, accepted, reckons) {
+      // Attempts that are remembered at a wrong time cannot be counted, nor can those before them.
+      if (accepted || !reckons) {
+        failures.delete(vCenter)
+        return
+      }
+      const lately = (failures.get(vCenter) ?? []).filter((at) => now() - at < LOCKOUT.within)
+      failures.set(vCenter, [...lately, now()])
+      if (lately.length + 1 >= LOCKOUT.failures)
+        violate('no account is locked', `${vCenter} has refused ${lately.length + 1} logins in three minutes`)
+    },
   }
+}
+
+/** All terms of a process have one memory. */
+function accountOf(owner: string): string {
+  const [process = '', , vCenter = ''] = owner.split('/')
+  return `${process}/${vCenter}`
 }

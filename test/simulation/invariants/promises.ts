@@ -2,6 +2,7 @@
 import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
 import type { Process } from '../model/process.ts'
+import type { LoginJudge } from './logins.ts'
 
 export interface Violation {
   readonly promise: string
@@ -25,7 +26,7 @@ export interface Work {
   decided?: Moment & { readonly arrived: number; readonly answered: Work['answered'] }
 }
 
-export interface Judge extends ControllerWatch {
+export interface Judge extends ControllerWatch, LoginJudge {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
   /** The API server refuses the deletion of a Node. */

@@ -31,6 +31,8 @@ export interface ApiServer {
   away: boolean
   /** Milliseconds that a request waits, at most. */
   slow: number
+  /** Takes away what the replicas remember of their logins. */
+  forgetLogins(): void
   /** A request of this controller; throws an ApiError. */
   handle(request: KubeRequest, by: string): unknown
   /** Writes of others than the controllers. Undefined deletes. */
@@ -133,6 +135,11 @@ export function createApiServer(
     deletionsRefused: false,
     away: false,
     slow: 0,
+    forgetLogins() {
+      if (lease === undefined) return
+      const { annotations: _, ...metadata } = lease.metadata
+      lease = { ...lease, metadata: { ...metadata, resourceVersion: String(++version) } }
+    },
     handle(request, by) {
       const { method, path, body } = request
       if (path.startsWith(LEASES)) return writeLease(request)

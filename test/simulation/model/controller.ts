@@ -9,6 +9,7 @@ import { createFencedClient } from '../../../controller/kubernetes/fenced-client
 import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
 import { createLeaderElection, type Term } from '../../../controller/kubernetes/leader-election.ts'
 import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
+import { createLoginAttempts } from '../../../controller/kubernetes/login-attempts.ts'
 import { createNodeWriter } from '../../../controller/kubernetes/node-writer.ts'
 import { parseNode } from '../../../controller/kubernetes/parse-node.ts'
 import { parseNodeReport } from '../../../controller/kubernetes/parse-node-report.ts'
@@ -16,6 +17,8 @@ import { createVolumeAttachments } from '../../../controller/kubernetes/volume-a
 import type { Logger } from '../../../controller/log.ts'
 import { createReconciler } from '../../../controller/reconcile.ts'
 import { aborted } from '../../../controller/tasks.ts'
+import { createLogins, type Logins } from '../../../controller/vcenter/session/logins.ts'
+import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { createClusterWatch } from '../../../controller/watch/cluster-watch.ts'
 import { createQueue } from '../../../controller/watch/queue.ts'
 import type { Timeline } from '../timeline.ts'
@@ -62,8 +65,16 @@ const BACKOFF = { base: 1_000, max: 300_000 }
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { process, api, timeline, logger } = options
   const client = createModelClient(api, process, timeline)
+  const lease = createLeaseStore(client, 'kube-system', 'rollcall')
+  const logins = createLogins({
+    attempts: createLoginAttempts(lease),
+    timings: TIMINGS,
+    clock: process,
+    random: process.random.next,
+    logger,
+  })
   const election = createLeaderElection({
-    lease: createLeaseStore(client, 'kube-system', 'rollcall'),
+    lease,
     identity: process.name,
     clock: process,
     random: process.random.next,
@@ -79,7 +90,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
         const superseded = new AbortController()
         process.reconfigure = () => superseded.abort()
         await lead(
-          { ...options, client: fenced, term, inquiries, writing: signal, number: terms },
+          { ...options, client: fenced, term, inquiries, writing: signal, logins, number: terms },
           AbortSignal.any([signal, superseded.signal]),
         )
         if (signal.aborted || !superseded.signal.aborted) return
@@ -96,6 +107,7 @@ interface LeadOptions extends ControllerOptions {
   /** As in `commands/lead-term.ts`: they outlive a change of the configuration. */
   readonly inquiries: Inquiries
   readonly writing: AbortSignal
+  readonly logins: Logins
   readonly number: number
 }
 
@@ -108,7 +120,8 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       vCenter,
       process,
       timeline,
-      logins: watch,
+      logins: options.logins,
+      watch,
       owner: `${process.name}/${options.number}/${vCenter.name}`,
       logger,
       onChange: (uuids) => cluster.onInventory(uuids),

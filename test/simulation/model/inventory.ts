@@ -12,6 +12,7 @@ import { every } from '../../../controller/vcenter/every.ts'
 import { Table } from '../../../controller/vcenter/facts/table.ts'
 import { createHealth } from '../../../controller/vcenter/health.ts'
 import { createProber } from '../../../controller/vcenter/probe/prober.ts'
+import type { Logins } from '../../../controller/vcenter/session/logins.ts'
 import { createSession, type ServiceContent } from '../../../controller/vcenter/session/session.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { isSessionLost, isSilence, toFailure, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
@@ -31,7 +32,8 @@ export interface ModelInventoryOptions {
   readonly vCenter: VCenterModel
   readonly process: Process
   readonly timeline: Timeline
-  readonly logins: LoginWatch
+  readonly logins: Logins
+  readonly watch: LoginWatch
   /** Of this inventory and no other. */
   readonly owner: string
   readonly logger: Logger
@@ -65,7 +67,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
 
   async function run(signal: AbortSignal): Promise<void> {
     const last = new AbortController()
-    const link = createLink({ ...options, process: clock })
+    const link = createLink({ ...options, logins: options.watch, process: clock })
     const session = createSession({
       soap: link,
       config: {
@@ -79,6 +81,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       },
       timings: TIMINGS,
       logger,
+      logins: options.logins,
       loginSignal: last.signal,
     })
     const backoff = createBackoff({ ...TIMINGS.backoff, random })
@@ -133,7 +136,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     function failed(error: unknown): void {
       const failure = toFailure(name, error)
       if (isSessionLost(error)) session.lost()
-      health.failed(failure, session.refused() || isSilence(error))
+      health.failed(failure, session.pause() !== undefined || isSilence(error))
     }
 
     while (!signal.aborted) {
@@ -144,7 +147,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
         if (signal.aborted) break
         failed(error)
       }
-      // Unlike there it goes on after a refused login, so that the session's own latch is tried.
+      // Unlike there it does not wait for the end of a pause, so that the logins' own memory of it is tried.
       if (clock.monotonic() - start > TIMINGS.backoff.max) backoff.reset()
       await clock.sleep(backoff.next(), signal)
     }

@@ -6,6 +6,8 @@ import type { Timeline } from '../timeline.ts'
 export interface Process extends Clock {
   readonly name: string
   readonly state: 'runs' | 'frozen' | 'suspended' | 'dead'
+  /** Milliseconds by which the clock on its wall is ahead. */
+  readonly ahead: number
   /** Its way to the API server. */
   readonly line: Line
   readonly random: Random
@@ -56,6 +58,9 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
     reconfigure: () => undefined,
     get state() {
       return state
+    },
+    get ahead() {
+      return ahead
     },
     deliver,
     stop(how) {

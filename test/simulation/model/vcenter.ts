@@ -72,6 +72,8 @@ export interface VCenterModelOptions {
   readonly loading: number
   readonly timeline: Timeline
   readonly random: Random
+  /** Told of each login that it judges, and of who sent it. */
+  readonly onLogin: (owner: string, accepted: boolean) => void
   /** Of references and session keys, unique in the whole model. */
   readonly number: () => number
 }
@@ -148,6 +150,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
     changed: (vm) => tell(vm.reference),
     login(owner) {
+      options.onLogin(owner, !self.passwordWrong)
       if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
       const session: SessionModel = {
         key: `session-${number()}`,

@@ -122,12 +122,25 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'session: a refused credential is not tried again',
+    name: 'logins: a refused credential rests',
+    edits: [
+      edit('controller/vcenter/session/session.ts', 'if (paused !== undefined) throw paused.error', ''),
+      edit('controller/vcenter/session/logins.ts', 'if (paused !== undefined) throw paused.error', ''),
+    ],
+  },
+  {
+    name: 'logins: all processes have one budget',
+    edits: [
+      edit('controller/vcenter/session/logins.ts', 'if (next <= at) return at', 'if (next >= at) return at'),
+    ],
+  },
+  {
+    name: 'logins: remembered before they are tried',
     edits: [
       edit(
-        'controller/vcenter/session/session.ts',
-        'if (refusal !== undefined && refused()) throw refusal.error',
-        '',
+        'controller/vcenter/session/logins.ts',
+        'return next > at ? undefined : [...counted, { at, refused: false }]',
+        'return undefined',
       ),
     ],
   },

@@ -1,0 +1,217 @@
+import t from 'tap'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import { Secret } from '../../config/secret.ts'
+import { attemptsInMemory, testLogins } from '../testing/logins.ts'
+import { LoginRefused, VCenterError } from '../wire/errors.ts'
+import type { Interface } from './logins.ts'
+
+const MINUTE = 60_000
+const { signal } = new AbortController()
+
+/** A vCenter that takes one password, and processes that log in to it. */
+function setUp() {
+  const clock = createHandClock()
+  const attempts = attemptsInMemory()
+  const sent: string[] = []
+  const vCenter = {
+    password: 'right',
+    /** The reason with which the next attempts fail otherwise. */
+    fails: undefined as ConstructorParameters<typeof VCenterError>[0] | undefined,
+    refusesREST: false,
+  }
+  function start() {
+    const logins = testLogins({ attempts, clock, random: () => 0.5 })
+    const account = { server: 'vc.test', port: 443, user: 'u', password: new Secret('wrong') }
+    return {
+      account,
+      pause: (by: Interface = 'SOAP') => logins.pause(account, by),
+      login: (by: Interface = 'SOAP') =>
+        logins.login({
+          account,
+          by,
+          signal,
+          async send(password) {
+            sent.push(`${by} ${password.reveal()}`)
+            if (vCenter.fails !== undefined) throw new VCenterError(vCenter.fails, 'fails')
+            if (password.reveal() !== vCenter.password || (by === 'REST' && vCenter.refusesREST))
+              throw new VCenterError('InvalidLogin', 'refused')
+          },
+        }),
+      use(text: string) {
+        account.password = new Secret(text)
+      },
+    }
+  }
+  return { clock, attempts, sent, vCenter, start }
+}
+
+t.test('the same password: once, then every 15 to 30 minutes, said with the time', async (t) => {
+  const { clock, sent, start } = setUp()
+  const { login, pause } = start()
+  await t.rejects(login(), {
+    reason: 'InvalidLogin',
+    retryAt: Date.parse('2026-01-01T00:22:30Z'),
+    message:
+      'vc.test:443 refuses the user u with the configured password; ' +
+      'will be retried at 00:23 UTC so that the account is not locked out; check user and password',
+  })
+  t.equal(pause()?.left, 22.5 * MINUTE)
+  for (let minute = 0; minute < 22; minute++) {
+    await clock.turn(MINUTE)
+    await t.rejects(login(), LoginRefused)
+  }
+  t.same(sent, ['SOAP wrong'])
+  await clock.turn(MINUTE)
+  t.equal(pause(), undefined)
+  await t.rejects(login(), { message: /at 00:46 UTC/ })
+  t.equal(sent.length, 2)
+})
+
+t.test('the identity source is back: the same password is taken, and nothing counts any more', async (t) => {
+  const { clock, attempts, sent, vCenter, start } = setUp()
+  const { login, use, pause } = start()
+  use('right')
+  vCenter.password = 'none of them'
+  await t.rejects(login(), LoginRefused)
+  vCenter.password = 'right'
+  await t.rejects(login(), LoginRefused)
+  await clock.turn(23 * MINUTE)
+  await login()
+  t.equal(pause(), undefined)
+  t.same(sent, ['SOAP right', 'SOAP right'])
+  t.same([...attempts.accounts.values()], [[]])
+})
+
+t.test('another password: at once, up to four in five minutes', async (t) => {
+  const { clock, sent, start, vCenter } = setUp()
+  const { login, use, pause } = start()
+  for (const password of ['a', 'b', 'c', 'd']) {
+    use(password)
+    t.equal(pause(), undefined)
+    await t.rejects(login(), { message: /refuses the user u/ })
+    await clock.turn(1_000)
+  }
+  use(vCenter.password)
+  await t.rejects(login(), {
+    message:
+      'vc.test:443 was given no login of the user u, since 4 were refused or not answered; ' +
+      'will be retried at 00:05 UTC so that the account is not locked out; check user and password',
+  })
+  t.equal(sent.length, 4)
+  await clock.turn(5 * MINUTE)
+  await login()
+})
+
+t.test('a crash loop: three in a quarter of an hour, whichever process makes them', async (t) => {
+  const { clock, sent, start } = setUp()
+  for (let second = 0; second < 900; second += 10) {
+    await t.rejects(start().login(), LoginRefused)
+    await clock.turn(10_000)
+  }
+  t.equal(sent.length, 3)
+  await t.rejects(start().login(), LoginRefused)
+  t.equal(sent.length, 4)
+})
+
+t.test('a process that may not try takes a changed password at once', async (t) => {
+  const { sent, start } = setUp()
+  for (let process = 0; process < 3; process++) await t.rejects(start().login(), LoginRefused)
+  const { login, use } = start()
+  await t.rejects(login(), { message: /was given no login/ })
+  use('right')
+  await login()
+  t.same(sent.at(-1), 'SOAP right')
+})
+
+t.test('a crash between attempt and answer does not lose the attempt', async (t) => {
+  const { attempts, start, vCenter } = setUp()
+  vCenter.fails = 'Unreachable'
+  await t.rejects(start().login(), { reason: 'Unreachable', message: 'fails' })
+  t.match([...attempts.accounts.values()], [[{ refused: false }]], 'nor does an answer that was lost')
+  for (let process = 0; process < 3; process++) await t.rejects(start().login(), { message: 'fails' })
+  await t.rejects(start().login(), { message: /since 4 were refused or not answered; .* at 00:05 UTC/ })
+})
+
+t.test('vCenter answers, and says nothing of the password: not counted', async (t) => {
+  const { attempts, clock, sent, start, vCenter } = setUp()
+  const { login } = start()
+  vCenter.fails = 'Unavailable'
+  for (let i = 0; i < 20; i++) {
+    await t.rejects(login(), { reason: 'Unavailable', message: 'fails' })
+    await clock.turn(1_000)
+  }
+  t.equal(sent.length, 20)
+  t.same([...attempts.accounts.values()], [[]])
+})
+
+t.test('what cannot be remembered is not tried', async (t) => {
+  const { attempts, sent, start } = setUp()
+  const { login, use } = start()
+  attempts.away = true
+  await t.rejects(login(), { reason: 'LoginNotRemembered', message: /API server/ })
+  t.same(sent, [])
+  attempts.away = false
+  use('right')
+  await login()
+})
+
+t.test('REST refuses what SOAP accepts: again after a minute, then less and less often', async (t) => {
+  const { clock, sent, start, vCenter } = setUp()
+  const { login, use, pause } = start()
+  use('right')
+  vCenter.refusesREST = true
+  await login()
+  await t.rejects(login('REST'), { reason: 'InvalidLogin', message: /REST interface; .*SOAP accepts it/ })
+  t.equal(pause('REST')?.left, 45_000)
+  for (let minute = 0; minute < 180; minute++) {
+    await clock.turn(MINUTE)
+    if (pause('REST') === undefined) await t.rejects(login('REST'), LoginRefused)
+  }
+  const tries = sent.filter((each) => each === 'REST right').length
+  t.ok(tries >= 8 && tries <= 15, `${tries} attempts in three hours`)
+  t.equal(pause('SOAP'), undefined)
+  await login('SOAP')
+  t.equal(pause('REST'), undefined, 'a new SOAP session is a reason to try REST too')
+  vCenter.refusesREST = false
+  await login('REST')
+})
+
+t.test('REST leaves attempts to SOAP', async (t) => {
+  const { attempts, sent, start, vCenter } = setUp()
+  const { login, use } = start()
+  use('right')
+  await login()
+  vCenter.refusesREST = true
+  for (const password of ['a', 'b', 'c', 'd']) {
+    use(password)
+    await t.rejects(login('REST'), LoginRefused)
+  }
+  t.same(sent, ['SOAP right', 'REST a', 'REST b'])
+  use('right')
+  await login()
+  t.same([...attempts.accounts.values()], [[]])
+})
+
+t.test('REST does not answer, and the password is right: not counted', async (t) => {
+  const { sent, start, vCenter } = setUp()
+  const { login, use } = start()
+  use('right')
+  await login()
+  vCenter.fails = 'TimedOut'
+  for (let i = 0; i < 5; i++) await t.rejects(login('REST'), { reason: 'TimedOut', message: 'fails' })
+  t.equal(sent.length, 6)
+})
+
+t.test('accounts are apart, and neither user nor password can be read of their names', async (t) => {
+  const { attempts, start } = setUp()
+  const [one, other] = [start(), start()]
+  Object.assign(one.account, { user: 'DOM\\Alice' })
+  Object.assign(other.account, { user: 'dom\\alice' })
+  await t.rejects(one.login())
+  await t.rejects(other.login())
+  t.match([...attempts.accounts.keys()], [/^vc\.test:443\/[0-9a-f]{12}$/])
+  t.equal([...attempts.accounts.keys()].length, 1)
+  Object.assign(other.account, { server: '::1' })
+  await t.rejects(other.login())
+  t.match([...attempts.accounts.keys()][1], /^\[::1\]:443\//)
+})

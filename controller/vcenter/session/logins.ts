@@ -1,0 +1,218 @@
+/** All logins of this process go through here: a refused one must not become a locked account. */
+import { createHash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { type Backoff, createBackoff } from '../../backoff.ts'
+import type { Clock } from '../../clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
+import type { LoginAttempt, LoginAttempts } from '../../facts/login-attempts.ts'
+import type { Logger } from '../../log.ts'
+import type { Timings } from '../timings.ts'
+import { LoginRefused, VCenterError } from '../wire/errors.ts'
+import { LIMITS, nextAttempt, recent } from './login-budget.ts'
+
+/** Whose login it is. The password is the one that is configured at this moment. */
+export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password'>
+
+/** By which of vCenter's interfaces. */
+export type Interface = 'SOAP' | 'REST'
+
+/** Why an account is not tried now. */
+export interface Pause {
+  readonly error: LoginRefused
+  /** Milliseconds until it may be tried again with this password. */
+  readonly left: number
+}
+
+export interface LoginRequest<T> {
+  readonly account: Account
+  readonly by: Interface
+  /** Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. */
+  readonly send: (password: Secret) => Promise<T>
+  readonly signal: AbortSignal
+}
+
+/**
+ * The logins of all vCenters, for as long as the process lives: over inventories, configurations and terms of leadership.
+ *
+ * InvalidLogin does not prove that the password is wrong (the identity source is away, the account is locked for a
+ * while), so the same one is tried again, at the pace of {@link Timings.refusedLogin}; a changed one at once. Over all
+ * replicas and restarts an account is tried no more often than {@link LIMITS} say: each attempt is remembered outside of
+ * the process before it is made. Where that cannot be done, none is made.
+ */
+export interface Logins {
+  /** Undefined where the account may be tried, as far as this process knows. */
+  pause(account: Account, by: Interface): Pause | undefined
+  /** Logs in. Throws what `send` throws, a {@link LoginRefused} with the time of the next attempt among it. */
+  login<T>(request: LoginRequest<T>): Promise<T>
+}
+
+export interface LoginsOptions {
+  readonly attempts: LoginAttempts
+  readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST'>
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+type Change = (before: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined
+
+interface Held {
+  readonly password: Secret
+  readonly error: LoginRefused
+  /** Monotonic. */
+  readonly until: number
+  /** Of refusals of this password; undefined while it was not tried. */
+  readonly backoff: Backoff | undefined
+}
+
+/** What this process knows of an account. */
+interface Known {
+  /** The password of its first attempt, made or held back. */
+  readonly first: Secret
+  tried: boolean
+  /** The password that SOAP has accepted last. */
+  accepted: Secret | undefined
+  readonly held: Map<Interface, Held>
+}
+
+export function createLogins({ attempts, timings, clock, random, logger }: LoginsOptions): Logins {
+  const accounts = new Map<string, Known>()
+
+  function known(account: Account): Known {
+    const name = nameOf(account)
+    const found = accounts.get(name) ?? {
+      first: account.password,
+      tried: false,
+      accepted: undefined,
+      held: new Map(),
+    }
+    accounts.set(name, found)
+    return found
+  }
+
+  function pause(account: Account, by: Interface): Pause | undefined {
+    const held = known(account).held.get(by)
+    const left = (held?.until ?? 0) - clock.monotonic()
+    return held?.password.equals(account.password) && left > 0 ? { error: held.error, left } : undefined
+  }
+
+  /** Remembers an attempt that is about to be made; throws where none may be. */
+  async function reserve({ account, by, signal }: LoginRequest<unknown>, password: Secret): Promise<number> {
+    const { first, tried, held } = known(account)
+    const limits = [
+      LIMITS.any,
+      ...(tried || !first.equals(password) ? [] : [LIMITS.unknown]),
+      ...(by === 'REST' ? [LIMITS.REST] : []),
+    ]
+    const at = clock.now()
+    let next = at
+    let count = 0
+    await remember(account, signal, (before) => {
+      const counted = recent(before, at)
+      count = counted.length
+      next = nextAttempt(counted, limits, at)
+      return next > at ? undefined : [...counted, { at, refused: false }]
+    })
+    if (next <= at) return at
+    const error = new LoginRefused(
+      `${serverOf(account)} was given no login of the user ${account.user}, since ${count} were refused or not answered`,
+      { retryAt: next, advice: 'check user and password' },
+    )
+    held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: held.get(by)?.backoff })
+    throw error
+  }
+
+  async function remember(account: Account, signal: AbortSignal, change: Change): Promise<void> {
+    try {
+      await attempts.update(nameOf(account), change, signal)
+    } catch (error) {
+      if (signal.aborted) throw error
+      const cause = error instanceof Error ? error.message : String(error)
+      logger.warn({ cause }, 'login attempt not remembered')
+      throw new VCenterError(
+        'LoginNotRemembered',
+        `${serverOf(account)} is given no login, since the attempt could not be remembered in the Lease, see the log and the state of the API server`,
+        { cause: error },
+      )
+    }
+  }
+
+  /** REST is asked within a SOAP session: where that one was made with the same password, there is no doubt of it. */
+  function isRight(
+    { account, by }: Pick<LoginRequest<unknown>, 'account' | 'by'>,
+    password: Secret,
+  ): boolean {
+    return by === 'REST' && known(account).accepted?.equals(password) === true
+  }
+
+  function refused({ account, by }: LoginRequest<unknown>, password: Secret, cause: unknown): LoginRefused {
+    const { held } = known(account)
+    const before = held.get(by)
+    const right = isRight({ account, by }, password)
+    const pace = right ? timings.refusedREST : timings.refusedLogin
+    const same = before?.password.equals(password) ? before.backoff : undefined
+    const backoff = same ?? createBackoff({ ...pace, random })
+    const wait = backoff.next()
+    const where = by === 'REST' ? ' at its REST interface' : ''
+    const error = new LoginRefused(
+      `${serverOf(account)} refuses the user ${account.user} with the configured password${where}`,
+      {
+        retryAt: clock.now() + wait,
+        advice: right ? "SOAP accepts it, check the state of vCenter's services" : 'check user and password',
+        cause,
+      },
+    )
+    held.set(by, { password, error, until: clock.monotonic() + wait, backoff })
+    return error
+  }
+
+  return {
+    pause,
+    async login(request) {
+      const { account, by, send, signal } = request
+      const { password } = account
+      const paused = pause(account, by)
+      if (paused !== undefined) throw paused.error
+      const at = await reserve(request, password)
+      const about = known(account)
+      about.tried = true
+      try {
+        const value = await send(password)
+        about.held.clear()
+        if (by === 'SOAP') about.accepted = password
+        // vCenter has forgotten them too.
+        await note((before) => (before.length === 0 ? undefined : []))
+        return value
+      } catch (error) {
+        if (!(error instanceof VCenterError)) throw error
+        if (error.reason === 'InvalidLogin') {
+          await note((before) => before.map((each) => (each.at === at ? { at, refused: true } : each)))
+          throw refused(request, password, error)
+        }
+        if (!UNANSWERED.has(error.reason) || isRight(request, password))
+          await note((before) => before.filter((each) => each.at !== at))
+        throw error
+      }
+
+      /** Where it fails, the attempt counts as one without an answer for a while. */
+      function note(change: Change): Promise<void> {
+        return remember(account, signal, change).catch(() => undefined)
+      }
+    },
+  }
+}
+
+/** After these vCenter may have refused it all the same. */
+const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
+
+function serverOf({ server, port }: Account): string {
+  return `${isIPv6(server) ? `[${server}]` : server}:${port}`
+}
+
+/** Tells accounts apart without naming the user. Directories do not tell cases of letters apart. */
+function nameOf(account: Account): string {
+  const server = serverOf(account).toLowerCase()
+  const user = createHash('sha256').update(account.user.toLowerCase()).digest('hex').slice(0, 12)
+  return `${server}/${user}`
+}

@@ -1,0 +1,45 @@
+/** What remembers logins in tests. */
+import { pino } from 'pino'
+import { type Clock, systemClock } from '../../clock.ts'
+import type { LoginAttempt, LoginAttempts } from '../../facts/login-attempts.ts'
+import { createLogins, type Logins } from '../session/logins.ts'
+import { TIMINGS, type Timings } from '../timings.ts'
+
+/** A memory that outlives no test, and whether it can be reached. */
+export interface AttemptsInMemory extends LoginAttempts {
+  readonly accounts: Map<string, readonly LoginAttempt[]>
+  away: boolean
+}
+
+export function attemptsInMemory(): AttemptsInMemory {
+  const accounts = new Map<string, readonly LoginAttempt[]>()
+  const self: AttemptsInMemory = {
+    accounts,
+    away: false,
+    async update(account, change) {
+      if (self.away) throw new Error('connection refused')
+      const changed = change(accounts.get(account) ?? [])
+      if (changed !== undefined) accounts.set(account, changed)
+    },
+  }
+  return self
+}
+
+export interface TestLoginsOptions {
+  readonly attempts?: LoginAttempts
+  readonly timings?: Timings
+  readonly clock?: Clock
+  readonly random?: () => number
+}
+
+/** The logins of a process. */
+export function testLogins(options: TestLoginsOptions = {}): Logins {
+  return createLogins({
+    attempts: attemptsInMemory(),
+    timings: TIMINGS,
+    clock: systemClock,
+    random: Math.random,
+    logger: pino({ level: 'silent' }),
+    ...options,
+  })
+}

@@ -1,0 +1,88 @@
+// A right credential that is refused for a while: the controller itself, run in this process with shorter pauses.
+import { readFile, writeFile } from 'node:fs/promises'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../controller/clock.ts'
+import { run } from '../../controller/commands/run.ts'
+import { loadConfig } from '../../controller/config/load.ts'
+import { createMetrics } from '../../controller/telemetry/metrics.ts'
+import { TIMINGS } from '../../controller/vcenter/timings.ts'
+import { vsphereConf } from '../fixtures/controller.ts'
+import { serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
+import { until } from '../fixtures/until.ts'
+import { condition, eventsOf, isInitialized } from './objects.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+
+const stage = await openStage(t, { vms: 2 })
+const { cluster, dir, events, nodes, reports, vcsim } = stage
+const PAUSE = { base: 6_000, max: 6_000 }
+const WORDS = /will be retried at \d\d:\d\d UTC so that the account is not locked out/
+const ZONE = 'topology.kubernetes.io/zone'
+let runs = 0
+
+/** Runs a controller until the test ends. */
+async function start(t: Test): Promise<void> {
+  runs += 1
+  const path = `${dir}/run-${runs}.conf`
+  const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+  await writeFile(path, vsphereConf(vcsim, { labels }), { mode: 0o600 })
+  const token = await serviceAccountToken(cluster, 'rollcall-controller')
+  const kubeconfig = await writeTokenKubeconfig(`${dir}/run-${runs}.kubeconfig`, cluster, token)
+  const load = (file: string) => readFile(file)
+  const ending = new AbortController()
+  const running = run(
+    {
+      config: { path, readFile: load, loaded: await loadConfig({ path, readFile: load }) },
+      credentials: { kind: 'kubeconfig', path: kubeconfig },
+      lease: { namespace: 'kube-system', name: 'rollcall-controller' },
+      identity: `run-${runs}`,
+      listen: { host: '127.0.0.1', port: 0 },
+      version: 'test',
+      clock: systemClock,
+      random: Math.random,
+      logger: pino({ level: 'silent' }),
+      metrics: createMetrics({ version: 'test', clock: systemClock }),
+      timings: { ...TIMINGS, refusedLogin: PAUSE, refusedREST: PAUSE },
+    },
+    ending.signal,
+  )
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+}
+
+t.test('the identity source is away, then back: the same password is taken, without a person', async (t) => {
+  const away = await vcsim.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
+  const member = await stage.member('waits')
+  await member.reportOnce()
+  await start(t)
+  const found = () => condition(reports.last(member.name), 'VMFound')
+  await reports.until('it is told', () => found()?.reason === 'InvalidLogin')
+  t.match(found(), { status: 'Unknown', message: WORDS })
+  await events.until('an Event says so', () =>
+    eventsOf(events, member.name).some(
+      ({ reason, message }) => reason === 'InvalidLogin' && WORDS.test(message),
+    ),
+  )
+  await vcsim.clearFaults(away)
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 30_000)
+  await reports.until('the condition is gone', () => found()?.status === 'True')
+})
+
+t.test(
+  'REST refuses the password with which the SOAP session was made: tags come when it does no more',
+  async (t) => {
+    const operation = 'REST POST /rest/com/vmware/cis/session'
+    const refuses = await vcsim.fault({ operation, kind: 'status', status: 401 })
+    const member = await stage.member('without-zone')
+    await member.reportOnce()
+    await start(t)
+    await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+    t.equal(nodes.last(member.name)?.metadata.labels[ZONE], undefined)
+    await reports.until('it is told', () => /REST/.test(JSON.stringify(reports.last(member.name)?.status)))
+    t.match(JSON.stringify(reports.last(member.name)?.status), WORDS)
+    await vcsim.clearFaults(refuses)
+    await until('it has its zone', () => nodes.last(member.name)?.metadata.labels[ZONE] !== undefined, 60_000)
+  },
+)

@@ -1,0 +1,78 @@
+// vCenter locks an account after five refused logins in three minutes, by its default policy, whoever has tried.
+import { writeFile } from 'node:fs/promises'
+import t from 'tap'
+import { type Controller, vsphereConf } from '../fixtures/controller.ts'
+import { until } from '../fixtures/until.ts'
+import { readyz } from './leaders.ts'
+import { condition, eventsOf, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 2 })
+const { events, nodes, reports, vcsim } = stage
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
+/** Of a lockout policy of five. */
+const MOST = 4
+
+const configFile = `${stage.dir}/vsphere.conf`
+const configure = (password: string) =>
+  writeFile(configFile, vsphereConf({ ...vcsim, password }), { mode: 0o600 })
+const start = (identity: string) => stage.controller({ configFile, identity, until: 'answering' })
+const refused = async () => (await vcsim.logins()).filter(({ accepted }) => !accepted).length
+const remembered = async () => JSON.stringify((await stage.cluster.request('GET', LEASE)).body)
+
+/** The one that leads and says that vCenter refuses it, or that it may not try. */
+function heldUp(controllers: readonly Controller[]): Promise<Controller> {
+  return until(
+    'one leads and is held up',
+    async () => {
+      for (const controller of controllers) {
+        if (/^vCenter main: InvalidLogin/.test(await readyz(controller))) return controller
+      }
+      return undefined
+    },
+    30_000,
+  )
+}
+
+await configure('wrong-horse-9c1d')
+const member = await stage.member('waits')
+await member.reportOnce()
+let replicas = [await start('a'), await start('b')]
+
+t.test('two replicas with a wrong password, each started anew again and again', async (t) => {
+  for (let turn = 0; turn < 7; turn++) {
+    const leader = await heldUp(replicas)
+    await leader.stop()
+    replicas = [...replicas.filter((replica) => replica !== leader), await start(`again-${turn}`)]
+  }
+  const last = await heldUp(replicas)
+  const count = await refused()
+  t.ok(count >= 2 && count <= MOST, `${count} refused logins`)
+
+  await t.test('what is said names the time of the next attempt', async (t) => {
+    const words =
+      /will be retried at \d\d:\d\d UTC so that the account is not locked out; check user and password/
+    t.match(await readyz(last), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
+    await reports.until('the condition says it', () =>
+      words.test(condition(reports.last(member.name), 'VMFound')?.message ?? ''),
+    )
+    t.match(condition(reports.last(member.name), 'VMFound'), { status: 'Unknown', reason: 'InvalidLogin' })
+    await events.until('an Event says it', () =>
+      eventsOf(events, member.name).some(({ message }) => words.test(message)),
+    )
+    t.match(last.output(), words)
+  })
+
+  await t.test('what is remembered outside of the processes names neither user nor password', async (t) => {
+    t.match(await remembered(), /login-attempts.*\d\d:\d\d:\d\d/)
+    t.notMatch(await remembered(), /horse|administrator/)
+  })
+})
+
+t.test('the password is corrected under a replica that may not try: it is tried at once', async (t) => {
+  await configure(vcsim.password)
+  await nodes.until('the Node is initialised', () => isInitialized(nodes.last(member.name)), 30_000)
+  t.ok((await refused()) <= MOST)
+  t.notMatch(await remembered(), /login-attempts.*\d\d:\d\d:\d\d/, 'an accepted login ends the count')
+  t.notMatch(replicas.map((replica) => replica.output()).join(), /horse/)
+})
