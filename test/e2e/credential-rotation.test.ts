@@ -9,7 +9,7 @@ import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.
 // The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
 const CONF = 'vsphere.conf'
 const LOGIN_REFUSED = 'rollcall_vcenter_calls_total{vcenter="main",operation="Login",outcome="InvalidLogin"}'
-const stage = await openStage(t, { vms: 10, password: 'first-pw' })
+const stage = await openStage(t, { vms: 16, password: 'first-pw' })
 const { nodes, reports, vcsim } = stage
 let current = 'first-pw'
 let scenes = 0
@@ -173,9 +173,12 @@ t.test('whatever characters it has: sent as written, and never said', async (t) 
     'marker\r\n<&>]]>äß€😀',
   ]
   const scene = await open(t, { zone: ZONE_CATEGORY })
-  for (const password of awkward) {
+  for (const [index, password] of awkward.entries()) {
     await inVCenter(password)
     await vcsim.endSessions()
+    // Something to ask, so that the end of the session is noticed.
+    const member = await stage.member(`awkward-${index}`)
+    await member.reportOnce()
     await refused(scene)
     await scene.rotate(password)
     await up(scene)
