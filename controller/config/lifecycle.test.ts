@@ -10,7 +10,7 @@ const DEFAULTS: LifecycleSettings = {
   deletionsPerMinute: 10,
   maxAbsentShare: 0.2,
   maxAbsentMinimum: 1,
-  waitForVolumes: undefined,
+  waitForVolumes: 300_000,
   outOfServiceAfter: undefined,
   outOfServiceControlPlane: false,
 }
@@ -51,7 +51,7 @@ await t.test('what the settings become', async (t) => {
     ['lifecycle: {maxAbsentShare: 0%}', { maxAbsentShare: 0 }],
     ['lifecycle: {maxAbsentMinimum: 0}', { maxAbsentMinimum: 0 }],
     ['lifecycle: {maxAbsentMinimum: 100000}', { maxAbsentMinimum: 100_000 }],
-    ['lifecycle: {waitForVolumes: off}', {}],
+    ['lifecycle: {waitForVolumes: off}', { waitForVolumes: undefined }],
     ['lifecycle: {waitForVolumes: 6m}', { waitForVolumes: 360_000 }],
     ['lifecycle: {waitForVolumes: 1s}', { waitForVolumes: 1_000 }],
     ['lifecycle: {outOfServiceAfter: "OFF"}', {}],

@@ -20,7 +20,7 @@ export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
   deletionsPerMinute: 10,
   maxAbsentShare: 0.2,
   maxAbsentMinimum: 1,
-  waitForVolumes: undefined,
+  waitForVolumes: 5 * MINUTE,
   outOfServiceAfter: undefined,
   outOfServiceControlPlane: false,
 }
@@ -31,7 +31,15 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleS
   const read = <K extends keyof LifecycleSettings>(
     key: K,
     parse: (text: string) => Checked<LifecycleSettings[K]>,
-  ): LifecycleSettings[K] => take(section.get(key), parse, findings) ?? standard[key]
+  ): LifecycleSettings[K] => {
+    // `off` is undefined, and not the default.
+    const boxed = (text: string): Checked<{ readonly value: LifecycleSettings[K] }> => {
+      const checked = parse(text)
+      return checked.ok ? { ok: true, value: { value: checked.value } } : checked
+    }
+    const taken = take(section.get(key), boxed, findings)
+    return taken === undefined ? standard[key] : taken.value
+  }
   const settings: LifecycleSettings = {
     deletion: read('deletion', parseDeletion),
     confirmations: read('confirmations', (text) => parseInteger(text, 1, 100)),

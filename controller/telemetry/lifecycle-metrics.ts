@@ -62,7 +62,7 @@ export function addLifecycleMetrics(
   })
   new Gauge({
     name: 'rollcall_deletion_brake_closed',
-    help: '1 while too many VMs are missed at once for any of their Nodes to be deleted, else 0; only on the leader',
+    help: '1 while Nodes are kept since too many VMs vanished at once, else 0; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { attachVolume, detachVolume } from '../fixtures/volume-attachment.ts'
-import { deletionPending, QUICK, verified, watched } from './deletion.ts'
+import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 const WAIT = 16_000
@@ -25,40 +25,57 @@ await attachVolume(cluster, 'a', detached.name)
 await attachVolume(cluster, 'b', detached.name)
 await attachVolume(cluster, 'c', stuck.name)
 await attachVolume(cluster, 'of-another', canary.name)
-const start = performance.now()
 await vcsim.hide(...gone.map(({ vm }) => vm.ref))
 
-/** Milliseconds from the VM's end to its Node's. */
-async function deleted(name: string): Promise<number> {
-  await nodes.until(`${name} is deleted`, () => nodes.last(name) === undefined, 30_000)
-  return Math.round((nodes.of(name).at(-1)?.at ?? 0) - start)
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+/** The taint by which kube-controller-manager detaches volumes, in the versions of a Node. */
+function outOfService(name: string) {
+  return nodes
+    .of(name)
+    .map(({ object, at }) => ({ at, taint: object.spec.taints?.find(({ key }) => key === OUT_OF_SERVICE) }))
+    .filter(({ taint }) => taint !== undefined)
 }
+const deleted = (name: string) =>
+  nodes.until(`${name} is deleted`, () => nodes.last(name) === undefined, 60_000)
 
-t.test('without volumes nothing is waited for', async (t) => {
-  const took = await deleted(bare.name)
-  t.ok(took < WAIT / 2, `${took} ms`)
+t.test('without volumes nothing is waited for, and no volume taken', async (t) => {
+  await deleted(bare.name)
+  t.same(outOfService(bare.name), [])
+  t.ok(nodes.last(stuck.name), 'while the others are held')
 })
 
-t.test('with volumes the Node is held until they are detached', async (t) => {
-  for (const [{ name }, count] of [
-    [detached, 2],
-    [stuck, 1],
-  ] as const) {
-    const message = new RegExp(
-      `for now: ${count} VolumeAttachments still name Node ${name}; it waits for at most 16s`,
+t.test(
+  'with volumes the Node is called out of service first, and held until they are detached',
+  async (t) => {
+    await nodes.until('the taint is there', () => outOfService(detached.name).length > 0, 60_000)
+    t.match(outOfService(detached.name)[0]?.taint, { value: 'rollcall', effect: 'NoExecute' })
+    t.ok(outOfService(detached.name)[0]?.taint?.timeAdded)
+    await stage.events.until(
+      'it is told',
+      () => eventsOfReason(stage, detached.name, 'OutOfService').length > 0,
     )
-    await deletionPending(stage, name, { status: 'True', reason: 'VolumesAttached', message })
-    t.ok(nodes.last(name))
-  }
-  await detachVolume(cluster, 'a')
-  await detachVolume(cluster, 'b')
-  const took = await deleted(detached.name)
-  t.ok(took < WAIT, `${took} ms`)
-  t.ok(nodes.last(stuck.name), 'the other is still held')
-})
+    for (const [{ name }, count] of [
+      [detached, 2],
+      [stuck, 1],
+    ] as const) {
+      const message = new RegExp(
+        `for now: ${count} VolumeAttachments still name Node ${name}, and the taint .* has them detached; it waits for at most 16s`,
+      )
+      await deletionPending(stage, name, { status: 'True', reason: 'VolumesAttached', message }, 30_000)
+      t.ok(nodes.last(name))
+    }
+    // What kube-controller-manager and the driver do for a Node with that taint.
+    await detachVolume(cluster, 'a')
+    await detachVolume(cluster, 'b')
+    await deleted(detached.name)
+  },
+)
 
 t.test('or until the time has passed', async (t) => {
-  const took = await deleted(stuck.name)
-  t.ok(took >= WAIT && took < WAIT + 10_000, `${took} ms`)
+  await deleted(stuck.name)
+  const [first] = outOfService(stuck.name)
+  const took = (nodes.of(stuck.name).at(-1)?.at ?? 0) - (first?.at ?? Number.POSITIVE_INFINITY)
+  t.ok(took >= WAIT - 1_000, `${Math.round(took)} ms`)
   t.ok(nodes.last(canary.name))
+  t.same(outOfService(canary.name), [])
 })

@@ -6,7 +6,10 @@ const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 
 export interface NodeObject extends AnyObject {
   metadata: AnyObject['metadata'] & { labels: Record<string, string> }
-  spec: { providerID?: string; taints?: { key: string; effect: string; value?: string }[] }
+  spec: {
+    providerID?: string
+    taints?: { key: string; effect: string; value?: string; timeAdded?: string }[]
+  }
   status: {
     addresses?: { type: string; address: string }[]
     conditions?: { type: string; status: string }[]
@@ -39,7 +42,7 @@ export function isShutDown(node: NodeObject | undefined): boolean {
 /** Whether just this taint stands, as it is written here. */
 export function hasTaint(
   node: NodeObject | undefined,
-  { key, effect, value }: { key: string; effect: string; value?: string },
+  { key, effect, value }: { key: string; effect: string; value?: string; timeAdded?: string },
 ): boolean {
   return (
     node?.spec.taints?.some(

@@ -19,6 +19,7 @@ import type { LifecycleSettings } from '../../facts/settings.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../facts.ts'
+import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { PRECONDITIONS } from './preconditions.ts'
 import { PROOFS } from './proofs.ts'
 
@@ -116,7 +117,11 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   Confirmed: [{ evidence: absence(gone(), { times: lifecycle.confirmations - 1 }) }, 'NotConfirmed'],
   ConfirmedJustNow: [{ evidence: absence(gone(), { ago: 10_001 }) }, 'NotConfirmed'],
   VolumesDetached: [
-    { ...settings({ waitForVolumes: 3_600_000 }), evidence: absence(gone(), { attachments: 2 }) },
+    {
+      ...settings({ waitForVolumes: 3_600_000 }),
+      node: { ...unready, taints: [{ ...OUT_OF_SERVICE, timeAdded: '2026-03-01T10:00:00Z' }] },
+      evidence: absence(gone(), { attachments: 2 }),
+    },
     'VolumesAttached',
   ],
   RateAllows: [

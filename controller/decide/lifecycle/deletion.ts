@@ -4,6 +4,7 @@ import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { quietTime, waitForRate } from './brake.ts'
 import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
 import { type Missing, missingProofs, seenIn } from './proofs.ts'
+import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
 /** What becomes of a Node whose VM is missed. */
 export interface Judgement {
@@ -11,6 +12,8 @@ export interface Judgement {
   readonly verdict: Verdict
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
+  /** Whether its volumes are to be detached first, by the taint that calls it out of service. */
+  readonly detaches: boolean
   /** Whether vCenter is to be asked now... */
   readonly ask: boolean
   /** ... else in how many milliseconds there is more to be said. */
@@ -47,10 +50,13 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
   const names = others.map(({ name }) => name)
   const due = evidence.askedAt + askAfter(facts, names) - uptime
   // An answer that is newer is all it takes.
+  const detaches =
+    proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
     verdict: judge(facts, proofs, others),
     deletes,
+    detaches,
     ask: !deletes && (stale || due <= 0),
     again: Math.min(due, nextByTime(facts)),
   }
@@ -101,9 +107,8 @@ function askAfter({ evidence, settings }: DeletionFacts, missing: readonly strin
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
 
 /** Milliseconds until time alone may have changed what is missing. */
-function nextByTime({ fleet, leadingFor, settings, evidence, uptime }: DeletionFacts): number {
-  const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings)]
-  if (settings.waitForVolumes !== undefined && evidence.absent !== undefined)
-    waits.push(evidence.absent.since + settings.waitForVolumes - uptime)
+function nextByTime(facts: DeletionFacts): number {
+  const { fleet, leadingFor, settings } = facts
+  const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings), leftForVolumes(facts)]
   return Math.min(Number.POSITIVE_INFINITY, ...waits.filter((ms) => ms > 0))
 }

@@ -84,6 +84,17 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
   }
 }
 
+/** An answer this old, milliseconds, says what was, not what is. */
+const FRESH = 10_000
+
+/** By both clocks: one stands still in a machine that is suspended, the other may be set. */
+export function isFresh(
+  { answeredAt }: Pick<Evidence, 'answeredAt'>,
+  { uptime, now }: { readonly uptime: number; readonly now: number },
+): boolean {
+  return uptime - answeredAt.uptime <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
+}
+
 /** Whether two questions are about the same VM of the same Node. */
 export function isAbout(a: Pick<Question, 'nodeUID' | 'vm'>, b: Pick<Question, 'nodeUID' | 'vm'>): boolean {
   return (

@@ -7,12 +7,12 @@ import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import type { Standing } from '../status.ts'
-import { no, unknown, type Verdict } from '../verdict.ts'
+import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
 import { brakeHolds } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
 import { type Evidence, isAbout, lifeSignOf, type Question } from './evidence.ts'
 import { type AbsenceStatus, type Brake, judgeBrake } from './judge-brake.ts'
-import { judgeOutOfService } from './out-of-service.ts'
+import { judgeOutOfService, OUT_OF_SERVICE } from './out-of-service.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
 import { registeredAs, seenIn } from './proofs.ts'
@@ -173,12 +173,18 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
     ...reboundTo(bound, evidence),
     deletionPending: judgement.verdict,
     ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.verdict) } : {}),
-    fenced: judgement.deletes,
+    ...(judgement.detaches
+      ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
+      : {}),
+    fenced: judgement.deletes || judgement.detaches,
     // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
     inquiry: inquiryOf(bound, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
     again: Math.min(LOOK, brake.again ?? LOOK, judgement.ask ? LOOK : judgement.again),
-    announcements: brakeNews(node, bound, brake.closes, judgement.verdict),
+    announcements: [
+      ...brakeNews(node, bound, brake.closes, judgement.verdict),
+      ...(judgement.detaches ? [detaching(bound)] : []),
+    ],
   }
 }
 
@@ -186,6 +192,14 @@ function missed(bound: BoundVM, before: NodeReportStatus, facts: NodeFacts): Lif
 function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
   if (!closes || verdict.reason === 'BrakeClosed') return []
   return [{ type: 'Warning', ...brakeHolds(node, bound) }]
+}
+
+function detaching(bound: BoundVM): Announcement {
+  return {
+    type: 'Warning',
+    reason: 'OutOfService',
+    message: `${describeBound(bound)} is gone; the taint ${OUT_OF_SERVICE.key}:${OUT_OF_SERVICE.effect} lets the Node's volumes go to other nodes, then it is deleted`,
+  }
 }
 
 /** What is known of a VM must not be lost when it can no longer be searched for, as in a storage outage. */

@@ -1,8 +1,7 @@
 import type { Node, Taint } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
-import type { Evidence } from './evidence.ts'
-import { isFresh } from './preconditions.ts'
+import { type Evidence, isFresh } from './evidence.ts'
 
 /** The value tells it from one that a person put there, which only a person takes away. */
 export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
@@ -34,7 +33,7 @@ const ASK_AGAIN = 30_000
 export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
   const { node, evidence, leadingFor, uptime, settings } = facts
   const { outOfServiceAfter: after } = settings
-  if (after === undefined || hasOutOfServiceTaint(node)) return undefined
+  if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
   if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
   if (evidence === undefined) return { ...NOT_YET, ask: true }
   if (evidence.off === undefined) return askAt(evidence.askedAt + Math.min(after, ASK_AGAIN) - uptime)
@@ -50,8 +49,9 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
   return key === OUT_OF_SERVICE.key && value === OUT_OF_SERVICE.value && effect === OUT_OF_SERVICE.effect
 }
 
-function hasOutOfServiceTaint({ taints }: Node): boolean {
-  return taints.some(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
+/** The taint, whoever put it there. */
+export function outOfServiceTaint({ taints }: Pick<Node, 'taints'>): Taint | undefined {
+  return taints.find(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
 }
 
 function isControlPlane({ labels }: Node): boolean {

@@ -3,8 +3,9 @@ import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { brakeHolds, type Fleet, waitForRate } from './brake.ts'
 import { duration } from './duration.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, isFresh } from './evidence.ts'
 import type { Missing, Precondition } from './proofs.ts'
+import { volumesAttached } from './volumes.ts'
 
 /** All that the deletion of one Node, whose VM is missed, rests on. Times are monotonic, milliseconds. */
 export interface DeletionFacts {
@@ -25,17 +26,6 @@ export interface DeletionFacts {
   /** What the API server said when it last would not have the deletion; undefined where that is long ago. */
   readonly refused: string | undefined
   readonly settings: LifecycleSettings
-}
-
-/** An answer this old, milliseconds, says what was, not what is. */
-const FRESH = 10_000
-
-/** By both clocks: one stands still in a machine that is suspended, the other may be set. */
-export function isFresh(
-  { answeredAt }: Evidence,
-  { uptime, now }: { readonly uptime: number; readonly now: number },
-): boolean {
-  return uptime - answeredAt.uptime <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
 }
 
 const SIGN_OF_LIFE: Missing = {
@@ -182,23 +172,5 @@ function heartbeat({ heartbeat, beats }: Evidence): Missing | undefined {
     reason: 'HeartbeatUnknown',
     message:
       'the Lease of its kubelet in the namespace kube-node-lease cannot be read, which would tell whether it lives; look at the RBAC of rollcall-controller',
-  }
-}
-
-function volumesAttached({ settings, evidence, uptime, node }: DeletionFacts): Missing | undefined {
-  const { waitForVolumes } = settings
-  const { attachments, absent } = evidence
-  if (waitForVolumes === undefined || attachments === 0) return undefined
-  if (absent !== undefined && uptime - absent.since >= waitForVolumes) return undefined
-  const until = `; it waits for at most ${duration(waitForVolumes)} (lifecycle.waitForVolumes)`
-  if (attachments === undefined) {
-    return {
-      reason: 'VolumesUnknown',
-      message: `the VolumeAttachments of the Node cannot be listed: look at the RBAC of rollcall-controller${until}`,
-    }
-  }
-  return {
-    reason: 'VolumesAttached',
-    message: `${attachments} VolumeAttachments still name Node ${node.name}${until}`,
   }
 }

@@ -51,7 +51,9 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   judgeAnswers(world, by, name, says)
   const wait = lifecycle.waitForVolumes
   const volumes = api.attachments.get(name) ?? 0
-  if (wait !== undefined && volumes > 0 && gone < wait)
+  // Where they cannot be listed, there is nothing to be detached, and time has to do.
+  const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
+  if (wait !== undefined && volumes > 0 && !detaching && gone < lifecycle.absentFor + wait)
     says('volumes are detached first', `${volumes} are not`)
   if (bound !== undefined) {
     judgeBrake(world, before, bound.vCenterInstanceUUID, by, says)

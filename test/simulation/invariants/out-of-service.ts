@@ -1,11 +1,11 @@
-import type { NodeObject } from '../model/objects.ts'
+import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
 const LATELY = 100_000
 
-/** The taint that lets volumes be taken by force comes from the holder of the Lease alone, to machines that are off. */
+/** The taint that lets volumes be taken by force comes from the holder of the Lease alone, to machines that are off or gone. */
 export function judgeTaints(
   world: World,
   by: string,
@@ -21,8 +21,11 @@ export function judgeTaints(
     judge.violate(promise, `${by} calls ${name} out of service: ${what}`)
   if (api.holder.identity !== by)
     says('only the holder of the Lease calls a Node out of service', api.holder.identity)
-  for (const { power, powerSince } of machinesOf(world, uid)) {
+  if (readyOf(before) === 'True') says('no Node is out of service that is Ready', 'it is')
+  for (const { vm, vanishedAt, power, powerSince } of machinesOf(world, uid)) {
     const time = timeline.now - powerSince
+    if (vm === undefined && timeline.now - vanishedAt >= settings.lifecycle.absentFor) continue
+    if (vm !== undefined && timeline.now - vm.registeredAt < LATELY) continue
     if (power === 'poweredOff' && time >= (settings.lifecycle.outOfServiceAfter ?? Number.POSITIVE_INFINITY))
       continue
     if (power !== 'poweredOff' && time < LATELY) continue

@@ -32,6 +32,7 @@ export interface KubeletsOptions {
 export const SIGNS = 20
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
 /** As the node lifecycle controller's `--node-monitor-grace-period`, and the default before Kubernetes 1.32. */
 const SILENCE = 40_000
@@ -123,6 +124,9 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
       for (const node of api.nodes.values()) {
         const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
         if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
+        // As the attach-detach controller does, when the pods are gone.
+        if (node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE))
+          api.attachments.delete(node.metadata.name)
       }
     },
   }

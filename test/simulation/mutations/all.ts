@@ -70,15 +70,43 @@ const OTHERS: readonly Mutation[] = [
     name: 'brake: it stays closed for those for which it closed',
     edits: [
       edit(
-        `${LIFECYCLE}/lifecycle.ts`,
-        'timestamp(now) : before.brakeClosedAt',
-        'timestamp(now) : undefined',
+        `${LIFECYCLE}/judge-brake.ts`,
+        'const closed = closes || (wasClosed && !opens)',
+        'const closed = closes',
       ),
     ],
   },
   {
-    name: 'brake: it stays closed as long as any of them is missed',
-    edits: [edit(`${LIFECYCLE}/brake.ts`, 'fleet.braked > 0 || ', '')],
+    name: 'brake: it holds all as long as it holds any',
+    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, 'fleet.latched > 0 || ', '')],
+  },
+  {
+    name: 'brake: what vanished at once counts together',
+    edits: [
+      edit(
+        `${LIFECYCLE}/brake.ts`,
+        'return 1 + reach(later) + reach(earlier)',
+        'return later.length > 99 ? 0 : 1',
+      ),
+    ],
+  },
+  {
+    name: 'brake: it opens after few were missed for long',
+    edits: [edit(`${LIFECYCLE}/brake.ts`, 'fleet.fewFor >= quiet && ', '')],
+  },
+  {
+    name: 'brake: what counts is not Ready',
+    edits: [
+      edit(
+        `${LIFECYCLE}/brake.ts`,
+        "return node.ready?.status !== 'True' || evidence.spoken",
+        "return node.ready?.status === 'True' && evidence.spoken",
+      ),
+    ],
+  },
+  {
+    name: 'volumes: a Node is called out of service before it is deleted',
+    edits: [edit(`${LIFECYCLE}/volumes.ts`, 'outOfServiceTaint(node) === undefined\n', 'attachments > 99\n')],
   },
   {
     name: 'a verified level is needed',
@@ -118,7 +146,11 @@ const OTHERS: readonly Mutation[] = [
     name: 'inquiries: deletions are counted',
     edits: [
       edit('controller/inquire/inquiries.ts', 'deleted.set(vCenter, known)', ''),
-      edit('controller/inquire/inquiries.ts', 'deleted.get(vCenter)?.set(nodeUID, { at, sure: true })', ''),
+      edit(
+        'controller/inquire/inquiries.ts',
+        'deleted.get(vCenter)?.set(nodeUID, { at, absentSince, sure: true })',
+        '',
+      ),
     ],
   },
   {

@@ -1,0 +1,38 @@
+// A small cluster whose workers are destroyed one after the other, so that several are missed at once.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { eventsOfReason, QUICK, watched } from './deletion.ts'
+import { BRAKE, DELETED } from './half.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 5 })
+const { cluster, nodes, reports, vcsim } = stage
+// What vanishes within a fifth of absentFor vanishes at once, and within five seconds at least.
+const APART = 8_000
+const controller = await stage.controller({ lifecycle: { ...QUICK, absentFor: '25s' } })
+const members = await stage.crowd(5)
+const workers = members.slice(0, 4)
+await watched(stage)
+
+t.test('all go, and the brake never closes', async (t) => {
+  const closed: string[] = []
+  for (const [index, { name, vm }] of workers.entries()) {
+    if (index > 0) await sleep(APART)
+    await vcsim.hide(vm.ref)
+    await loseHeartbeats(cluster, name)
+  }
+  await nodes.until(
+    'all are deleted',
+    () => workers.every(({ name }) => nodes.last(name) === undefined),
+    120_000,
+  )
+  for (const { name } of workers) {
+    for (const { object } of reports.of(name)) if (object?.status?.brakeClosedAt) closed.push(name)
+    t.same(eventsOfReason(stage, name, 'BrakeClosed'), [], name)
+  }
+  t.same(closed, [])
+  t.equal(await metric(controller, BRAKE), 0)
+  t.equal(await metric(controller, DELETED), 4)
+})

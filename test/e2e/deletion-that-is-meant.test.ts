@@ -1,0 +1,40 @@
+// An autoscaler removes more than half of the cluster at once, and says so by its taint.
+import t from 'tap'
+import { metric } from '../fixtures/metric.ts'
+import { deletionPending, eventsOfReason } from './deletion.ts'
+import { BRAKE, DELETED, HALF_LIFECYCLE, openHalf } from './half.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 10 })
+const { cluster, nodes, vcsim } = stage
+const controller = await stage.controller({ lifecycle: HALF_LIFECYCLE })
+const { members, names, refs, kept } = await openHalf(stage)
+const [survivor] = members.slice(-1)
+if (survivor === undefined) throw new Error('there are ten')
+
+t.test('its Nodes go without a person, and hold nobody else', async (t) => {
+  for (const name of names) {
+    const { status } = await cluster.request(
+      'PATCH',
+      `/api/v1/nodes/${name}`,
+      {
+        spec: {
+          taints: [
+            { key: 'ToBeDeletedByClusterAutoscaler', value: '1767225600', effect: 'NoSchedule' },
+            { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+          ],
+        },
+      },
+      { contentType: 'application/merge-patch+json' },
+    )
+    t.equal(status, 200)
+  }
+  await vcsim.hide(...refs)
+  await nodes.until('all are deleted', () => kept() === 5, 60_000)
+  t.equal(await metric(controller, BRAKE), 0)
+  t.equal(await metric(controller, DELETED), 5)
+  for (const name of names) t.same(eventsOfReason(stage, name, 'BrakeClosed'), [], name)
+
+  await vcsim.hide(survivor.vm.ref)
+  await deletionPending(stage, survivor.name, { status: 'True', reason: 'NodeReady' })
+})
