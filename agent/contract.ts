@@ -113,6 +113,7 @@ export const CONDITION_TYPES = [
   'TopologyResolved',
   'AddressesResolved',
   'Initialized',
+  'DeletionPossible',
   'DeletionPending',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]

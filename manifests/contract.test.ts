@@ -137,6 +137,7 @@ await t.test('the words of the status in schema and contract are the same', asyn
     TopologyResolved: 0,
     AddressesResolved: 0,
     Initialized: 0,
+    DeletionPossible: 0,
     DeletionPending: 0,
   }
   const levels: Record<IdentityLevel, 0> = { asserted: 0, reported: 0, proven: 0 }

@@ -45,6 +45,8 @@ async function open(t: Test) {
         recheck: () => undefined,
         lookup: () => ({ state: 'pending' }),
         probe: () => Promise.reject(new Error('not asked for')),
+        provable: () => undefined,
+        provableEverywhere: () => undefined,
         failure: () => stub.failure,
         connected: () => true,
         certificateExpiry: () => undefined,

@@ -60,6 +60,8 @@ const BACKOFF = { base: 1_000, max: 300_000 }
 export interface Leadership {
   /** What is not ready yet, a line each, for people. */
   problems(): readonly string[]
+  /** What else people should know, a line each; it stops no work. */
+  remarks(): readonly string[]
   run(): Promise<void>
 }
 
@@ -182,6 +184,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     inventories.map((inventory) => ({
       name: inventory.vCenter,
       up: inventory.connected(),
+      absenceProvable: absenceProvable(inventory),
       certificateExpiry: inventory.certificateExpiry(),
     })),
   )
@@ -214,6 +217,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       ...policyProblem(policy.state()),
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
+    remarks: () => (settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
     run: () =>
       runTogether(
         [nodes.run, reports.run, policy.run, work, ...inventories.map((inventory) => inventory.run)],
@@ -233,6 +237,20 @@ function vCenterProblem(inventory: RunningInventory): string {
   const retryAt = failure?.retryAt
   const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
   return `vCenter ${inventory.vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`
+}
+
+function absenceProvable(inventory: RunningInventory): boolean | undefined {
+  const proof = inventory.provableEverywhere()
+  return proof && proof.state === 'proven'
+}
+
+/** The reason alone, as above. */
+function unprovable(inventory: RunningInventory): readonly string[] {
+  const proof = inventory.provableEverywhere()
+  if (proof?.state !== 'unproven') return []
+  return [
+    `vCenter ${inventory.vCenter}: ${proof.failure.reason}, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports`,
+  ]
 }
 
 function settingsOf(config: Config): Settings {

@@ -78,7 +78,9 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     const { leading, holder } = election.status()
     if (!leading) return { ok: true, text: `standby; ${holder || 'nobody'} leads` }
     const problems = leadership?.problems() ?? []
-    return problems.length === 0 ? { ok: true, text: 'leading' } : { ok: false, text: problems.join('\n') }
+    const ok = problems.length === 0
+    const lines = [...(ok ? ['leading'] : problems), ...(leadership?.remarks() ?? [])]
+    return { ok, text: lines.join('\n') }
   }
   const healthy = (): Health => {
     const { problem } = election.status()

@@ -13,6 +13,7 @@ import { reaches, requiredLevel } from './identity/level.ts'
 import { machineUUID } from './identity/machine-uuid.ts'
 import { findVM } from './identity/vm.ts'
 import { judgeLifecycle, type Lifecycle } from './lifecycle/lifecycle.ts'
+import { judgePossible } from './lifecycle/possible.ts'
 import { withLifecycle } from './lifecycle/with-lifecycle.ts'
 import { machineState } from './machine-state.ts'
 import { type NodePatch, overriddenLabels, patchFor, wantedLabels } from './node-patch.ts'
@@ -49,7 +50,7 @@ export function decide(facts: NodeFacts): Decision {
   }
   if (report === undefined) return NOTHING
   const standing = standingOf(report, node)
-  const lifecycle = judgeLifecycle(standing, facts)
+  const lifecycle = { ...judgeLifecycle(standing, facts), deletionPossible: judgePossible(standing, facts) }
   const decision = decideOnIdentity(report, ownership, { standing, lifecycle, facts })
   return withLifecycle(decision, lifecycle, standing, facts.now)
 }

@@ -1,5 +1,6 @@
 /** All that a decision about one Node rests on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
+import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
@@ -60,6 +61,11 @@ export interface NodeFacts {
   readonly settings: Settings
   /** What was found out about a VM of this Node that is missed or off. */
   readonly evidence: Evidence | undefined
+  /**
+   * For each configured vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not
+   * known yet.
+   */
+  readonly provable: readonly (Proof | undefined)[]
   /** What the API server said in the last few minutes, when it would not have this Node's deletion. */
   readonly deletionRefused: string | undefined
   /** Since when this Node's VM is missed, monotonic, if this leader knows it. */

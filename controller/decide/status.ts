@@ -1,12 +1,11 @@
-import {
-  type BoundVM,
-  type IdentityLevel,
-  MAX_PARENTS,
-  type NodeAddress,
-  type NodeReportStatus,
-  type ParentObject,
+import type {
+  BoundVM,
+  IdentityLevel,
+  NodeAddress,
+  NodeReportStatus,
+  ParentObject,
 } from '../../agent/contract.ts'
-import type { Ancestry, VirtualMachine } from '../facts/virtual-machine.ts'
+import { type Ancestry, bindingParents, type VirtualMachine } from '../facts/virtual-machine.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { Topology } from './topology/topology.ts'
@@ -86,14 +85,10 @@ export function binding(vm: VirtualMachine): BoundVM | undefined {
   }
 }
 
-/** The folders up to the root, then the resource pool: from these an account has its privileges on the VM. */
-function parentsOf({ folder, resourcePool }: Ancestry): ParentObject[] {
-  const above = folder.filter(({ type }) => type !== 'VirtualMachine')
-  return [...above.slice(0, MAX_PARENTS - 1), ...resourcePool.slice(0, 1)].map(
-    ({ type, reference, name }) => ({
-      type: printable(type, MAX_ID),
-      moref: printable(reference, MAX_ID),
-      name: printable(name, MAX_NAME),
-    }),
-  )
+function parentsOf(ancestry: Ancestry): ParentObject[] {
+  return bindingParents(ancestry).map(({ type, moref, name }) => ({
+    type: printable(type, MAX_ID),
+    moref: printable(moref, MAX_ID),
+    name: printable(name, MAX_NAME),
+  }))
 }

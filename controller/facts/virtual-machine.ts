@@ -1,4 +1,5 @@
 /** What vCenter says of a VM, in the controller's own words. No I/O: filled by `vcenter/`, judged by `decide/`. */
+import { MAX_PARENTS, type ParentObject } from '../../agent/contract.ts'
 
 export type ConnectionState = 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
 export type PowerState = 'poweredOn' | 'poweredOff' | 'suspended'
@@ -32,6 +33,8 @@ export interface Ancestry {
   readonly compute: readonly Ancestor[]
   readonly resourcePool: readonly Ancestor[]
   readonly folder: readonly Ancestor[]
+  /** The first above the VM that the account may not read, by reference alone: what is above it is not known. */
+  readonly unseen?: Pick<Ancestor, 'type' | 'reference'>
   /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
   readonly unreadable: readonly string[]
 }
@@ -76,4 +79,18 @@ export interface VirtualMachine {
   readonly datacenter: string | undefined
   /** Undefined until the ancestors and their tags were read for the first time. */
   readonly ancestry: Ancestry | undefined
+}
+
+/**
+ * What stands above a VM in a binding: the folders up to the root, or to one that may not be read, then the resource
+ * pool. From these an account has its privileges on the VM.
+ */
+export function bindingParents({ folder, unseen, resourcePool }: Ancestry): readonly ParentObject[] {
+  const above = folder.filter(({ type }) => type !== 'VirtualMachine').slice(0, MAX_PARENTS - 2)
+  const hidden = unseen === undefined ? [] : [{ ...unseen, name: unseen.reference }]
+  return [...above, ...hidden, ...resourcePool.slice(0, 1)].map(({ type, reference, name }) => ({
+    type,
+    moref: reference,
+    name,
+  }))
 }

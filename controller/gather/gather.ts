@@ -2,6 +2,7 @@ import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
 import { machineUUID } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
+import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
@@ -49,6 +50,7 @@ export function gather(
     policy: sources.policy(),
     settings,
     evidence: inquiries.evidence(name),
+    provable: provable(node, report, sources),
     deletionRefused: inquiries.refusal(name),
     absentSince: inquiries.absentSince(name, node.uid),
     fleet: (vCenter) => ({
@@ -68,6 +70,18 @@ export function heldAddresses(
   const node = sources.node(name)
   const gone = node !== undefined && isGone(node, sources.report(name), inquiries.evidence(name))
   return gone ? [name] : index.addressesOf(name)
+}
+
+function provable(
+  node: Node,
+  report: NodeReport | undefined,
+  { inventories }: Sources,
+): readonly (Proof | undefined)[] {
+  const bound = verifiedVM(standingStatus(report, node))
+  if (bound === undefined) return []
+  return inventories.map((inventory) =>
+    inventory.provable(inventory.vCenter === bound.vCenter ? (bound.parents ?? []) : []),
+  )
 }
 
 function rivals(name: string, uuids: readonly string[], { index, node, report }: Sources): readonly Rival[] {

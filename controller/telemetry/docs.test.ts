@@ -29,7 +29,7 @@ async function sampled(): Promise<string> {
   metrics.vCenter('main').reconnect('Unreachable')
   metrics.vCenter('main').resynced(1, 1)
   metrics.vCenter('main').unwatched(1)
-  metrics.vCentersUp(() => [{ name: 'main', up: true, certificateExpiry: 1 }])
+  metrics.vCentersUp(() => [{ name: 'main', up: true, absenceProvable: true, certificateExpiry: 1 }])
   metrics.configTaken(1)
   metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeClosed: true }])
   const inner: KubeClient = {

@@ -78,13 +78,19 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.leading(true)
   t.same(await samples(metrics, 'rollcall_leader'), ['rollcall_leader 1'])
   metrics.vCentersUp(() => [
-    { name: 'vc1', up: true, certificateExpiry: 1_800_000_000_500 },
-    { name: 'vc2', up: false, certificateExpiry: undefined },
+    { name: 'vc1', up: true, absenceProvable: true, certificateExpiry: 1_800_000_000_500 },
+    { name: 'vc2', up: true, absenceProvable: false, certificateExpiry: undefined },
+    { name: 'vc3', up: false, absenceProvable: undefined, certificateExpiry: undefined },
   ])
   metrics.queueDepth(() => 5)
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [
     'rollcall_vcenter_up{vcenter="vc1"} 1',
-    'rollcall_vcenter_up{vcenter="vc2"} 0',
+    'rollcall_vcenter_up{vcenter="vc2"} 1',
+    'rollcall_vcenter_up{vcenter="vc3"} 0',
+  ])
+  t.same(await samples(metrics, 'rollcall_vcenter_absence_provable'), [
+    'rollcall_vcenter_absence_provable{vcenter="vc1"} 1',
+    'rollcall_vcenter_absence_provable{vcenter="vc2"} 0',
   ])
   t.same(await samples(metrics, 'rollcall_vcenter_certificate_expiry_timestamp_seconds'), [
     'rollcall_vcenter_certificate_expiry_timestamp_seconds{vcenter="vc1"} 1800000000.5',

@@ -13,6 +13,8 @@ export interface VCenterState {
   readonly name: string
   /** Whether it answers. */
   readonly up: boolean
+  /** Whether it could be proven of each VM that it is gone; undefined where that is not known. */
+  readonly absenceProvable: boolean | undefined
   /** When the certificate that it showed last expires, milliseconds since the epoch; undefined where none was seen. */
   readonly certificateExpiry: number | undefined
 }
@@ -68,6 +70,18 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     collect() {
       this.reset()
       for (const { name, up } of readUp()) this.set({ vcenter: name }, up ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'rollcall_vcenter_absence_provable',
+    help: "1 while the account may read all that the proof of a VM's absence rests on, else 0; only on the leader",
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, absenceProvable: provable } of readUp()) {
+        if (provable !== undefined) this.set({ vcenter: name }, provable ? 1 : 0)
+      }
     },
   })
   new Gauge({

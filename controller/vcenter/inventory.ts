@@ -2,6 +2,7 @@
 import { createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
+import type { Proof } from '../facts/existence.ts'
 import type { Inventory, Lookup } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
@@ -33,6 +34,8 @@ export interface RunningInventory extends Inventory {
   passwordChanged(): void
   /** Whether the vCenter answers: not before the first connection, nor while a failure is shown. */
   connected(): boolean
+  /** Whether absence could be proven of all VMs that are followed; undefined while that is not known. See {@link provable}. */
+  provableEverywhere(): Proof | undefined
   /** When the certificate that the vCenter showed last expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
 }
@@ -75,6 +78,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     locate: createDebounce(timings.locate, clock),
     tags: createDebounce(timings.tags, clock),
     members: createDebounce(timings.members, clock),
+    outlook: createDebounce(timings.outlook, clock),
   }
   let instanceUUID = ''
   let certificateExpiry: number | undefined
@@ -83,7 +87,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
     place: (machine) => topology.place(machine),
-    onChange,
+    onChange(uuids) {
+      onChange(uuids)
+      triggers.outlook.trigger()
+    },
   })
   const health = createHealth({
     grace: timings.failureGrace,
@@ -98,6 +105,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
+    onOutlook: () => onChange(table.followed()),
   })
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -127,6 +135,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       opened = undefined
       instanceUUID = content.instanceUUID
       table.wantAll()
+      triggers.outlook.trigger()
       const onOpen = (made: Opened) => {
         opened = { content, ...made }
       }
@@ -223,6 +232,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         : answer
     },
     probe: prober.probe,
+    provable: prober.provable,
+    provableEverywhere: prober.provableEverywhere,
     failure: () => health.failure(),
     connected: () => health.connected(),
     certificateExpiry: () => certificateExpiry,

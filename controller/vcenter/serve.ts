@@ -34,8 +34,8 @@ export interface ServeOptions {
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
-  /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed. */
-  readonly triggers: { readonly locate: Debounce; readonly tags: Debounce; readonly members: Debounce }
+  /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed; something may stand above them that is new. */
+  readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'outlook', Debounce>>
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -163,6 +163,11 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     if (table.wanted().length > 0) triggers.locate.trigger()
   }
 
+  async function look(signal: AbortSignal): Promise<Outcome> {
+    await prober.look('if new', signal)
+    return 'done'
+  }
+
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
     keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
 
@@ -178,9 +183,11 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
       (signal) => updates.run(take, signal),
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
+      (signal) => triggers.outlook.run(look, signal),
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),
+      timed(timings.resync, (signal) => prober.look('in full', signal)),
       timed(timings.failed, retryFailed),
       timed(timings.sweep, sweep),
       timed(timings.keepAlive, (signal) => session.keepAlive(signal)),

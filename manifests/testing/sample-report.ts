@@ -52,6 +52,7 @@ const conditionTypes: Record<ConditionType, true> = {
   TopologyResolved: true,
   AddressesResolved: true,
   Initialized: true,
+  DeletionPossible: true,
   DeletionPending: true,
 }
 

@@ -16,9 +16,10 @@ export interface VcsimScenes {
   /**
    * Takes the account's privileges on an object and all below it, by default on the root: on everything. As vCenter
    * does: searches find none of the machines, views lose them (`leave`), reads by reference are refused,
-   * HasPrivilegeOnEntities grants nothing. The account may still log in.
+   * HasPrivilegeOnEntities grants nothing. The account may still log in. `alone` leaves those on what is below it, as
+   * where they were given further down.
    */
-  revoke(options?: { object?: string; as?: Refusal }): Promise<void>
+  revoke(options?: { object?: string; as?: Refusal; alone?: boolean }): Promise<void>
   /** Gives privileges back: those revoked on this object, or all. */
   restore(object?: string): Promise<void>
   /**
@@ -52,6 +53,11 @@ export interface VcsimScenes {
     host: string
     connectionState: 'connected' | 'disconnected' | 'notResponding'
   }): Promise<void>
+  /**
+   * Makes one Fault Tolerance group of these machines: the BIOS UUID and the MACs of the first, its primary, for all of
+   * them; instance UUIDs and references stay their own. The same ones in another order are a failover.
+   */
+  protect(...vms: [primary: string, ...secondaries: string[]]): Promise<void>
   /** Lists a task with a machine that goes on until it is ended; resolves with its reference. `running` by default. */
   startTask(options: { vm: string; descriptionId: string; state?: 'running' | 'queued' }): Promise<string>
   /** Puts at most so many objects into a page, whatever is asked for, of reads and of updates; 0 leaves it to the client. */
@@ -62,9 +68,11 @@ export interface VcsimScenes {
 
 export function createScenes(control: ControlClient): VcsimScenes {
   return {
-    revoke: ({ object = '/', as = 'fault' } = {}) => control.call('POST', '/revoke', { object, as }),
+    revoke: ({ object = '/', as = 'fault', alone = false } = {}) =>
+      control.call('POST', '/revoke', { object, as, alone }),
     restore: (object = '') => control.call('POST', '/restore', { object, as: '' }),
     refuseViews: (options) => control.call('POST', '/list-views', options),
+    protect: (...vms) => control.call('POST', '/fault-tolerance', { vms }),
     hide: (...vms) => control.call('POST', '/hide', vms),
     show: (...vms) => control.call('POST', '/show', vms),
     unregister: (vm) => control.call('POST', '/hide', [vm]),

@@ -4,14 +4,20 @@ import { announce, announceDeletion } from '../announce.ts'
 import type { Decision, Inquiry } from '../decision.ts'
 import type { NodePatch } from '../node-patch.ts'
 import type { Standing } from '../status.ts'
-import { mergeConditions, type Verdicts } from '../verdict.ts'
+import { mergeConditions, type Verdict, type Verdicts } from '../verdict.ts'
 import { TAINT_UNINITIALIZED } from '../well-known.ts'
 import type { Lifecycle } from './lifecycle.ts'
+
+/** What follows from the state of the VM, and whether its absence could be proven at all. */
+export interface Consequences extends Lifecycle {
+  /** Undefined where there is nothing to say of it. */
+  readonly deletionPossible: Verdict | undefined
+}
 
 /** A decision on a Node's identity, with what follows from the state of its VM. */
 export function withLifecycle(
   decision: Decision,
-  lifecycle: Lifecycle,
+  lifecycle: Consequences,
   standing: Standing,
   now: number,
 ): Decision {
@@ -60,8 +66,11 @@ function isRebound({ status }: Decision, standing: Standing): boolean {
 }
 
 /** A decision with a status has the VM's verdict in it. */
-function unsaid({ status }: Decision, { vmFound }: Lifecycle): Verdicts {
-  return status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }
+function unsaid({ status }: Decision, { vmFound, deletionPossible }: Consequences): Verdicts {
+  return {
+    ...(status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }),
+    ...(deletionPossible === undefined ? {} : { DeletionPossible: deletionPossible }),
+  }
 }
 
 function statusOf(

@@ -31,6 +31,7 @@ export interface Topology {
 interface Path {
   readonly ancestors: readonly Ancestor[]
   readonly unreadable: readonly string[]
+  readonly unseen: Ancestry['unseen']
   /** Whether the tags of all are known. */
   readonly complete: boolean
 }
@@ -49,7 +50,7 @@ export function createTopology({ tagging }: { readonly tagging: boolean }): Topo
   }
 
   function path(start: Reference | undefined): Path {
-    if (start === undefined) return { ancestors: [], unreadable: [], complete: true }
+    if (start === undefined) return { ancestors: [], unreadable: [], unseen: undefined, complete: true }
     const known = paths.get(keyOf(start))
     if (known !== undefined) return known
     const made = join(tree.chain(start), tagsOf)
@@ -104,6 +105,7 @@ export function createTopology({ tagging }: { readonly tagging: boolean }): Topo
               compute: compute.ancestors,
               resourcePool: resourcePool.ancestors,
               folder: [...own.ancestors, ...above.ancestors],
+              ...(above.unseen === undefined ? {} : { unseen: above.unseen }),
               unreadable: [...new Set(all.flatMap((each) => each.unreadable))],
             }
           : undefined,
@@ -119,10 +121,12 @@ function self({ reference, name, parent }: Machine): AncestorNode {
 function join(nodes: readonly AncestorNode[], tagsOf: (object: Reference) => ObjectTags | undefined): Path {
   const ancestors: Ancestor[] = []
   const unreadable: string[] = []
+  let unseen: Ancestry['unseen']
   let complete = true
   for (const { reference, name, readable } of nodes) {
     if (!readable) {
       unreadable.push(`${reference.type} ${reference.value} is not readable`)
+      unseen ??= { type: reference.type, reference: reference.value }
       continue
     }
     const known = tagsOf(reference)
@@ -130,5 +134,5 @@ function join(nodes: readonly AncestorNode[], tagsOf: (object: Reference) => Obj
     for (const problem of known?.problems ?? []) unreadable.push(`${reference.type} ${name}: ${problem}`)
     ancestors.push({ type: reference.type, reference: reference.value, name, tags: known?.tags ?? [] })
   }
-  return { ancestors, unreadable, complete }
+  return { ancestors, unreadable, unseen, complete }
 }

@@ -1,6 +1,7 @@
 /** Whether the search that found nothing would find a VM: one that is known to exist is searched for in the same way. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Canary as CanaryProof, Proof } from '../../facts/existence.ts'
+import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { objectSpec, propertySpec, readObject, selection, traversal } from '../collect/properties.ts'
 import { readUUID } from '../facts/properties.ts'
 import type { Table } from '../facts/table.ts'
@@ -31,17 +32,22 @@ export function knownCanaries(table: Table, missed: BoundVM, turn: number): read
   const folder = missed.parents?.[0]?.moref
   const beside: Canary[] = []
   const elsewhere: Canary[] = []
-  for (const uuid of table.followed()) {
-    const answer = table.lookup(uuid)
-    if (answer.state !== 'answered' || uuid === missed.biosUUID) continue
-    for (const { reference, biosUUID, connectionState } of answer.vms) {
-      if (biosUUID !== uuid || connectionState !== 'connected' || reference === missed.moref) continue
-      const near = folder !== undefined && table.machine(reference)?.parent?.value === folder
-      const list = near ? beside : elsewhere
-      list.push({ reference, biosUUID })
-    }
+  for (const { reference, biosUUID, connectionState } of followedVMs(table)) {
+    if (biosUUID === undefined || biosUUID === missed.biosUUID || reference === missed.moref) continue
+    if (connectionState !== 'connected') continue
+    const near = folder !== undefined && table.machine(reference)?.parent?.value === folder
+    const list = near ? beside : elsewhere
+    list.push({ reference, biosUUID })
   }
   return [...rotate(beside, turn), ...rotate(elsewhere, turn)]
+}
+
+/** All that are shown of those that are followed. */
+export function followedVMs(table: Table): readonly VirtualMachine[] {
+  return [...table.followed()].flatMap((uuid) => {
+    const answer = table.lookup(uuid)
+    return answer.state === 'answered' ? answer.vms : []
+  })
 }
 
 function rotate(list: readonly Canary[], turn: number): readonly Canary[] {
@@ -147,7 +153,9 @@ const DATACENTERS = traversal('datacenters', 'Datacenter', 'vmFolder', selection
  * The first VMs below the root, and those of them that are connected: the missed one too, if it is there under another
  * reference. By a collector of its own: with it goes what it has not yet told.
  */
-async function sample(line: Line): Promise<{ readonly canaries: readonly Canary[]; readonly shown: number }> {
+export async function sample(
+  line: Line,
+): Promise<{ readonly canaries: readonly Canary[]; readonly shown: number }> {
   const { propertyCollector, rootFolder } = line.content
   const made = await line.call('CreatePropertyCollector', propertyCollector, '')
   const collector = toReference(child(made, 'returnval'))

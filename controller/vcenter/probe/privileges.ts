@@ -2,7 +2,7 @@
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../facts/existence.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { keyOf, type Reference, VCenterError } from '../wire/errors.ts'
+import { keyOf, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
@@ -10,12 +10,13 @@ import { isGone } from './read-vm.ts'
 
 /** What the role Read-only consists of, but for System.Anonymous, which everyone has. */
 const PRIVILEGES = ['System.View', 'System.Read'] as const
-/** The name of the root folder in every vCenter. */
-const ROOT = 'Datacenters'
+
+/** An answer for each object, by {@link keyOfParent}. */
+export type Privileges = ReadonlyMap<string, Proof>
 
 /**
- * Asks for the privileges on the root folder, and on those of these objects that still exist. What stood above a VM may
- * have gone with it; the root never goes, and who may not read it may not know what else is below it. Throws a
+ * Whether the account has them on the root folder, and on those of these objects that still exist. What stood above a VM
+ * may have gone with it; the root never goes, and who may not read it may not know what else is below it. Throws a
  * VCenterError where that cannot be asked.
  */
 export async function provePrivileges(
@@ -23,25 +24,47 @@ export async function provePrivileges(
   vCenter: string,
   parents: readonly ParentObject[],
 ): Promise<Proof> {
-  const root = rootOf(line)
-  let left = [...parents.filter((parent) => keyOf(toObject(parent)) !== keyOf(line.content.rootFolder)), root]
-  for (;;) {
+  const proofs = await askPrivileges(line, vCenter, parents)
+  return [...proofs.values()].find(({ state }) => state === 'unproven') ?? { state: 'proven' }
+}
+
+/** The same for each of these objects and the root; without those that are gone. */
+export async function askPrivileges(
+  line: Line,
+  vCenter: string,
+  parents: readonly ParentObject[],
+): Promise<Privileges> {
+  const root = rootOf(line.content)
+  const proofs = new Map<string, Proof>()
+  const tell = (parent: ParentObject, answer: XMLElement | undefined): void => {
+    const name = parent === root ? 'the root folder' : `${parent.type} "${parent.name}"`
+    proofs.set(keyOfParent(parent), judge(vCenter, `${name} (${parent.moref})`, answer))
+  }
+  let left = [...parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root)), root]
+  while (left.length > 0) {
     try {
-      return judge(vCenter, left, await ask(line, left))
+      const answers = await ask(line, left)
+      for (const parent of left) tell(parent, answers.get(keyOfParent(parent)))
+      break
     } catch (error) {
-      const without = left.filter((parent) => parent === root || !isGone(error, toObject(parent)))
-      if (without.length === left.length) throw error
-      left = without
+      const gone = left.find((parent) => parent !== root && isGone(error, toObject(parent)))
+      const denied = left.find((parent) => isDenied(error, toObject(parent)))
+      const named = gone ?? denied
+      if (named === undefined) throw error
+      if (named === denied) tell(named, undefined)
+      left = left.filter((parent) => parent !== named)
     }
   }
+  return proofs
 }
 
-function describe({ type, name, moref }: ParentObject): string {
-  return name === ROOT ? `the root folder (${moref})` : `${type} "${name}" (${moref})`
+export function keyOfParent(parent: ParentObject): string {
+  return keyOf(toObject(parent))
 }
 
-function rootOf({ content: { rootFolder } }: Line): ParentObject {
-  return { type: rootFolder.type, moref: rootFolder.value, name: ROOT }
+/** The root folder, as an object above VMs. */
+export function rootOf({ rootFolder }: Line['content']): ParentObject {
+  return { type: rootFolder.type, moref: rootFolder.value, name: '' }
 }
 
 async function ask(
@@ -69,33 +92,26 @@ async function ask(
 }
 
 /** What is not said to be granted is not. */
-function judge(
-  vCenter: string,
-  parents: readonly ParentObject[],
-  answers: ReadonlyMap<string, XMLElement>,
-): Proof {
-  for (const parent of parents) {
-    const availability = childrenOf(answers.get(keyOf(toObject(parent))), 'privAvailability')
-    const lacking = PRIVILEGES.filter(
-      (privilege) =>
-        !availability.some(
-          (each) => textOf(each, 'privId') === privilege && textOf(each, 'isGranted') === 'true',
-        ),
-    )
-    if (lacking.length === 0) continue
-    return unproven(
-      vCenter,
-      'PrivilegeMissing',
-      `the account lacks ${lacking.join(' and ')} on ${describe(parent)}: give it the role Read-only there with propagation, then the VM is asked for again`,
-    )
-  }
-  return { state: 'proven' }
+function judge(vCenter: string, object: string, answer: XMLElement | undefined): Proof {
+  const availability = childrenOf(answer, 'privAvailability')
+  const lacking = PRIVILEGES.filter(
+    (privilege) =>
+      !availability.some(
+        (each) => textOf(each, 'privId') === privilege && textOf(each, 'isGranted') === 'true',
+      ),
+  )
+  if (lacking.length === 0) return { state: 'proven' }
+  const message = `the account lacks ${lacking.join(' and ')} on ${object}: give it the role Read-only there, with propagation`
+  return { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
+}
+
+/** One object that may not even be asked about must not hide what is to be said of the others. */
+function isDenied(error: unknown, object: Reference): boolean {
+  if (!(error instanceof SoapFault) || error.fault !== 'NoPermission' || error.object === undefined)
+    return false
+  return keyOf(error.object) === keyOf(object)
 }
 
 function toObject({ type, moref }: ParentObject): Reference {
   return { type, value: moref }
-}
-
-function unproven(vCenter: string, reason: string, message: string): Proof {
-  return { state: 'unproven', failure: { vCenter, reason, message } }
 }

@@ -7,7 +7,8 @@ import type { Table } from '../facts/table.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createCanaryMemory, knownCanaries } from './canary.ts'
-import { type Access, openLine } from './line.ts'
+import { type Access, type Line, openLine } from './line.ts'
+import { createOutlook, type Outlook } from './outlook.ts'
 import { askAll } from './probe.ts'
 
 export interface Prober {
@@ -18,6 +19,11 @@ export interface Prober {
   run(access: Access, signal: AbortSignal): Promise<void>
   /** See `Inventory.probe`. */
   probe(vm: BoundVM, signal: AbortSignal): Promise<Probe>
+  /** Finds out what {@link provable} tells; in full once in each session, and where it is said so. */
+  look(how: 'in full' | 'if new', signal: AbortSignal): Promise<void>
+  /** See `Inventory.provable`. */
+  readonly provable: Outlook['provable']
+  readonly provableEverywhere: Outlook['provableEverywhere']
 }
 
 export interface ProberOptions {
@@ -29,6 +35,8 @@ export interface ProberOptions {
   readonly instanceUUID: () => string
   /** Why it does not answer at this moment. */
   readonly failure: () => VCenterFailure | undefined
+  /** What {@link Prober.provable} tells has changed. */
+  readonly onOutlook: () => void
 }
 
 interface Period {
@@ -44,11 +52,18 @@ export function createProber({
   clock,
   instanceUUID,
   failure,
+  onOutlook,
 }: ProberOptions): Prober {
   let period: Period | undefined
   let session = 0
   let probes = 0
   const memory = createCanaryMemory()
+  const outlook = createOutlook({ vCenter, table, memory, onChange: onOutlook })
+  let lookedIn: Period | undefined
+
+  function lineIn({ access, signal: period, lost }: Period, signal: AbortSignal): Line {
+    return openLine({ vCenter, access, timings, clock, period, signal, lost })
+  }
 
   return {
     async run(access, signal) {
@@ -71,11 +86,24 @@ export function createProber({
       if (period === undefined || period.signal.aborted) {
         return { ...about, ...unanswered(own, failure() ?? notConnected(vCenter)) }
       }
-      const { access, lost } = period
-      const line = openLine({ vCenter, access, timings, clock, period: period.signal, signal, lost })
+      const line = lineIn(period, signal)
       const canary = { vCenter, known: knownCanaries(table, vm, probes++), memory }
       return { ...about, ...(await askAll({ line, vCenter, vm, own, canary })) }
     },
+    async look(how, signal) {
+      const current = period
+      if (current === undefined || current.signal.aborted) return
+      const line = lineIn(current, signal)
+      try {
+        await outlook.look(line, how === 'in full' || lookedIn !== current)
+        lookedIn = current
+      } catch (error) {
+        // It is in the metrics of the call, and asked again at the next resync; a defect is thrown on.
+        line.failure(error)
+      }
+    },
+    provable: outlook.provable,
+    provableEverywhere: outlook.provableEverywhere,
   }
 }
 

@@ -93,7 +93,7 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
       { HasPrivilegeOnEntities: (body: string) => granted(body, 'System.Read on group-v12') },
       unproven(
         'PrivilegeMissing',
-        /^the account lacks System\.Read on Folder "workers" \(group-v12\): give it the role Read-only there with propagation, then /,
+        /^the account lacks System\.Read on Folder "workers" \(group-v12\): give it the role Read-only there, with propagation$/,
       ),
     ],
     [
@@ -120,8 +120,24 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
       unproven('UnexpectedFault'),
     ],
     [
-      'the question is refused',
-      { HasPrivilegeOnEntities: () => denied('Folder', 'group-d1') },
+      'the question is refused for one',
+      {
+        HasPrivilegeOnEntities: (body: string) =>
+          body.includes('>group-v12<') ? denied('Folder', 'group-v12') : granted(body),
+      },
+      unproven('PrivilegeMissing', /on Folder "workers"/),
+    ],
+    [
+      'the question is refused for the root',
+      {
+        HasPrivilegeOnEntities: (body: string) =>
+          body.includes('>group-d1<') ? denied('Folder', 'group-d1') : granted(body),
+      },
+      unproven('PrivilegeMissing', /on the root folder/),
+    ],
+    [
+      'the question is refused altogether',
+      { HasPrivilegeOnEntities: () => denied('AuthorizationManager', 'AuthorizationManager') },
       unproven('NoPermission'),
     ],
   ] as const) {

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { bindingParents } from '../../facts/virtual-machine.ts'
 import { bind, ELSEWHERE, summary } from '../testing/bind.ts'
-import { openLab, QUICK, until, vmAt } from '../testing/lab.ts'
+import { openLab, QUICK, until, vmAt, vmsOf } from '../testing/lab.ts'
 
 const { signal } = new AbortController()
 
@@ -82,6 +83,12 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   const bound = await bind(lab, vm)
   inventory.follow(vm.uuid)
   await until('watching', async () => ((await vCenter.calls()).operations.ModifyListView ?? 0) > 0)
+  // What is asked while nothing is missed has been asked.
+  await until('the outlook', () => {
+    const ancestry = vmsOf(inventory.lookup(vm.uuid))?.[0]?.ancestry
+    return ancestry && inventory.provable(bindingParents(ancestry))
+  })
+  await vCenter.resetCalls()
   await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'delay', milliseconds: 500 })
   const asking = inventory.probe(bound, signal)
   await until('the question', async () => (await vCenter.calls()).operations.HasPrivilegeOnEntities === 1)

@@ -45,6 +45,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	mux.HandleFunc("POST /tags", answer(c.tag))
 	c.handleScenes(mux)
 	c.handleCollectors(mux)
+	c.handleFaultTolerance(mux)
 	renewals.handle(mux)
 	front.age.handle(mux)
 	views.handle(mux)

@@ -28,7 +28,7 @@ func (c *control) handleScenes(mux *http.ServeMux) {
 		if err != nil {
 			return err
 		}
-		return c.veil.revoke(c.ctx, ref, r.As)
+		return c.veil.revoke(c.ctx, ref, r.As, r.Alone)
 	})))
 	mux.HandleFunc("POST /restore", answer(changed(c, func(r *revocation) error {
 		if r.Object == "" {
@@ -102,6 +102,8 @@ type revocation struct {
 	Object string `json:"object"`
 	// As is how reads are refused.
 	As string `json:"as"`
+	// Alone leaves those on what is below it.
+	Alone bool `json:"alone"`
 }
 
 type registration struct {

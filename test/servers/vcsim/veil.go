@@ -24,6 +24,8 @@ type veil struct {
 	gone map[types.ManagedObjectReference]bool
 	// revoked are objects on which, and below which, the account has no privilege, and how reads of them are refused.
 	revoked map[types.ManagedObjectReference]string
+	// alone are those of them below which it has its privileges, as where they were given further down.
+	alone map[types.ManagedObjectReference]bool
 	kept    map[types.ManagedObjectReference]*simulator.VirtualMachine
 }
 
@@ -31,6 +33,7 @@ func newVeil() *veil {
 	return &veil{
 		gone:    map[types.ManagedObjectReference]bool{},
 		revoked: map[types.ManagedObjectReference]string{},
+		alone:   map[types.ManagedObjectReference]bool{},
 		kept:    map[types.ManagedObjectReference]*simulator.VirtualMachine{},
 	}
 }
@@ -55,8 +58,8 @@ func (v *veil) refusal(ctx *simulator.Context, ref types.ManagedObjectReference)
 	if len(v.revoked) == 0 || v.gone[ref] {
 		return ""
 	}
-	for {
-		if how, ok := v.revoked[ref]; ok {
+	for start := ref; ; {
+		if how, ok := v.revoked[ref]; ok && (ref == start || !v.alone[ref]) {
 			return how
 		}
 		entity := v.entity(ctx, ref)
@@ -148,13 +151,14 @@ func (v *veil) renamed(before types.ManagedObjectReference) {
 	v.mu.Unlock()
 }
 
-// revoke takes the account's privileges on an object and all below it.
-func (v *veil) revoke(ctx *simulator.Context, object types.ManagedObjectReference, how string) error {
+// revoke takes the account's privileges on an object and all below it, or on it alone.
+func (v *veil) revoke(ctx *simulator.Context, object types.ManagedObjectReference, how string, alone bool) error {
 	if how != asFault && how != asMissingSet {
 		return fmt.Errorf("unknown way to refuse %q, known are %s and %s", how, asFault, asMissingSet)
 	}
 	v.mu.Lock()
 	v.revoked[object] = how
+	v.alone[object] = alone
 	v.mu.Unlock()
 	v.settle(ctx)
 	return nil

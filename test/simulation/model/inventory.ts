@@ -48,7 +48,10 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
   const table = new Table({
     identity: () => ({ name, instanceUUID }),
     place: createPlaces(vCenter.folders),
-    onChange,
+    onChange(uuids) {
+      onChange(uuids)
+      looking.trigger()
+    },
   })
   const health = createHealth({
     grace: TIMINGS.failureGrace,
@@ -62,8 +65,10 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
+    onOutlook: () => onChange(table.followed()),
   })
   const trigger = createDebounce(TIMINGS.locate, clock)
+  const looking = createDebounce(TIMINGS.outlook, clock)
 
   async function run(signal: AbortSignal): Promise<void> {
     const last = new AbortController()
@@ -99,6 +104,11 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       await locateWanted(signal)
     }
 
+    async function look(signal: AbortSignal): Promise<Outcome> {
+      await prober.look('if new', signal)
+      return 'done'
+    }
+
     async function serve(content: ServiceContent): Promise<void> {
       const pushes = followPushes({
         vCenter,
@@ -116,7 +126,9 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
             pushes.run,
             (signal) => trigger.run(locateWanted, signal),
             (signal) => prober.run({ soap: link, content, login: session.lastLogin() }, signal),
+            (signal) => looking.run(look, signal),
             every(TIMINGS.resync, resync, clock, random),
+            every(TIMINGS.resync, (signal) => prober.look('in full', signal), clock, random),
             every(TIMINGS.keepAlive, session.keepAlive, clock, random),
           ],
           signal,
@@ -130,6 +142,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       const content = await session.ensure(signal)
       instanceUUID = content.instanceUUID
       table.wantAll()
+      looking.trigger()
       await serve(content)
     }
 
@@ -183,6 +196,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       return answer.state === 'failed' ? { state: 'unknown', failure: toFailure(name, answer.error) } : answer
     },
     probe: prober.probe,
+    provable: prober.provable,
     failure: () => health.failure(),
   }
 }

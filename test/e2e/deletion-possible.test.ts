@@ -1,0 +1,82 @@
+// An account that could never prove an absence is told so while the VMs are there; an empty vCenter, and one without any
+// other VM, keep nobody.
+import t from 'tap'
+import type { Controller } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { startVcsim } from '../servers/vcsim.ts'
+import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { condition } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 3 })
+const { cluster, nodes, reports, events, vcsim } = stage
+const empty = await startVcsim({ vms: 0, seed: 'second', password: 'another' })
+t.teardown(() => empty.stop())
+await empty.revoke({ object: '/', alone: true })
+await vcsim.govc('folder.create', '/DC0/vm/workers')
+for (const { ref } of stage.vms) await vcsim.move({ vm: ref, folder: '/DC0/vm/workers' })
+
+// The brake is not what this is about.
+const lifecycle = { ...QUICK, maxAbsentShare: '100%' }
+const controller = await stage.controller({ otherVCenters: { second: empty }, lifecycle })
+const members = await verified(stage, 'first', 'second', 'last')
+const [first, second, last] = members
+if (!first || !second || !last) throw new Error('there are three')
+await watched(stage)
+
+const LINE =
+  'vCenter second: PrivilegeMissing, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports'
+
+async function readyz({ url }: Controller): Promise<{ ok: boolean; text: string }> {
+  const response = await fetch(`${url}/readyz`)
+  return { ok: response.ok, text: (await response.text()).trim() }
+}
+const possible = (name: string) => condition(reports.last(name), 'DeletionPossible')
+const provable = (vCenter: string) =>
+  metric(controller, `rollcall_vcenter_absence_provable{vcenter="${vCenter}"}`)
+
+t.test('that nothing can be proven is said when a VM is bound', async (t) => {
+  await reports.until('it is said', () => members.every(({ name }) => possible(name)?.status === 'False'))
+  t.match(possible(first.name), {
+    reason: 'PrivilegeMissing',
+    message:
+      /^once its VM is gone that could not be proven.* vCenter second: the account lacks System\.View and System\.Read on the root folder/,
+  })
+  await events.until('it is told', () => eventsOfReason(stage, first.name, 'PrivilegeMissing').length > 0)
+  t.match(eventsOfReason(stage, first.name, 'PrivilegeMissing'), [{ type: 'Warning', count: 1 }])
+  t.same(await readyz(controller), { ok: true, text: `leading\n${LINE}` }, 'all else works')
+  t.equal(await provable('main'), 1)
+  t.equal(await provable('second'), 0)
+})
+
+t.test('it is so: a VM that is destroyed keeps its Node until the account may read the root', async (t) => {
+  await loseHeartbeats(cluster, first.name)
+  await vcsim.govc('vm.destroy', first.vm.name)
+  const { message } = await deletionPending(stage, first.name, {
+    status: 'Unknown',
+    reason: 'PrivilegeMissing',
+  })
+  t.match(message, /vCenter second: the account lacks .* on the root folder/)
+  await empty.restore()
+  await nodes.until('the Node is deleted', () => nodes.last(first.name) === undefined)
+  // It asks again with each session, and every five minutes.
+  await empty.endSessions()
+  await reports.until('it is taken back', () => possible(last.name)?.status === 'True')
+  t.match(possible(last.name), { reason: 'AbsenceProvable' })
+  await until('it is not said any more', async () => (await readyz(controller)).text === 'leading')
+  t.equal(await provable('second'), 1)
+})
+
+t.test('the folder goes with all that is left of the VMs', async (t) => {
+  await loseHeartbeats(cluster, second.name, last.name)
+  await vcsim.govc('vm.destroy', second.vm.name)
+  await nodes.until('the Node is deleted', () => nodes.last(second.name) === undefined)
+  t.ok(nodes.last(last.name))
+  await vcsim.govc('vm.destroy', last.vm.name)
+  await vcsim.govc('object.destroy', '/DC0/vm/workers')
+  t.same(await vcsim.vms(), [], 'no vCenter has any VM')
+  await nodes.until('the Node is deleted', () => nodes.last(last.name) === undefined)
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 3)
+})
