@@ -62,6 +62,16 @@ t.test('before 1.36 all is the same, without the kinds that are not served there
   t.strictSame(requiredOf(rendered), controlPlane)
 })
 
+t.test('with one control-plane Node there is one replica', async (t) => {
+  const rendered = await render('overlays/one-control-plane-node')
+  t.strictSame(names(rendered), names(objects))
+  t.strictSame(requiredOf(rendered), controlPlane)
+  t.match(
+    rendered.find(({ kind }) => kind === 'Deployment'),
+    { spec: { replicas: 1 } },
+  )
+})
+
 t.test('the components combine, as docs/manifests.md has it', async (t) => {
   const docs = await readFile(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
   const [, example = ''] = /^```yaml\n(.*?)^```$/ms.exec(docs) ?? []
