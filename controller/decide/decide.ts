@@ -92,8 +92,9 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
   const search = findVM({ machine, spec, boundTo }, facts)
   if (search.outcome === 'pending') return wait(node, standing)
   if (search.outcome === 'unknown') {
-    // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write.
-    if (!isUninitialized(node)) return wait(node, standing)
+    // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write; but nobody else
+    // says what is amiss with one VM alone.
+    if (!isUninitialized(node) && !search.alone) return wait(node, standing)
     return { ...said({ condition: 'VMFound', verdict: search.verdict, ends: false }), state: 'waiting' }
   }
   if (search.outcome !== 'found') {

@@ -8,8 +8,8 @@ import type { VirtualMachine } from './virtual-machine.ts'
 export type Lookup =
   /** Not answered yet; the inventory will call back. */
   | { readonly state: 'pending' }
-  /** The vCenter could not be asked. */
-  | { readonly state: 'unknown'; readonly failure: VCenterFailure }
+  /** The vCenter could not be asked; `alone` where it answers, and only what it says of this UUID cannot be judged. */
+  | { readonly state: 'unknown'; readonly failure: VCenterFailure; readonly alone?: true }
   /** Every VM with this UUID that this vCenter shows us, templates and foreign datacenters included. */
   | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
 

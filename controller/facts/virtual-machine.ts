@@ -53,6 +53,9 @@ export interface GuestNIC {
   readonly addresses: readonly { readonly address: string; readonly prefixLength: number | undefined }[]
 }
 
+/** Without the others, nothing is said of a VM at all. */
+export type UnreadableFact = 'guestNICs' | 'claim'
+
 export interface VirtualMachine {
   readonly vCenter: VCenterIdentity
   /** Managed object reference, as `vm-42`. */
@@ -73,6 +76,8 @@ export interface VirtualMachine {
   readonly guestNICs: readonly GuestNIC[]
   /** Text of `guestinfo.rollcall.claim`. */
   readonly claim: string | undefined
+  /** What is not known of the above only because the account may not read it. */
+  readonly unreadable: readonly UnreadableFact[]
   /** Names, for people. */
   readonly host: string | undefined
   readonly cluster: string | undefined

@@ -32,7 +32,12 @@ function setUp() {
         ['runtime.powerState', value('poweredOn')],
         ['runtime.connectionState', value('connected')],
       ])
-      take({ reference: { type: 'VirtualMachine', value: 'vm-1' }, properties, excess: undefined })
+      take({
+        reference: { type: 'VirtualMachine', value: 'vm-1' },
+        properties,
+        missing: new Map(),
+        excess: undefined,
+      })
       scene.meanwhile()
     },
   }

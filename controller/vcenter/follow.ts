@@ -2,7 +2,7 @@
 
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
-import { type Refused, readMachines, readObjects } from './collect/read-machines.ts'
+import { type Refused, readMachines, readObjects, toMachine } from './collect/read-machines.ts'
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,
@@ -10,7 +10,8 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './facts/ancestors.ts'
-import { keepPushed, type Machine, READ_PATHS, readMachine } from './facts/machine.ts'
+import { keepPushed, type Machine, READ_PATHS } from './facts/machine.ts'
+import { refusalOf } from './facts/refused.ts'
 import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
 import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
@@ -118,10 +119,10 @@ export function hasMoved(
 }
 
 /**
- * Reads VMs again that have come to another host. Folder and resource pool may be others too, where cluster or
- * datacenter are, and neither is pushed.
+ * Reads VMs again, and what is new above them: of those that have come to another host, folder and resource pool may be
+ * others too, and neither is pushed. One that is not shown any more is to be asked for.
  */
-export async function readMoved(
+export async function readAgain(
   { table, topology, reader }: FollowOptions,
   vms: readonly string[],
   signal: AbortSignal,
@@ -129,9 +130,13 @@ export async function readMoved(
   const before = new Map(vms.map((vm) => [vm, table.machine(vm)]))
   const { machines } = await readMachines(reader, vms, (vm) => table.machine(vm), signal)
   await readAncestors(topology.tree, reader, [...machines.values()], signal)
-  const changes = table.update([...withPushed(machines, before, table).values()])
+  const updated = table.update([...withPushed(machines, before, table).values()])
   table.refresh()
-  return changes
+  return together(updated, table.leave(vms.filter((vm) => !machines.has(vm))))
+}
+
+function together(one: Changes, other: Changes): Changes {
+  return { vms: [...one.vms, ...other.vms], doubted: [...one.doubted, ...other.doubted] }
 }
 
 function withPushed(
@@ -166,9 +171,11 @@ export async function resync(
       const { type, value } = object.reference
       const known = table.machine(value)
       if (type !== 'VirtualMachine') tree.put(object)
-      else if (object.excess === undefined) machines.set(value, readMachine(value, object.properties, known))
-      // What was known of it stays.
-      else if (known !== undefined) machines.set(value, known)
+      else if (object.excess === undefined) {
+        // One that may not be read enough is asked for by itself, as one that is not shown.
+        if (refusalOf(object, known) === undefined) machines.set(value, toMachine(object, known))
+        // What was known of it stays.
+      } else if (known !== undefined) machines.set(value, known)
     },
     signal,
   )
@@ -177,6 +184,5 @@ export async function resync(
   topology.replaceTree(tree)
   const updated = table.update([...withPushed(machines, before, table).values()])
   table.refresh()
-  const left = table.leave(expected.filter((vm) => !machines.has(vm)))
-  return { vms: [...updated.vms, ...left.vms], doubted: [...updated.doubted, ...left.doubted] }
+  return together(updated, table.leave(expected.filter((vm) => !machines.has(vm))))
 }

@@ -228,7 +228,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       if (failure !== undefined) return { state: 'unknown', failure }
       const answer = table.lookup(biosUUID)
       return answer.state === 'failed'
-        ? { state: 'unknown', failure: toFailure(vCenter, answer.error) }
+        ? { state: 'unknown', failure: toFailure(vCenter, answer.error), alone: true }
         : answer
     },
     probe: prober.probe,

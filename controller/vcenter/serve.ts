@@ -14,7 +14,7 @@ import { applyUpdates } from './facts/apply-updates.ts'
 import { PUSHED_PATHS } from './facts/machine.ts'
 import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
-import { type FollowOptions, hasMoved, locateWanted, readMoved, resync } from './follow.ts'
+import { type FollowOptions, hasMoved, locateWanted, readAgain, resync } from './follow.ts'
 import type { Metrics } from './metrics.ts'
 import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
@@ -73,20 +73,21 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   } = options
   const { propertyCollector } = content
   const collectors = createCollectors({ soap, propertyCollector, timings })
-  const reader = createPropertyReader({ soap, collectors, timings, clock })
+  const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
   const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
   options.onOpen({ collectors, updates, locator })
   const members = createMembers({ soap, listView: updates.listView, timings })
   const following: FollowOptions = { table, topology, locator, reader }
-  const moved = new Set<string>()
+  /** VMs to be read again: they have moved, or push has told of them what is not understood. */
+  const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<Outcome> {
-    if (table.wanted().length === 0 && moved.size === 0) return 'idle'
-    const movers = [...moved]
-    moved.clear()
-    if (movers.length > 0) askAgain(await readMoved(following, movers, signal))
+    if (table.wanted().length === 0 && stale.size === 0) return 'idle'
+    const again = [...stale]
+    stale.clear()
+    if (again.length > 0) askAgain(await readAgain(following, again, signal))
     await locateWanted(following, signal)
     triggers.tags.trigger()
     triggers.members.trigger()
@@ -96,13 +97,14 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   }
 
   function take(list: readonly Update[]): void {
-    const { changed, left } = applyUpdates(list, (vm) => table.machine(vm))
+    const { changed, left, unclear } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
-      if (hasMoved(machine, table.machine(machine.reference), topology)) moved.add(machine.reference)
+      if (hasMoved(machine, table.machine(machine.reference), topology)) stale.add(machine.reference)
     }
+    for (const vm of unclear) stale.add(vm)
     askAgain(table.update(changed))
     askAgain(table.leave(left))
-    if (moved.size > 0) triggers.locate.trigger()
+    if (stale.size > 0) triggers.locate.trigger()
   }
 
   function askAgain({ doubted }: Changes): void {

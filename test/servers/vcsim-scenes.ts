@@ -7,6 +7,13 @@ export type Refusal =
   /** The object is answered without properties, with NoPermission for each. */
   | 'missingSet'
 
+/** One PropertyChange of an update. */
+export interface ToldChange {
+  name: string
+  op: 'assign' | 'add' | 'remove' | 'indirectRemove'
+  value?: string
+}
+
 /**
  * What happens to the inventory and to the account's sight of it. None of this counts as a call, and none of it ends a
  * session. `vm` is a reference's value or a name; any other object may be given by its inventory path too, as
@@ -60,6 +67,13 @@ export interface VcsimScenes {
   protect(...vms: [primary: string, ...secondaries: string[]]): Promise<void>
   /** Lists a task with a machine that goes on until it is ended; resolves with its reference. `running` by default. */
   startTask(options: { vm: string; descriptionId: string; state?: 'running' | 'queued' }): Promise<string>
+  /**
+   * Takes the account's privilege on single properties of a machine: reads and updates say NoPermission for each, and
+   * tell all others. Searches and views know nothing of it. None gives them back.
+   */
+  deny(vm: string, ...paths: string[]): Promise<void>
+  /** Has those who watch a machine told of these changes, whatever it is like; values are texts. */
+  tell(vm: string, ...changes: ToldChange[]): Promise<void>
   /** Puts at most so many objects into a page, whatever is asked for, of reads and of updates; 0 leaves it to the client. */
   limitPages(objects: number): Promise<void>
   /** Ends a task. One that is `gone` cannot be read any more, and its machine still lists it. */
@@ -83,6 +97,8 @@ export function createScenes(control: ControlClient): VcsimScenes {
     move: (options) => control.call('POST', '/move', options),
     setHost: (options) => control.call('POST', '/host', options),
     startTask: async (options) => (await control.call<{ task: string }>('POST', '/tasks', options)).task,
+    deny: (vm, ...paths) => control.call('POST', '/deny', { vm, paths }),
+    tell: (vm, ...changes) => control.call('POST', '/tell', { vm, changes }),
     limitPages: (objects) => control.call('PUT', '/pages', { objects }),
     endTask: (task, state = 'success') => control.call('DELETE', '/tasks', { task, state }),
   }

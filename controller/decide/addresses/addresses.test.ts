@@ -272,3 +272,13 @@ t.test('an address that another Node was verified with is not taken over', async
   )
   t.match(byGuest, { addresses: undefined, holders: ['victim'] }, 'nor on the word of VMware Tools')
 })
+
+t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {
+  const { verdict } = chooseAddresses(
+    spec({ interfaces: [] }),
+    vm({ guestNICs: [], unreadable: ['guestNICs'] }),
+    context({ addresses: [] }),
+  )
+  t.match(verdict, { reason: 'NoAddress', message: /account may not read guest\.net/ })
+  t.end()
+})

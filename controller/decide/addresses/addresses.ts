@@ -148,8 +148,11 @@ function notOnVM(address: string, candidates: readonly Candidate[]): string {
 
 function noAddress(spec: NodeReportSpec, vm: VirtualMachine): Verdict {
   const names = spec.interfaces.map(({ name }) => name).join(', ') || 'no interface'
+  const tools = vm.unreadable.includes('guestNICs')
+    ? 'the vCenter account may not read guest.net'
+    : `${vm.guestNICs.length} entries`
   return no(
     'NoAddress',
-    `neither the agent (${names}) nor VMware Tools (${vm.guestNICs.length} entries) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
+    `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
   )
 }

@@ -19,6 +19,12 @@ export function judgeClaim(
   { nodeByUID }: Pick<NodeFacts, 'nodeByUID'>,
 ): ClaimVerdict {
   const text = vm.claim
+  if (text === undefined && vm.unreadable.includes('claim')) {
+    return absent(
+      'ClaimUnreadable',
+      `the vCenter account may not read ${GUESTINFO_CLAIM} of the VM; give it the role Read-only from the root on, with propagation`,
+    )
+  }
   if (text === undefined || text === '') {
     return spec.claim.written
       ? absent(

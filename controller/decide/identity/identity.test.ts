@@ -72,6 +72,13 @@ const LEVELS: {
     reason: 'Reported',
     words: /seconds to minutes.*ClaimNotSeenYet/,
   },
+  {
+    name: 'the claim may not be read',
+    facts: facts({ vms: [vm({ claim: undefined, unreadable: ['claim'] })] }),
+    level: 'reported',
+    reason: 'Reported',
+    words: /account may not read.*ClaimUnreadable/,
+  },
   ...(['ToolMissing', 'PermissionDenied', 'Disabled', 'TimedOut', 'NotKept', 'Failed'] as const).map(
     (reason) => ({
       name: `the agent could not write it: ${reason}`,

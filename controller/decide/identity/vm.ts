@@ -13,8 +13,8 @@ export type VMSearch =
   | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly verdict: Verdict }
   /** No vCenter has answered yet; it will call back. */
   | { readonly outcome: 'pending' }
-  /** A vCenter could not be asked: nothing is concluded. */
-  | { readonly outcome: 'unknown'; readonly verdict: Verdict }
+  /** A vCenter could not be asked: nothing is concluded. `alone` where that is so of this VM, not of all. */
+  | { readonly outcome: 'unknown'; readonly verdict: Verdict; readonly alone: boolean }
   /** No VM can be told; that alone contradicts nothing that was found out before. */
   | { readonly outcome: 'not-found'; readonly verdict: Verdict }
   /** What there is cannot be this Node's VM, or not for certain. */
@@ -45,8 +45,10 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   if (vms.length === 0 || machine.witness === 'asserted') {
     if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
     const failed = lookups.find((lookup) => lookup.state === 'unknown')
-    if (failed !== undefined)
-      return { outcome: 'unknown', verdict: unknown(failed.failure.reason, failed.failure.message) }
+    if (failed !== undefined) {
+      const { failure, alone = false } = failed
+      return { outcome: 'unknown', verdict: unknown(failure.reason, failure.message), alone }
+    }
   }
   if (vms.length === 0) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
 
@@ -61,7 +63,7 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
       ),
     }
   }
-  if (vm.biosUUID === undefined) return { outcome: 'unknown', verdict: unreadable(vm) }
+  if (vm.biosUUID === undefined) return { outcome: 'unknown', verdict: unreadable(vm), alone: false }
   return {
     outcome: 'found',
     vm,

@@ -31,7 +31,13 @@ function setUp(found = 1, swept: readonly string[] = []) {
   const clock = createHandClock()
   const { propertyCollector } = content
   const collectors = createCollectors({ soap, propertyCollector, timings: TIMINGS })
-  const reader = createPropertyReader({ soap, collectors, timings: TIMINGS, clock })
+  const reader = createPropertyReader({
+    soap,
+    collectors,
+    alive: () => Promise.resolve(),
+    timings: TIMINGS,
+    clock,
+  })
   const locator = createLocator({ soap, reader, content, timings: TIMINGS, clock })
   const count = (operation: string) => soap.calls.filter((call) => call.operation === operation).length
   return { clock, locator, count }

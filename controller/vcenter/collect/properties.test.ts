@@ -6,7 +6,7 @@ import { TIMINGS } from '../timings.ts'
 import { SoapFault, TooLongError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createCollectors } from './collectors.ts'
-import { createPropertyReader } from './properties.ts'
+import { createPropertyReader, type ObjectContent } from './properties.ts'
 
 const { signal } = new AbortController()
 const propertyCollector = { type: 'PropertyCollector', value: 'pc' }
@@ -35,9 +35,14 @@ async function read(page: (number: number) => string, perPage = 0) {
 
 const isRead = ({ operation }: { readonly operation: string }) => /Retrieve/.test(operation)
 
-function openReader(soap: SoapClient, reads = soap, clock: Clock = createHandClock()) {
+function openReader(
+  soap: SoapClient,
+  reads = soap,
+  clock: Clock = createHandClock(),
+  alive = () => Promise.resolve(),
+) {
   const collectors = createCollectors({ soap, propertyCollector, timings: TIMINGS })
-  return createPropertyReader({ soap: reads, collectors, timings: TIMINGS, clock })
+  return createPropertyReader({ soap: reads, collectors, alive, timings: TIMINGS, clock })
 }
 
 t.test('page by page until there is no token', async (t) => {
@@ -148,4 +153,63 @@ t.test('a token that vCenter has forgotten begins the read again, a few times', 
     throw lost
   })
   t.equal(other.calls.length, 1, 'of a read that has no token yet it says something else')
+})
+
+t.test('nothing, or nothing more, is believed of a session that lives', async (t) => {
+  const cases: readonly [string, readonly string[], boolean][] = [
+    ['an object', [object], false],
+    ['nothing', [''], true],
+    ['a page, and nothing', [`<token>0</token>${object}`, ''], true],
+    ['two pages', [`<token>0</token>${object}`, object], false],
+  ]
+  for (const [name, pages, asked] of cases) {
+    const left = [...pages]
+    const soap = fakeSoap(({ operation }) =>
+      operation === 'CreatePropertyCollector' ? made : `<returnval>${left.shift()}</returnval>`,
+    )
+    let questions = 0
+    const lost = new SoapFault('NotAuthenticated', '')
+    const reader = openReader(soap, soap, createHandClock(), () => {
+      questions++
+      return Promise.reject(lost)
+    })
+    const reading = reader.read(['<x/>'], () => {}, signal)
+    if (asked) await t.rejects(reading, lost, name)
+    else await t.resolves(reading, name)
+    t.equal(questions, asked ? 1 : 0, name)
+  }
+})
+
+t.test('what may not be read is told by its path, and without a session nothing is', async (t) => {
+  const missing = (path: string, fault: string, inside = '') =>
+    `<missingSet><path>${path}</path><fault><fault xmlns:i="http://www.w3.org/2001/XMLSchema-instance" ` +
+    `i:type="${fault}">${inside}</fault><localizedMessage>told so</localizedMessage></fault></missingSet>`
+  const taken: ObjectContent[] = []
+  const read = (...missings: string[]) => {
+    const inside = `<propSet><name>name</name><val>web</val></propSet>${missings.join('')}`
+    const record = `<objects><obj type="VirtualMachine">vm-1</obj>${inside}</objects>`
+    const soap = fakeSoap(({ operation }) =>
+      operation === 'CreatePropertyCollector' ? made : `<returnval>${record}</returnval>`,
+    )
+    return openReader(soap).read(['<x/>'], (each) => taken.push(each), signal)
+  }
+  await read(
+    missing(
+      'guest.net',
+      'NoPermission',
+      '<object type="VirtualMachine">vm-1</object><privilegeId>System.Read</privilegeId>',
+    ),
+    missing('config.uuid', 'SystemError'),
+    missing('runtime.host', 'NoPermission', '<privilegeId>not <!-- a --> privilege\n</privilegeId>'),
+  )
+  t.equal(taken.at(-1)?.properties.get('name')?.text, 'web')
+  t.match(
+    taken.at(-1)?.missing,
+    new Map([
+      ['guest.net', { fault: 'NoPermission', privilege: 'System.Read', object: { value: 'vm-1' } }],
+      ['config.uuid', { fault: 'SystemError', message: /told so/ }],
+      ['runtime.host', { fault: 'NoPermission', privilege: undefined }],
+    ]),
+  )
+  await t.rejects(read(missing('name', 'NotAuthenticated')), { fault: 'NotAuthenticated', message: /./ })
 })

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
 import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
-import { type SoapClient, toReference } from '../wire/soap.ts'
+import { readFaultDetail, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Collectors } from './collectors.ts'
 
@@ -22,6 +22,8 @@ const OBJECT_DEPTH = 5
 export interface ObjectContent {
   readonly reference: Reference
   readonly properties: ReadonlyMap<string, XMLElement>
+  /** Why others could not be read, by their paths: most often NoPermission. */
+  readonly missing: ReadonlyMap<string, SoapFault>
   /** Why some of its properties are missing, where they are too large to be read. */
   readonly excess: VCenterError | undefined
 }
@@ -50,9 +52,16 @@ export function selection(name: string): string {
   return `<selectSet>${element('name', name)}</selectSet>`
 }
 
-/** A PropertyFilterSpec, without the element around it, whose name depends on the operation. */
+/**
+ * A PropertyFilterSpec, without the element around it, whose name depends on the operation. A start that does not exist
+ * fails the call: where it is a view, which ends with its session, all that it held would look gone.
+ */
 export function filterSpec(propertySpecs: string, objectSpecs: string): string {
-  // Without this flag one stale reference fails the whole call.
+  return `${propertySpecs}${objectSpecs}`
+}
+
+/** The same, but starts that do not exist are left out of the answer: one stale reference must not fail all others. */
+export function lenientFilterSpec(propertySpecs: string, objectSpecs: string): string {
   return `${propertySpecs}${objectSpecs}${element('reportMissingObjectsInResults', true)}`
 }
 
@@ -60,8 +69,9 @@ export interface PropertyReader {
   /**
    * Hands over each object that the PropertyFilterSpecs select, as it comes in, and some twice where the read had to
    * begin again: pages were too long (smaller ones are read, then and from then on), or vCenter lost its place. An object
-   * that no longer exists is left out by vCenter. Throws a VCenterError, also for pages without end, part-way too: what
-   * was taken until then is true all the same.
+   * that no longer exists is left out by vCenter. That there is nothing, or nothing more, is believed only after the
+   * session is shown to live. Throws a VCenterError, also for pages without end, part-way too: what was taken until then
+   * is true all the same.
    */
   read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
 }
@@ -71,6 +81,8 @@ type Take = (object: ObjectContent) => void
 export interface PropertyReaderOptions {
   readonly soap: SoapClient
   readonly collectors: Collectors
+  /** Throws where the session has ended. */
+  readonly alive: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock
 }
@@ -78,6 +90,7 @@ export interface PropertyReaderOptions {
 export function createPropertyReader({
   soap,
   collectors,
+  alive,
   timings,
   clock,
 }: PropertyReaderOptions): PropertyReader {
@@ -109,8 +122,11 @@ export function createPropertyReader({
       signal,
     })
     const token = textOf(child(response, 'returnval'), 'token')
-    if (token !== undefined && objects === 0) throw endless('a page without objects')
-    return token
+    if (objects > 0) return token
+    if (token !== undefined) throw endless('a page without objects')
+    // What begins at a view that has ended with its session may read as empty, with HTTP status 200.
+    await alive(signal)
+    return undefined
   }
 
   async function nextPage(
@@ -207,14 +223,18 @@ export function readObject(record: XMLElement, whole = true): ObjectContent {
   if (object === undefined) {
     throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')
   }
-  throwIfUnauthenticated(record)
   const properties = new Map<string, XMLElement>()
   for (const property of childrenOf(record, 'propSet')) {
     const name = textOf(property, 'name')
     const value = child(property, 'val')
     if (name !== undefined && value !== undefined) properties.set(name, value)
   }
-  return { reference: object, properties, excess: whole ? undefined : tooLarge(object) }
+  return {
+    reference: object,
+    properties,
+    missing: readMissing(record),
+    excess: whole ? undefined : tooLarge(object),
+  }
 }
 
 function tooLarge({ type, value }: Reference): VCenterError {
@@ -224,11 +244,18 @@ function tooLarge({ type, value }: Reference): VCenterError {
   )
 }
 
-/** Without a session vCenter may answer as if all were well, and name the fault for each property. */
-function throwIfUnauthenticated(record: XMLElement): void {
+/**
+ * Why properties are missing, by their paths. Throws NotAuthenticated: without a session vCenter may answer as if all
+ * were well, and name the fault for each property.
+ */
+export function readMissing(record: XMLElement): ReadonlyMap<string, SoapFault> {
+  const faults = new Map<string, SoapFault>()
   for (const missing of childrenOf(record, 'missingSet')) {
-    const fault = child(child(missing, 'fault'), 'fault')
-    if (fault?.type === 'NotAuthenticated')
-      throw new SoapFault('NotAuthenticated', '', toReference(child(fault, 'object')))
+    const outer = child(missing, 'fault')
+    const fault = readFaultDetail(child(outer, 'fault'), textOf(outer, 'localizedMessage'))
+    if (fault === undefined) continue
+    if (fault.fault === 'NotAuthenticated') throw fault
+    faults.set(textOf(missing, 'path') ?? '', fault)
   }
+  return faults
 }

@@ -1,8 +1,9 @@
 /** Reads VMs, and the objects above them, by reference. */
 import { type Machine, READ_PATHS, readMachine } from '../facts/machine.ts'
+import { refusalOf, refused } from '../facts/refused.ts'
 import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
 import {
-  filterSpec,
+  lenientFilterSpec,
   type ObjectContent,
   objectSpec,
   type PropertyReader,
@@ -15,7 +16,7 @@ const BATCH = 1_000
 const MAX_REFUSALS = 8
 
 export interface Refused {
-  /** Named by a ManagedObjectNotFound. */
+  /** By key: named by a ManagedObjectNotFound. */
   readonly gone: ReadonlySet<string>
   /** By key: refused or unreadable, with the reason. */
   readonly denied: ReadonlyMap<string, VCenterError>
@@ -33,22 +34,48 @@ export async function readMachines(
 ): Promise<Refused & { readonly machines: ReadonlyMap<string, Machine> }> {
   const properties = propertySpec('VirtualMachine', READ_PATHS)
   const specs = (some: readonly Reference[]) => [
-    filterSpec(properties, some.map((each) => objectSpec(each)).join('')),
+    lenientFilterSpec(properties, some.map((each) => objectSpec(each)).join('')),
   ]
   const machines = new Map<string, Machine>()
-  const excess = new Map<string, VCenterError>()
-  const refused = await readObjects(
+  const gone = new Set<string>()
+  const denied = new Map<string, VCenterError>()
+  const refusals = await readObjects(
     reader,
-    vms.map((value) => ({ type: 'VirtualMachine', value })),
+    vms.map(toVM),
     specs,
     // At once: a VM's XML is a hundred times its facts.
-    ({ reference, properties, excess: problem }) => {
-      if (problem !== undefined) excess.set(keyOf(reference), problem)
-      else machines.set(reference.value, readMachine(reference.value, properties, known(reference.value)))
+    (object) => {
+      const { reference, excess } = object
+      const before = known(reference.value)
+      const refusal = excess ?? refusalOf(object, before)
+      if (refusal === undefined) machines.set(reference.value, toMachine(object, before))
+      else if (isNotFound(refusal)) gone.add(keyOf(reference))
+      else denied.set(keyOf(reference), refusal)
     },
     signal,
   )
-  return { machines, gone: refused.gone, denied: new Map([...refused.denied, ...excess]) }
+  for (const vm of vms) {
+    const key = keyOf(toVM(vm))
+    const fault = refusals.denied.get(key)
+    if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
+  }
+  return { machines, gone: new Set([...refusals.gone, ...gone]), denied }
+}
+
+/** The VM that an answer describes, which is not refused: {@link refusalOf}. */
+export function toMachine(
+  { reference, properties, missing }: ObjectContent,
+  before: Machine | undefined,
+): Machine {
+  return readMachine(reference.value, properties, before, [...missing.keys()])
+}
+
+function toVM(value: string): Reference {
+  return { type: 'VirtualMachine', value }
+}
+
+function isNotFound(error: VCenterError): boolean {
+  return error instanceof SoapFault && error.fault === 'ManagedObjectNotFound'
 }
 
 /**
@@ -61,9 +88,9 @@ export async function readObjects(
   specs: (objects: readonly Reference[]) => readonly string[],
   take: (object: ObjectContent) => void,
   signal: AbortSignal,
-): Promise<Refused> {
+): Promise<{ readonly gone: ReadonlySet<string>; readonly denied: ReadonlyMap<string, SoapFault> }> {
   const gone = new Set<string>()
-  const denied = new Map<string, VCenterError>()
+  const denied = new Map<string, SoapFault>()
   for (let i = 0; i < objects.length; i += BATCH) {
     let left = objects.slice(i, i + BATCH)
     for (let refusals = 0; left.length > 0; refusals++) {

@@ -2,9 +2,9 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
-import { TooLongError } from '../wire/errors.ts'
+import { isRebuild, TooLongError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
-import { openUpdates } from './updates.ts'
+import { openUpdates, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
 const content = {
@@ -133,4 +133,143 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
 t.test('truncated answers without end are fetched at a pace', async (t) => {
   const { polls } = await pollsInTenSeconds(() => set(`<truncated>true</truncated>${CHANGE}`))
   t.ok(polls >= 138 && polls <= 162, `${polls} polls`)
+})
+
+t.test('ten thousand VMs enter in pages of a hundred without a pause', async (t) => {
+  const pages = 100
+  const entering =
+    '<filterSet><objectSet><kind>enter</kind><obj type="VirtualMachine">vm</obj></objectSet></filterSet>'
+  const clock = createHandClock()
+  const end = new AbortController()
+  let polls = 0
+  let enteredAt = Number.NaN
+  const soap = fakeSoap(({ operation }) => {
+    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+    polls++
+    if (polls === pages) enteredAt = clock.monotonic()
+    if (polls > pages) return ''
+    return set(`${entering}${polls < pages ? '<truncated>true</truncated>' : ''}`)
+  })
+  const paths = ['config.uuid']
+  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
+  const start = clock.monotonic()
+  const running = updates.run(() => {}, end.signal)
+  await clock.turn(5_000)
+  end.abort()
+  await running.catch((error: unknown) => t.equal(error, end.signal.reason))
+  t.equal(enteredAt - start, 0)
+})
+
+const CLAIM = 'config.extraConfig["guestinfo.x"]'
+
+/** What one answer to a poll is understood to say, and all calls. */
+async function told(filterSet: string) {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const taken: Update[] = []
+  let version = ''
+  const soap = fakeSoap(({ operation, parameters = '' }) => {
+    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+    version = /<version>(.*)<\/version>/.exec(parameters)?.[1] ?? ''
+    const inside = `<filterSet><filter type="PropertyFilter">f</filter>${filterSet}</filterSet>`
+    return version === '' ? `<returnval><version>0_1</version>${inside}</returnval>` : ''
+  })
+  const paths = ['config.uuid', 'guest.net', CLAIM]
+  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
+  const running = updates.run((list) => taken.push(...list), end.signal).catch((error: unknown) => error)
+  await clock.turn(100)
+  end.abort()
+  return { taken, version, error: await running, calls: soap.calls }
+}
+
+t.test('changes in all the forms in which vCenter tells of them', async (t) => {
+  const change = (name: string, rest: string) =>
+    `<changeSet><name>${name.replaceAll('"', '&quot;')}</name>${rest}</changeSet>`
+  const missing = (fault: string) =>
+    '<missingSet><path>config.uuid</path><fault><fault xmlns:i="http://www.w3.org/2001/XMLSchema-instance" ' +
+    `i:type="${fault}"/><localizedMessage/></fault></missingSet>`
+  type Row = [string, 'enter' | 'modify', string, Record<string, string | undefined> | 'unclear']
+  const rows: readonly Row[] = [
+    ['assign', 'modify', change('config.uuid', '<op>assign</op><val>u</val>'), { 'config.uuid': 'u' }],
+    ['assign without val', 'modify', change('config.uuid', '<op>assign</op>'), { 'config.uuid': undefined }],
+    [
+      'indirectRemove',
+      'modify',
+      change('config.uuid', '<op>indirectRemove</op>'),
+      { 'config.uuid': undefined },
+    ],
+    [
+      'val of what is removed',
+      'modify',
+      change(CLAIM, '<op>remove</op><val>c</val>'),
+      { [CLAIM]: undefined },
+    ],
+    ['add to a keyed list', 'modify', change(CLAIM, '<op>add</op><val>c</val>'), { [CLAIM]: 'c' }],
+    [
+      'value of an entry',
+      'modify',
+      change(`${CLAIM}.value`, '<op>assign</op><val>c</val>'),
+      { [CLAIM]: 'c' },
+    ],
+    [
+      'one by one',
+      'modify',
+      change('config.uuid', '<op>assign</op><val>u</val>') + change(CLAIM, '<op>remove</op>'),
+      { 'config.uuid': 'u', [CLAIM]: undefined },
+    ],
+    [
+      'enter',
+      'enter',
+      change('config.uuid', '<op>assign</op><val>u</val>') +
+        change('guest.net', '<op>indirectRemove</op>') +
+        change(CLAIM, '<op>assign</op>'),
+      { 'config.uuid': 'u' },
+    ],
+    [
+      'enter with a value of what is not there',
+      'enter',
+      change('config.uuid', '<op>indirectRemove</op><val>u</val>'),
+      {},
+    ],
+    ['a part of a list', 'modify', change('guest.net', '<op>add</op><val/>'), 'unclear'],
+    ['an entry of a list', 'modify', change('guest.net[4000]', '<op>assign</op><val/>'), 'unclear'],
+    ['what holds it', 'modify', change('config', '<op>assign</op>'), 'unclear'],
+    [
+      'an entry that is not ours',
+      'enter',
+      change('config.extraConfig["guestinfo.y"]', '<op>add</op><val>c</val>'),
+      'unclear',
+    ],
+    ['an op of another day', 'modify', change('config.uuid', '<op>merge</op><val>u</val>'), 'unclear'],
+    ['what may not be read', 'modify', missing('NoPermission'), 'unclear'],
+    ['what may not be read as it enters', 'enter', missing('SystemError'), 'unclear'],
+  ]
+  for (const [name, kind, inside, expected] of rows) {
+    const { taken, version } = await told(
+      `<objectSet><kind>${kind}</kind><obj type="VirtualMachine">vm-1</obj>${inside}</objectSet>`,
+    )
+    const [update] = taken
+    t.equal(taken.length, 1, name)
+    t.equal(update?.kind, expected === 'unclear' ? 'unclear' : kind, name)
+    if (update !== undefined && 'values' in update && expected !== 'unclear') {
+      const values = [...update.values].map(([path, value]) => [path, value?.text])
+      t.same(Object.fromEntries(values), expected, name)
+      t.equal(values.length, Object.keys(expected).length, name)
+    }
+    t.equal(version, '0_1', 'a version is sent back as it came')
+  }
+  const { error } = await told(
+    `<objectSet><kind>enter</kind><obj type="VirtualMachine">vm-1</obj>${missing('NotAuthenticated')}</objectSet>`,
+  )
+  t.match(error, { reason: 'SessionLost' })
+})
+
+t.test('a view that is gone is to be made anew, and says nothing of its members', async (t) => {
+  const start =
+    '<missingSet><obj type="ListView">session[1]l</obj><fault><localizedMessage/></fault></missingSet>'
+  const { error, taken, calls } = await told(start)
+  t.ok(isRebuild(error))
+  t.same(taken, [])
+  const filter = calls.find(({ operation }) => operation === 'CreateFilter')
+  t.notMatch(filter?.parameters, 'reportMissingObjectsInResults', 'one that is gone already is a fault')
 })

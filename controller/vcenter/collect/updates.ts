@@ -3,10 +3,10 @@ import type { Clock } from '../../clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { fewerThan, type Reference, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
+import { filterSpec, objectSpec, propertySpec, readMissing, traversal } from './properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** Objects in one answer; vCenter may send fewer and says so by `truncated`. */
@@ -26,12 +26,14 @@ const EMPTY_ANSWER_PAUSE = 1_000
 export type Update =
   /** Came under watch: these are all of its watched properties. */
   | { readonly kind: 'enter'; readonly object: Reference; readonly values: ReadonlyMap<string, XMLElement> }
-  /** Some properties changed; undefined is one that is no longer set. */
+  /** Some properties changed; undefined is one that is no longer set. Keyed paths are told without `.value`. */
   | {
       readonly kind: 'modify'
       readonly object: Reference
       readonly values: ReadonlyMap<string, XMLElement | undefined>
     }
+  /** Something of it is told that this does not understand, or may not be read: it is to be read again. */
+  | { readonly kind: 'unclear'; readonly object: Reference }
   /** Destroyed, unregistered, no longer readable, too large, or taken off the list: to be asked for. */
   | { readonly kind: 'leave'; readonly object: Reference }
 
@@ -62,6 +64,7 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   const listView = await create('CreateListView', content.viewManager, '')
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
   const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
+  const known = knownPaths(paths)
   let collector = await openCollector()
 
   async function openCollector(): Promise<Reference> {
@@ -84,17 +87,14 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
       records: {
         name: 'objectSet',
         depth: UPDATE_DEPTH,
-        take: (record, whole) => updates.push(readUpdate(record, whole)),
+        take: (record, whole) => updates.push(readUpdate(record, whole, known)),
       },
       signal,
     })
     const set = child(response, 'returnval')
     if (set === undefined) return undefined
     for (const filter of childrenOf(set, 'filterSet')) {
-      for (const missing of childrenOf(filter, 'missingObjects')) {
-        const object = toReference(child(missing, 'obj'))
-        if (object !== undefined) updates.push({ kind: 'leave', object })
-      }
+      for (const missing of childrenOf(filter, 'missingSet')) throw lostStart(child(missing, 'obj'))
     }
     const truncated = textOf(set, 'truncated') === 'true'
     return { version: textOf(set, 'version') ?? version, truncated, updates }
@@ -168,27 +168,62 @@ function createPacing(clock: Clock): (answer: Answer | undefined, took: number) 
   }
 }
 
-function readUpdate(record: XMLElement, whole: boolean): Update {
+/** What the filter starts at is gone, with its session or without: all has to be made anew. */
+function lostStart(start: XMLElement | undefined): SoapFault {
+  return new SoapFault('ManagedObjectNotFound', '', toReference(start))
+}
+
+/** By the names under which vCenter may tell of them; of an entry of a keyed list, also by that of its value. */
+function knownPaths(paths: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    paths.flatMap((path) => (isKeyed(path) ? [path, `${path}.value`] : [path]).map((name) => [name, path])),
+  )
+}
+
+function isKeyed(path: string): boolean {
+  return path.endsWith(']')
+}
+
+function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<string, string>): Update {
   const object = toReference(child(record, 'obj'))
   const kind = textOf(record, 'kind')
   if (object === undefined)
     throw new VCenterError('MalformedAnswer', 'vCenter sends an update of an object without a name')
   // One that is too large is asked for by itself, as one that has left.
   if (kind === 'leave' || !whole) return { kind: 'leave', object }
-  const changes = childrenOf(record, 'changeSet').flatMap((change) => {
-    const name = textOf(change, 'name')
-    return name === undefined ? [] : [[name, child(change, 'val')] as const]
-  })
-  if (kind === 'modify') return { kind, object, values: new Map(changes) }
-  if (kind === 'enter') {
-    return {
-      kind,
-      object,
-      values: new Map(changes.flatMap(([name, value]) => (value ? [[name, value] as const] : []))),
-    }
+  if (kind !== 'enter' && kind !== 'modify') {
+    throw new VCenterError(
+      'MalformedAnswer',
+      `vCenter sends an update of the unknown kind ${String(kind).slice(0, 50)}`,
+    )
   }
-  throw new VCenterError(
-    'MalformedAnswer',
-    `vCenter sends an update of the unknown kind ${String(kind).slice(0, 50)}`,
-  )
+  const changes = readChanges(record, known)
+  if (changes === undefined || readMissing(record).size > 0) return { kind: 'unclear', object }
+  if (kind === 'modify') return { kind, object, values: changes }
+  const set = [...changes].flatMap(([path, value]) => (value ? [[path, value] as const] : []))
+  return { kind, object, values: new Map(set) }
 }
+
+/**
+ * The values that properties have now (vSphere API, PropertyChange): whether one is unset itself (`assign` without a
+ * value, `remove`) or with what held it (`indirectRemove`) is all one. Undefined where vCenter tells of a path that was
+ * not asked for, as of what holds one of ours, or of a part of a list.
+ */
+function readChanges(
+  record: XMLElement,
+  known: ReadonlyMap<string, string>,
+): ReadonlyMap<string, XMLElement | undefined> | undefined {
+  const values = new Map<string, XMLElement | undefined>()
+  for (const change of childrenOf(record, 'changeSet')) {
+    const path = known.get(textOf(change, 'name') ?? '')
+    const op = textOf(change, 'op') ?? ''
+    if (path === undefined || !(isKeyed(path) ? ENTRY_OPS : OPS).has(op)) return undefined
+    values.set(path, SETS.has(op) ? child(change, 'val') : undefined)
+  }
+  return values
+}
+
+/** Ops of a property, of an entry of a keyed list, and those that come with a value. */
+const OPS: ReadonlySet<string> = new Set(['assign', 'indirectRemove'])
+const ENTRY_OPS: ReadonlySet<string> = new Set([...OPS, 'add', 'remove'])
+const SETS: ReadonlySet<string> = new Set(['assign', 'add'])

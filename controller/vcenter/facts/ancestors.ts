@@ -1,7 +1,7 @@
 /** The managed objects above the VMs: one tree for all, each object kept once. */
 
 import {
-  filterSpec,
+  lenientFilterSpec,
   type ObjectContent,
   objectSpec,
   propertySpec,
@@ -41,7 +41,7 @@ export const ABOVE_MACHINE = [
 
 /** PropertyFilterSpecs for these objects and all above them: one each, for names of selections hold within one. */
 export function ancestorSpecs(starts: readonly Reference[]): string[] {
-  return starts.map((start) => filterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
+  return starts.map((start) => lenientFilterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
 }
 
 export interface AncestorTree {

@@ -23,6 +23,7 @@ const off: Update = { kind: 'modify', object, values: state('poweredOff') }
 const on: Update = { kind: 'modify', object, values: state('poweredOn') }
 const unset: Update = { kind: 'modify', object, values: new Map([['config.uuid', undefined]]) }
 const leave: Update = { kind: 'leave', object }
+const unclear: Update = { kind: 'unclear', object }
 
 t.test('whatever comes twice, in part, or of a stranger', (t) => {
   const before = readMachine('vm-1', enter.values, undefined)
@@ -44,7 +45,14 @@ t.test('whatever comes twice, in part, or of a stranger', (t) => {
     t.equal(applied.changed.length, changed.length, name)
     t.same(applied.left, left, name)
     const strange = applyUpdates(updates, () => undefined)
-    t.same(strange, { changed: [], left: [] }, `${name}, of a stranger`)
+    t.same(strange, { changed: [], left: [], unclear: [] }, `${name}, of a stranger`)
   }
+  const read = (...updates: Update[]) => {
+    const applied = applyUpdates(updates, (vm) => (vm === 'vm-1' ? before : undefined))
+    return [applied.unclear, applied.left, applied.changed.length]
+  }
+  t.same(read(unclear, off), [['vm-1'], [], 1], 'what is clear counts, and all is read again')
+  t.same(read(leave, unclear), [['vm-1'], [], 0], 'what is told of is there')
+  t.same(applyUpdates([unclear], () => undefined).unclear, [], 'a stranger')
   t.end()
 })

@@ -6,6 +6,8 @@ export interface Applied {
   readonly changed: readonly Machine[]
   /** References of VMs that are to be asked for. */
   readonly left: readonly string[]
+  /** References of VMs that are to be read again. */
+  readonly unclear: readonly string[]
 }
 
 /**
@@ -18,6 +20,7 @@ export function applyUpdates(
 ): Applied {
   const machines = new Map<string, Machine>()
   const left = new Set<string>()
+  const unclear = new Set<string>()
   for (const update of updates) {
     const vm = update.object.value
     const machine = machines.get(vm) ?? known(vm)
@@ -27,10 +30,14 @@ export function applyUpdates(
       continue
     }
     left.delete(vm)
+    if (update.kind === 'unclear') {
+      unclear.add(vm)
+      continue
+    }
     machines.set(
       vm,
       update.kind === 'enter' ? enterMachine(machine, update.values) : changeMachine(machine, update.values),
     )
   }
-  return { changed: [...machines.values()], left: [...left] }
+  return { changed: [...machines.values()], left: [...left], unclear: [...unclear] }
 }

@@ -118,7 +118,7 @@ t.test('guest.net', async (t) => {
 t.test('changes touch what they name; entering replaces all that is watched', async (t) => {
   const before = readMachine('vm-1', await values(HEALTHY), undefined)
   const claimValue = await values({
-    [`${CLAIM_PATH}.value`]: '<val>c2</val>',
+    [CLAIM_PATH]: '<val>c2</val>',
     'guest.hostName': '<val>n</val>',
   })
   t.same(changeMachine(before, claimValue), { ...before, claim: 'c2' })

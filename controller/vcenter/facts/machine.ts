@@ -62,6 +62,8 @@ export interface Machine {
   readonly resourcePool: Reference | undefined
   readonly parent: Reference | undefined
   readonly vApp: Reference | undefined
+  /** Paths that the account may not read; what they hold counts as not set. */
+  readonly unreadable: readonly string[]
 }
 
 type Values = ReadonlyMap<string, XMLElement | undefined>
@@ -70,7 +72,12 @@ type Values = ReadonlyMap<string, XMLElement | undefined>
  * A VM as all of {@link READ_PATHS} say. While its configuration cannot be read (an inaccessible VM has none), what was
  * known of it before stays, except for the UUID, by which it could be mistaken for another.
  */
-export function readMachine(reference: string, values: Values, before: Machine | undefined): Machine {
+export function readMachine(
+  reference: string,
+  values: Values,
+  before: Machine | undefined,
+  unreadable: readonly string[] = [],
+): Machine {
   const readable = values.get('config.hardware.numCPU') && values.get('config.uuid')
   const known = readable === undefined ? before : undefined
   const devices = values.get('config.hardware.device')
@@ -87,6 +94,7 @@ export function readMachine(reference: string, values: Values, before: Machine |
     parent: toReference(values.get('parent')),
     vApp: toReference(values.get('parentVApp')),
     resourcePool: toReference(values.get('resourcePool')),
+    unreadable,
   })
 }
 
@@ -129,7 +137,6 @@ export function changeMachine(machine: Machine, values: Values): Machine {
         changed = { ...changed, guestNICs: readGuestNICs(value) }
         break
       case CLAIM_PATH:
-      case `${CLAIM_PATH}.value`:
         changed = { ...changed, claim: readOption(value) }
         break
     }

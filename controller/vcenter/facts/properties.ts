@@ -3,7 +3,7 @@ import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
 import type { GuestNIC, VirtualNIC } from '../../facts/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
-/** The path of the claim; servers may put `.value` behind it when they tell of a change. */
+/** The path of the claim. */
 export const CLAIM_PATH = `config.extraConfig["${GUESTINFO_CLAIM}"]`
 
 /** `config.hardware.device`: only network cards have a MAC. */

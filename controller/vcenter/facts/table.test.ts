@@ -16,6 +16,7 @@ const machine = (reference: string, biosUUID: string | undefined, more: Partial<
   guestID: '',
   nics: [],
   guestNICs: [],
+  unreadable: [],
   claim: undefined,
   host: { type: 'HostSystem', value: 'h' },
   resourcePool: undefined,

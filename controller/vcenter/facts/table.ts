@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { VCenterIdentity, VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import type { Machine } from './machine.ts'
+import { unreadableFacts } from './refused.ts'
 import type { Place } from './topology.ts'
 
 export type Answer =
@@ -190,7 +191,8 @@ export class Table {
 
   #view(machine: Machine): VirtualMachine {
     const { host: _host, resourcePool: _pool, parent: _parent, vApp: _vApp, ...facts } = machine
-    return { vCenter: this.#options.identity(), ...facts, ...this.#options.place(machine) }
+    const unreadable = unreadableFacts(machine.unreadable)
+    return { vCenter: this.#options.identity(), ...facts, unreadable, ...this.#options.place(machine) }
   }
 
   #doubt(uuid: string, doubted: Set<string>): void {

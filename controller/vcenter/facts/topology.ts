@@ -4,6 +4,7 @@ import type { ObjectTags } from '../collect/tags.ts'
 import { keyOf, type Reference } from '../wire/errors.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
 import type { Machine } from './machine.ts'
+import { unreadablePlace } from './refused.ts'
 
 export interface Place {
   readonly host: string | undefined
@@ -106,7 +107,7 @@ export function createTopology({ tagging }: { readonly tagging: boolean }): Topo
               resourcePool: resourcePool.ancestors,
               folder: [...own.ancestors, ...above.ancestors],
               ...(above.unseen === undefined ? {} : { unseen: above.unseen }),
-              unreadable: [...new Set(all.flatMap((each) => each.unreadable))],
+              unreadable: [...unreadablePlace(machine), ...new Set(all.flatMap((each) => each.unreadable))],
             }
           : undefined,
       }

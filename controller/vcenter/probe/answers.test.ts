@@ -84,6 +84,11 @@ t.test('what a read by reference says, and what it does not', async (t) => {
       objects(record('vm-1', property('name', 'w'), missing('config.uuid', 'NoPermission'))),
       here,
     ],
+    [
+      'its state may not be read',
+      objects(record('vm-1', property('name', 'w'), missing('runtime.connectionState', 'NoPermission'))),
+      unknown('NoPermission', /runtime\.connectionState of the VM "w" \(vm-1\)/),
+    ],
     ['the state alone', objects(record('vm-1', property('runtime.connectionState', 'orphaned'))), here],
     ['an answer to something else', answer('FindAllByUuid', ''), unknown('MalformedAnswer')],
     ['a server error', { status: 503, body: '' }, unknown('Unavailable')],

@@ -1,5 +1,5 @@
 /** Why vCenter itself may start or move a VM before long. */
-import { filterSpec, objectSpec, propertySpec, readObject } from '../collect/properties.ts'
+import { lenientFilterSpec, objectSpec, propertySpec, readObject } from '../collect/properties.ts'
 import { type Reference, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -42,7 +42,7 @@ export async function readMayRestart(
 /** Tasks that wait or run. One that cannot be read, or is gone, is passed over. */
 async function unfinished({ call, content }: Line, tasks: readonly Reference[]): Promise<string[]> {
   if (tasks.length === 0) return []
-  const specs = filterSpec(
+  const specs = lenientFilterSpec(
     propertySpec('Task', ['info.state', 'info.descriptionId']),
     tasks.map((task) => objectSpec(task)).join(''),
   )

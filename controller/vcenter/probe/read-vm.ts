@@ -3,9 +3,10 @@ import type { SeenVM } from '../../facts/existence.ts'
 import { objectSpec, propertySpec, readObject } from '../collect/properties.ts'
 import { readConnectionState, readPowerState } from '../facts/machine.ts'
 import { readName, readUUID } from '../facts/properties.ts'
+import { refused } from '../facts/refused.ts'
 import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
-import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
 import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
 
@@ -20,14 +21,17 @@ export function vmReference(value: string): Reference {
 /** Throws a VCenterError, also where nothing of the VM may be read. */
 export async function readVM(line: Line, value: string): Promise<SeenVM> {
   const record = await readProperties(line, vmReference(value), PATHS)
-  const { properties } = readObject(record)
-  const missing = missingFaults(record)
+  const { properties, missing } = readObject(record)
   if (!properties.has('name') && !properties.has('runtime.connectionState')) {
     throw missing.get('name') ?? missing.get('runtime.connectionState') ?? nothingSaid(value)
   }
+  const name = readName(properties.get('name'))
+  const denied = missing.get('runtime.connectionState')
+  // A state that may not be read must not pass for "invalid", which is a matter of its host and datastore.
+  if (denied?.fault === 'NoPermission') throw refused(denied, 'runtime.connectionState', value, name)
   return {
     reference: value,
-    name: readName(properties.get('name')) ?? value,
+    name: name ?? value,
     biosUUID: readUUID(properties.get('config.uuid')),
     connectionState: readConnectionState(properties.get('runtime.connectionState')),
     powerState: readPowerState(properties.get('runtime.powerState')),
@@ -38,8 +42,9 @@ export async function readVM(line: Line, value: string): Promise<SeenVM> {
 /** The name of a VM by reference. Throws a VCenterError. */
 export async function readVMName(line: Line, value: string): Promise<string> {
   const record = await readProperties(line, vmReference(value), ['name'])
-  const name = readName(readObject(record).properties.get('name'))
-  if (name === undefined) throw missingFaults(record).get('name') ?? nothingSaid(value)
+  const { properties, missing } = readObject(record)
+  const name = readName(properties.get('name'))
+  if (name === undefined) throw missing.get('name') ?? nothingSaid(value)
   return name
 }
 
@@ -62,20 +67,6 @@ async function readProperties(
     if (named?.type === object.type && named.value === object.value) return record
   }
   throw nothingSaid(object.value)
-}
-
-/** Why properties are missing, by their paths. */
-function missingFaults(record: XMLElement): ReadonlyMap<string, SoapFault> {
-  const faults = new Map<string, SoapFault>()
-  for (const missing of childrenOf(record, 'missingSet')) {
-    const path = textOf(missing, 'path')
-    const outer = child(missing, 'fault')
-    const fault = child(outer, 'fault')
-    if (path === undefined || fault === undefined) continue
-    const object = toReference(child(fault, 'obj') ?? child(fault, 'object'))
-    faults.set(path, new SoapFault(fault.type ?? 'unknown', textOf(outer, 'localizedMessage') ?? '', object))
-  }
-  return faults
 }
 
 function nothingSaid(value: string): VCenterError {

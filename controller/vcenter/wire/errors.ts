@@ -89,13 +89,16 @@ export class SoapFault extends VCenterError {
   readonly fault: string
   /** The object the fault names, as ManagedObjectNotFound and NoPermission do. */
   readonly object: Reference | undefined
+  /** The privilege that the account lacks, as `System.Read`, where NoPermission names it. */
+  readonly privilege: string | undefined
 
-  constructor(fault: string, text: string, object?: Reference) {
+  constructor(fault: string, text: string, object?: Reference, privilege?: string) {
     const about = object === undefined ? '' : ` on ${object.type} ${object.value}`
     super(reasonOf(fault), `vCenter answers with the fault ${fault}${about}${detail(fault, text)}`)
     this.name = 'SoapFault'
     this.fault = fault
     this.object = object
+    this.privilege = privilege !== undefined && /^[\w.]{1,100}$/.test(privilege) ? privilege : undefined
   }
 }
 

@@ -141,14 +141,16 @@ function readFault(fault: XMLElement): SoapFault {
   if (/VersionMismatch/.test(textOf(fault, 'faultcode') ?? '') || /unsupported version/i.test(text)) {
     return new SoapFault(VERSION_MISMATCH, text)
   }
-  const type = detail?.type ?? detail?.name.replace(/Fault$/, '') ?? textOf(fault, 'faultcode') ?? 'unknown'
-  return new SoapFault(type, text, faultObject(detail))
+  return readFaultDetail(detail, text) ?? new SoapFault(textOf(fault, 'faultcode') ?? 'unknown', text)
 }
 
-function faultObject(detail: XMLElement | undefined): Reference | undefined {
+/** A fault by its own element, as it stands in `detail` and, for one property, in `missingSet`. */
+export function readFaultDetail(detail: XMLElement | undefined, text = ''): SoapFault | undefined {
+  if (detail === undefined) return undefined
+  const type = detail.type ?? detail.name.replace(/Fault$/, '')
   // ManagedObjectNotFound calls it `obj`, NoPermission `object`.
-  const object = child(detail, 'obj') ?? child(detail, 'object')
-  return object?.kind === undefined ? undefined : { type: object.kind, value: object.text }
+  const object = toReference(child(detail, 'obj') ?? child(detail, 'object'))
+  return new SoapFault(type, text, object, textOf(detail, 'privilegeId'))
 }
 
 /** A reference out of an answer; undefined where the element is missing or names no object. */

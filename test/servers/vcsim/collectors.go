@@ -60,6 +60,9 @@ func (c *pagingCollector) RetrievePropertiesEx(ctx *simulator.Context, req *type
 		return answer
 	}
 	result := body.Res.Returnval
+	if ctx.Session != nil && ctx.Session.UserName != "" {
+		properties.withhold(result.Objects, req.SpecSet)
+	}
 	result.Objects, result.Token = c.page(result.Objects, req.Options.MaxObjects)
 	return answer
 }
@@ -114,6 +117,7 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 	inner.Options = &options
 	answer := c.propertyCollector.WaitForUpdatesEx(ctx, &inner)
 	if body, ok := answer.(*methods.WaitForUpdatesExBody); ok && body.Res != nil && body.Res.Returnval != nil {
+		properties.retell(body.Res.Returnval, specOf(ctx))
 		c.mu.Lock()
 		c.polls++
 		body.Res.Returnval.Version = fmt.Sprintf("%d_1", c.polls)
@@ -139,4 +143,5 @@ func (p *pages) limit() error {
 // handleCollectors serves what property collectors do.
 func (c *control) handleCollectors(mux *http.ServeMux) {
 	mux.HandleFunc("PUT /pages", answer(changed(c, (*pages).limit)))
+	c.handleProperties(mux)
 }

@@ -23,6 +23,7 @@ export function readRow(vm: VM, before: Row | undefined): Row {
     guestID: 'ubuntu64Guest',
     nics: [{ mac: vm.mac }],
     guestNICs: [],
+    unreadable: [],
     claim: vm.claim,
     host: { type: 'HostSystem', value: vm.host },
     resourcePool: POOL,

@@ -1,0 +1,58 @@
+/** VMs of which the account may not read enough: nothing is concluded from the rest. */
+import type { UnreadableFact } from '../../facts/virtual-machine.ts'
+import type { ObjectContent } from '../collect/properties.ts'
+import { type SoapFault, VCenterError } from '../wire/errors.ts'
+import type { Machine } from './machine.ts'
+import { CLAIM_PATH, readName } from './properties.ts'
+
+/**
+ * Without these nothing true can be said of a VM: which one it is, whether it runs, and which MACs it has. An unknown
+ * state must not pass for one in which its host or datastore is away, nor unknown vNICs for a VM without any.
+ */
+const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState', 'config.hardware.device']
+
+/**
+ * Why this VM cannot be judged; undefined where all that is essential may be read, though it may not be set.
+ * vCenter refuses single properties within an answer that is otherwise good (vSphere API, MissingProperty).
+ */
+export function refusalOf(
+  { reference, properties, missing }: ObjectContent,
+  before: Machine | undefined,
+): VCenterError | undefined {
+  for (const path of ESSENTIAL) {
+    const fault = missing.get(path)
+    if (fault === undefined) continue
+    return refused(fault, path, reference.value, readName(properties.get('name')) ?? before?.name)
+  }
+  return undefined
+}
+
+/** A refusal in words that name the VM, as far as its name is known, and what the account lacks. */
+export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
+  if (fault.fault !== 'NoPermission') return fault
+  const described = name === undefined ? vm : `"${name}" (${vm})`
+  const lacks = fault.privilege === undefined ? '' : ` for want of ${fault.privilege}`
+  return new VCenterError(
+    'NoPermission',
+    `the account may not read ${what} of the VM ${described}${lacks}, give it the role Read-only from the root on, with propagation`,
+    { cause: fault },
+  )
+}
+
+/** Properties that a VM can do without, as the facts that are not known without them. */
+export function unreadableFacts(paths: readonly string[]): readonly UnreadableFact[] {
+  return [
+    ...(paths.includes('guest.net') ? (['guestNICs'] as const) : []),
+    ...(paths.includes(CLAIM_PATH) ? (['claim'] as const) : []),
+  ]
+}
+
+/** By these it is known where a VM is. */
+const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
+
+/** What of a VM's place may not be read, in words. */
+export function unreadablePlace({ reference, name, unreadable }: Machine): readonly string[] {
+  return PLACE.filter((path) => unreadable.includes(path)).map(
+    (path) => `${path} of VirtualMachine ${name} (${reference})`,
+  )
+}

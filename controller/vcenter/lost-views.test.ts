@@ -1,0 +1,65 @@
+/** A session that ends takes its views with it, and reads that start there may look empty. */
+import t from 'tap'
+import type { Vcsim } from '../../test/servers/vcsim.ts'
+import { answered, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+
+/** The next read finds nothing, and the session turns out to have ended. */
+async function emptyAndLost(vCenter: Vcsim): Promise<void> {
+  await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
+  await vCenter.fault({ operation: 'RetrievePropertiesEx', kind: 'empty', times: 1 })
+}
+
+t.test('a sweep that finds nothing in a session that has ended is no answer', async (t) => {
+  // So many that they are not searched for singly.
+  const lab = await openLab(t, { simulator: { vms: 20 }, before: emptyAndLost })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  const empty = () => vms.filter(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 0)
+  await until('all', () => {
+    if (empty().length > 0) throw new Error('VMs are said not to be there')
+    return vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 1)
+  })
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+})
+
+t.test('nor is the rest of one', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 20 },
+    before: async (vCenter) => {
+      await vCenter.limitPages(7)
+      await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
+      await vCenter.fault({ operation: 'ContinueRetrievePropertiesEx', kind: 'empty', after: 1, times: 1 })
+    },
+  })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  for (const { uuid } of vms) {
+    await until('an answer', () => lab.inventory.lookup(uuid).state === 'answered')
+    t.equal(vmsOf(lab.inventory.lookup(uuid))?.length, 1)
+  }
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+})
+
+t.test('a resync that finds nothing in a session that has ended takes nothing away', async (t) => {
+  const lab = await openLab(t, { simulator: { vms: 20 }, timings: { ...QUICK, resync: 500 } })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  await until('resyncs', () => lab.corrections.length > 1)
+  const before = lab.changes.length
+  await emptyAndLost(lab.vCenter)
+  await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
+  const done = lab.corrections.length
+  await until('resyncs', () => lab.corrections.length > done)
+  t.equal(lab.changes.length, before, 'nobody noticed')
+})
+
+t.test('a vCenter that is empty is believed', async (t) => {
+  const lab = await openLab(t, { simulator: { vms: 10 } })
+  const vms = await lab.vCenter.vms()
+  await until('a session', () => lab.inventory.connected())
+  await lab.vCenter.hide(...vms.map(({ ref }) => ref))
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  for (const { uuid } of vms) await answered(lab, uuid, 0)
+  t.equal((await lab.vCenter.calls()).operations.Login, 1)
+})

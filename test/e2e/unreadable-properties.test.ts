@@ -1,0 +1,60 @@
+/** The vCenter account may read most of a VM, and not all. */
+import t from 'tap'
+import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { condition, eventsOf, isInitialized, level } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 4 })
+const { nodes, reports, vcsim } = stage
+await stage.controller()
+
+t.test('a VM of which something essential may not be read is named, with the privilege', async (t) => {
+  const member = await stage.member('essential')
+  await vcsim.deny(member.vm.ref, 'runtime.connectionState')
+  await member.agent()
+  const found = () => condition(reports.last(member.name), 'VMFound')
+  await reports.until('it is said', () => found()?.reason === 'NoPermission')
+  t.match(found(), {
+    status: 'Unknown',
+    message: `runtime.connectionState of the VM "${member.vm.name}" (${member.vm.ref}) for want of System.Read`,
+  })
+  t.notOk(isInitialized(nodes.last(member.name)))
+  await stage.events.until('an Event', () =>
+    eventsOf(stage.events, member.name).some(
+      ({ type, reason }) => type === 'Warning' && reason === 'NoPermission',
+    ),
+  )
+  await vcsim.deny(member.vm.ref)
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 60_000)
+})
+
+t.test('a Node that was initialised stays what it was, and says so', async (t) => {
+  const member = await stage.member('later')
+  await member.agent()
+  await nodes.until('it is proven', () => level(nodes.last(member.name)) === 'proven')
+  const before = nodes.last(member.name)
+  const found = () => condition(reports.last(member.name), 'VMFound')
+  await reports.until('its VM is found', () => found()?.status === 'True')
+  await vcsim.deny(member.vm.ref, 'config.hardware.device')
+  // vCenter tells of something that makes the VM be read again.
+  await vcsim.tell(member.vm.ref, { name: 'config', op: 'assign' })
+  await reports.until('it is said', () => found()?.reason === 'NoPermission')
+  t.match(found()?.message, `config.hardware.device of the VM "${member.vm.name}"`)
+  t.same(nodes.last(member.name)?.spec, before?.spec)
+  t.equal(level(nodes.last(member.name)), 'proven')
+  t.equal(condition(reports.last(member.name), 'IdentityVerified')?.status, 'True')
+  await vcsim.deny(member.vm.ref)
+  await reports.until('its VM is found again', () => found()?.status === 'True', 60_000)
+})
+
+t.test('a claim that may not be read leaves the level as reported, and is said', async (t) => {
+  const member = await stage.member('claimed')
+  await vcsim.deny(member.vm.ref, `config.extraConfig["${GUESTINFO_CLAIM}"]`)
+  await member.agent()
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('its level is reported', () => level(nodes.last(member.name)) === 'reported')
+  t.match(condition(reports.last(member.name), 'IdentityVerified')?.message, /may not read.*ClaimUnreadable/)
+  await vcsim.deny(member.vm.ref)
+  await vcsim.tell(member.vm.ref, { name: 'config', op: 'assign' })
+  await nodes.until('it is proven', () => level(nodes.last(member.name)) === 'proven')
+})
