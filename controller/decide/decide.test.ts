@@ -282,6 +282,14 @@ t.test('a vCenter that does not answer proves nothing', async (t) => {
     { state: 'initialized', level: 'proven', announcements: [], retry: false },
     'a running Node costs no write',
   )
+
+  const alone = [
+    { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown' as const, failure, alone: true as const } },
+  ]
+  const said = decide(settled({ lookups: alone }))
+  t.match(said, { level: 'proven', patch: undefined }, 'it stands, whatever is amiss with one VM alone')
+  t.match(condition(said, 'VMFound'), { status: 'Unknown', reason: 'InvalidLogin' }, 'which is said')
+  t.match(condition(said, 'IdentityVerified'), { status: 'True' })
 })
 
 t.test('a VM that vCenter cannot read is neither believed nor forgotten', async (t) => {
