@@ -138,7 +138,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   /** Those that no push tells of, and whether they can be watched by now. */
   async function readUnwatched(signal: AbortSignal): Promise<void> {
     if (unwatched.size === 0) return
-    askAgain(await readMoved(following, [...unwatched], signal))
+    askAgain(await readAgain(following, [...unwatched], signal))
     members.retryRefused()
     triggers.members.trigger()
   }
