@@ -3,6 +3,7 @@ import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { HappeningContext } from './happenings.ts'
 import type { Replicas } from './replicas.ts'
+import { patient } from './site.ts'
 
 /** What goes wrong with all of it. */
 export interface Disturbance {
@@ -142,7 +143,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
     async run({ site: { cluster }, random, pause }) {
       await cluster.stopApiServer(3_000)
       await pause(random.between(1, 10))
-      await cluster.startApiServer()
+      await patient('the API server starts', () => cluster.startApiServer())
     },
   },
   { name: LEADERS_CHANGE, part: 'replicas', run: changeLeaders },

@@ -1,6 +1,7 @@
 import { percentile } from '../bench/percentile.ts'
 import { markdown } from '../bench/table.ts'
 import { isInitialized } from '../e2e/objects.ts'
+import type { Replica } from './replicas.ts'
 import type { Site } from './site.ts'
 import type { Outcome, SoakOptions } from './soak.ts'
 import type { Storm } from './storm.ts'
@@ -68,6 +69,7 @@ export function summaryLines({ site, storm, outcome, options }: Seen): readonly 
         ['threads', ...figure('threads')],
       ],
     ),
+    processLine(replicas.other),
     '',
     markdown(
       ['result', `${options.nodes} nodes, ${options.minutes} min, seed ${options.seed}`],
@@ -83,13 +85,21 @@ export function summaryLines({ site, storm, outcome, options }: Seen): readonly 
         ['most, s', seconds(percentile(ledger.deletedAfter, 1))],
         ['Nodes held in the end', String(new Set(outcome.held.map(({ node }) => node)).size)],
         ['quiet until all was right, s', seconds(outcome.settledAfter)],
-        ['starts of the replica that is killed', String(replicas.other.restarts + 1)],
         ['gaps in what was watched', String(nodes.gaps())],
         ['failures of kubelets and agents', `${failures.count}`],
       ],
     ),
     ...(failures.count > 0 ? [`the last of these: ${failures.last.slice(0, 300)}`] : []),
   ]
+}
+
+/** The replica that is killed now and then has nothing to be compared with. */
+function processLine({ identity, samples, restarts }: Replica): string {
+  const [first, last] = [samples.at(0), samples.at(-1)]
+  if (first === undefined || last === undefined) return `${identity} has just been started anew`
+  const minutes = (last.at - first.at) / 60_000
+  const { anonymous, descriptors, threads } = last
+  return `${identity}, started ${restarts + 1} times, for the last time ${minutes.toFixed(1)} minutes ago: ${anonymous.toFixed(1)} MB, ${descriptors} file descriptors, ${threads} threads`
 }
 
 const MOST_TOLD = 10

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LABELS } from '../bench/scene.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
-import type { ReportObject } from '../e2e/objects.ts'
+import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
 import { type Cluster, startCluster } from '../servers/cluster.ts'
@@ -92,17 +92,17 @@ export async function openSite(count: number): Promise<Site> {
           if (status !== 200) throw new Error(`the reports are not listed: ${status}`)
           return body.items
         }),
-      async removeNode(name) {
-        const uid = nodes.last(name)?.metadata.uid
-        if (uid === undefined) return
-        ledger.removedByPerson(uid)
-        await patient(`Node ${name} is deleted`, async () => {
-          const body = { preconditions: { uid } }
-          const { status } = await cluster.request('DELETE', `/api/v1/nodes/${name}`, body)
-          // Gone already, or another one by now.
-          if (![200, 404, 409].includes(status)) throw new Error(`Node ${name} is not deleted: ${status}`)
-        })
-      },
+      removeNode: (name) =>
+        patient(`Node ${name} is deleted`, async () => {
+          const path = `/api/v1/nodes/${name}`
+          const found = await cluster.request<NodeObject>('GET', path)
+          if (found.status === 404) return
+          if (found.status !== 200) throw new Error(`Node ${name} is not read: ${found.status}`)
+          const { uid } = found.body.metadata
+          ledger.removedByPerson(uid)
+          const { status } = await cluster.request('DELETE', path, { preconditions: { uid } })
+          if (status !== 200 && status !== 404) throw new Error(`Node ${name} is not deleted: ${status}`)
+        }),
       configure: (change) => secret.write(text(change)),
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
     }

@@ -45,7 +45,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   }
   print(`seed ${seed}: ${count} nodes, ${minutes} minutes; starting the servers`)
   await using site = await openSite(count)
-  const settled = await untilRight(site, 2 * MINUTE)
+  const settled = await untilRight(site, 5 * MINUTE)
   if (settled.held.length > 0)
     throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${site.fleet.failures().last}`)
   print('all Nodes are initialised; the storm begins')
