@@ -273,3 +273,45 @@ t.test('a view that is gone is to be made anew, and says nothing of its members'
   const filter = calls.find(({ operation }) => operation === 'CreateFilter')
   t.notMatch(filter?.parameters, 'reportMissingObjectsInResults', 'one that is gone already is a fault')
 })
+
+t.test('a reference is read by its own attribute, wherever it stands', async (t) => {
+  const XSI = 'xmlns:i="http://www.w3.org/2001/XMLSchema-instance"'
+  for (const attributes of [
+    'type="HostSystem" i:type="ManagedObjectReference"',
+    'i:type="ManagedObjectReference" type="HostSystem"',
+  ]) {
+    const { taken } = await told(
+      `<objectSet ${XSI}><kind>enter</kind><obj type="VirtualMachine">vm-1</obj><changeSet>` +
+        `<name>config.uuid</name><op>assign</op><val ${attributes}>host-7</val></changeSet></objectSet>`,
+    )
+    const [update] = taken
+    const value = update !== undefined && 'values' in update ? update.values.get('config.uuid') : undefined
+    t.match(value, { kind: 'HostSystem', type: 'ManagedObjectReference', text: 'host-7' })
+  }
+})
+
+t.test('a second page tells of what the first left out, under a version of its own', async (t) => {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const asked: string[] = []
+  const entered: string[] = []
+  const page = (version: string, vm: string, rest: string) =>
+    `<returnval><version>${version}</version><filterSet><objectSet><kind>enter</kind>` +
+    `<obj type="VirtualMachine">${vm}</obj></objectSet></filterSet>${rest}</returnval>`
+  const soap = fakeSoap(({ operation, parameters = '' }) => {
+    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+    const version = /<version>(.*)<\/version>/.exec(parameters)?.[1] ?? ''
+    asked.push(version)
+    if (version === '') return page('0_1', 'vm-1', '<truncated>true</truncated>')
+    return version === '0_1' ? page('1', 'vm-2', '') : ''
+  })
+  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock, signal: end.signal })
+  const running = updates.run((list) => {
+    entered.push(...list.map(({ object }) => object.value))
+  }, end.signal)
+  await clock.turn(100)
+  end.abort()
+  await running.catch((error: unknown) => t.equal(error, end.signal.reason))
+  t.same(entered, ['vm-1', 'vm-2'])
+  t.same(asked.slice(0, 3), ['', '0_1', '1'])
+})

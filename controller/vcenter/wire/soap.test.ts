@@ -105,3 +105,12 @@ t.test('the session cookie goes back as it came', async (t) => {
   await soap.call(call)
   t.equal(connection.requests[2]?.headers.cookie, undefined)
 })
+
+t.test('a cookie that comes with a refusal is no session', async (t) => {
+  const cookies = ['vmware_soap_session="of nobody"; Path=/; HttpOnly; Secure;']
+  const { soap: refused, connection } = client(() => ({ ...fault('InvalidLogin'), cookies }))
+  await t.rejects(refused.call(call), { fault: 'InvalidLogin', message: /./ })
+  t.notOk(refused.hasSession())
+  await t.rejects(refused.call(call), { fault: 'InvalidLogin', message: /./ })
+  t.equal(connection.requests[1]?.headers.cookie, undefined)
+})
