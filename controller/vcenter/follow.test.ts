@@ -23,9 +23,10 @@ function setUp() {
     place: (machine) => topology.place(machine),
     onChange() {},
   })
-  const scene = { cpus: '2', meanwhile: () => {} }
+  const scene = { cpus: '2', meanwhile: () => {}, specs: [''] }
   const reader: PropertyReader = {
-    async read(_specs, take) {
+    async read(specs, take) {
+      scene.specs = [...specs]
       const properties = new Map([
         ['config.uuid', value('u')],
         ['config.hardware.numCPU', value(scene.cpus)],
@@ -70,6 +71,8 @@ t.test('what is pushed while all is read again is not undone', async (t) => {
   const { vms } = await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
   t.match(seen(), { powerState: 'poweredOff', cpus: 4 })
   t.same(vms, ['vm-1'])
+  t.match(scene.specs.join(), '<obj type="ListView">l</obj>')
+  t.notMatch(scene.specs.join(), 'reportMissingObjectsInResults', 'a list that is gone is not an empty one')
   scene.meanwhile = () => {}
   await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
   t.match(seen(), { powerState: 'poweredOn' }, 'what push has missed is corrected')

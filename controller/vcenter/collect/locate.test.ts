@@ -40,7 +40,7 @@ function setUp(found = 1, swept: readonly string[] = []) {
   })
   const locator = createLocator({ soap, reader, content, timings: TIMINGS, clock })
   const count = (operation: string) => soap.calls.filter((call) => call.operation === operation).length
-  return { clock, locator, count }
+  return { clock, locator, count, calls: soap.calls }
 }
 
 function objectWith(uuid: string): string {
@@ -78,4 +78,12 @@ t.test('more VMs than can be a mistake are no answer', async (t) => {
   t.match((await setUp(65).locator.locate(['u'], signal)).get('u'), {
     error: { reason: 'MalformedAnswer', message: /65 VMs have the UUID u/ },
   })
+})
+
+t.test('a sweep whose view is gone is to fail, and a VM that is told twice is one', async (t) => {
+  const { locator, calls } = setUp(1, ['u', 'u'])
+  t.same(await locator.sweep(signal), new Map([['u', ['vm of u']]]))
+  const read = calls.find(({ operation }) => operation === 'RetrievePropertiesEx')
+  t.match(read?.parameters, '<obj type="ContainerView">view</obj>')
+  t.notMatch(read?.parameters, 'reportMissingObjectsInResults')
 })
