@@ -6,6 +6,7 @@ import type { World } from '../world.ts'
 import { judgeDeletion } from './deletion.ts'
 import { createLoginJudge } from './logins.ts'
 import { judgeTaints } from './out-of-service.ts'
+import { judgeOwnWrites } from './own-writes.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
 
@@ -106,7 +107,10 @@ export function createJudge(world: () => World): Judge {
         violate('no vain write', `${by} wrote ${what} of ${name} as it was`)
       if (write.what === 'report status') judgeReportStatus(world(), by, write.before, write.after)
       else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
-      else if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
+      else if (write.after !== undefined) {
+        if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
+        judgeOwnWrites(world(), by, write.before, write.after)
+      }
     },
   }
   return judge
