@@ -6,9 +6,9 @@ import { TIMINGS } from './timings.ts'
 t.test('what a thousand VMs, their ancestors and tags cost, however long their crowd takes', async (t) => {
   // Milliseconds from one to the next, calls at most.
   for (const [gap, budget] of [
-    [0, 45],
-    [10, 60],
-    [20, 65],
+    [0, 48],
+    [10, 63],
+    [20, 68],
   ] as const) {
     const lab = await openLab(t, {
       simulator: { vms: 1_000, clusters: 2, hosts: 10 },

@@ -30,8 +30,12 @@ t.test('a VM without something essential is refused in words that name it and th
   t.match(refusal('config.uuid', new SoapFault('NoPermission', '', object), false), {
     message: /of the VM vm-1, give/,
   })
-  const error = new SoapFault('SystemError', 'a general system error')
-  t.equal(refusal('config.uuid', error), error, 'another fault speaks for itself')
+  t.match(refusal('config.uuid', new SoapFault('SystemError', 'a general system error')), {
+    reason: 'UnexpectedFault',
+    message: /^config\.uuid of the VM "a\/b" \(vm-1\) cannot be read: .*SystemError: a general system error/,
+  })
+  const gone = new SoapFault('ManagedObjectNotFound', '', object)
+  t.equal(refusal('config.uuid', gone), gone)
   t.end()
 })
 

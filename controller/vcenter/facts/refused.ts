@@ -29,14 +29,15 @@ export function refusalOf(
 
 /** A refusal in words that name the VM, as far as its name is known, and what the account lacks. */
 export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
-  if (fault.fault !== 'NoPermission') return fault
+  // It says nothing about a right to read, but that the VM is gone by now.
+  if (fault.fault === 'ManagedObjectNotFound') return fault
   const described = name === undefined ? vm : `"${name}" (${vm})`
   const lacks = fault.privilege === undefined ? '' : ` for want of ${fault.privilege}`
-  return new VCenterError(
-    'NoPermission',
-    `the account may not read ${what} of the VM ${described}${lacks}, give it the role Read-only from the root on, with propagation`,
-    { cause: fault },
-  )
+  const message =
+    fault.fault === 'NoPermission'
+      ? `the account may not read ${what} of the VM ${described}${lacks}, give it the role Read-only from the root on, with propagation`
+      : `${what} of the VM ${described} cannot be read: ${fault.message}`
+  return new VCenterError(fault.reason, message, { cause: fault })
 }
 
 /** Properties that a VM can do without, as the facts that are not known without them. */
