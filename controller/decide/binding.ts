@@ -16,10 +16,14 @@ export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | u
 }
 
 /**
- * Whether a binding is to this VM. The managed object reference changes when a VM is unregistered and registered again,
+ * Whether a binding is to this VM, or to another of its Fault Tolerance group: which of them runs what they are changes
+ * at a failover, and the machine is the same. The managed object reference changes when a VM is unregistered and registered again,
  * the instance UUID stays (kubernetes/cloud-provider-vsphere#455); each is unique within one vCenter.
  */
 export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
   if (bound === undefined || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return false
-  return bound.moref === vm.reference || (bound.instanceUUID !== '' && bound.instanceUUID === vm.instanceUUID)
+  if (bound.moref === vm.reference) return true
+  const { instanceUUID } = bound
+  if (instanceUUID === '') return false
+  return instanceUUID === vm.instanceUUID || vm.faultTolerance?.instanceUUIDs.includes(instanceUUID) === true
 }

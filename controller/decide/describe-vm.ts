@@ -14,3 +14,11 @@ export function describeBound({ name, moref, vCenter }: BoundVM): string {
 function words(name: string, reference: string, vCenter: string): string {
   return `VM "${name}" (${reference}) in vCenter ${vCenter}`
 }
+
+/** Of a Fault Tolerance group without one primary: each but the primary runs nothing of its own. */
+export function secondaryOnly(vm: VirtualMachine): { readonly reason: string; readonly message: string } {
+  return {
+    reason: 'FaultToleranceSecondary',
+    message: `${describeVM(vm)} belongs to a Fault Tolerance group of which vCenter does not show one primary; that passes when a failover is over, else turn Fault Tolerance off`,
+  }
+}

@@ -56,6 +56,22 @@ export interface GuestNIC {
 /** Without the others, nothing is said of a VM at all. */
 export type UnreadableFact = 'guestNICs' | 'claim'
 
+/**
+ * `config.ftInfo`: the VMs of a Fault Tolerance group share BIOS UUID and MACs; references and instance UUIDs are their
+ * own, and at a failover the roles change.
+ */
+export interface FaultTolerance {
+  /** 1 is the primary, which runs what the group is. */
+  readonly role: number
+  /** Of all VMs of the group, lower case. */
+  readonly instanceUUIDs: readonly string[]
+}
+
+/** Whether another VM runs what this one is, which takes over from it. */
+export function isSecondary({ faultTolerance }: Pick<VirtualMachine, 'faultTolerance'>): boolean {
+  return faultTolerance !== undefined && faultTolerance.role !== 1
+}
+
 export interface VirtualMachine {
   readonly vCenter: VCenterIdentity
   /** Managed object reference, as `vm-42`. */
@@ -65,6 +81,8 @@ export interface VirtualMachine {
   readonly biosUUID: string | undefined
   readonly instanceUUID: string | undefined
   readonly template: boolean
+  /** Undefined for one that is in no group. */
+  readonly faultTolerance: FaultTolerance | undefined
   readonly connectionState: ConnectionState
   readonly powerState: PowerState
   readonly cpus: number

@@ -62,6 +62,7 @@ export function createWorld(random: Random, timeline: Timeline): World {
       claim: undefined,
       mac: `00:50:56:aa:00:${(number() & 255).toString(16).padStart(2, '0')}`,
       machine: undefined,
+      faultTolerance: undefined,
     })
   }
 

@@ -95,6 +95,41 @@ for (const row of COPIES) {
   })
 }
 
+const GROUP = [mine.instanceUUID ?? '', copy.instanceUUID ?? '']
+const role = (vm: VirtualMachine, role: number): VirtualMachine => ({
+  ...vm,
+  faultTolerance: { role, instanceUUIDs: GROUP },
+})
+
+t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was before', async (t) => {
+  const question = {
+    machine: { witness: 'reported', uuids: [BIOS_UUID] },
+    spec: spec(),
+    boundTo: boundVM(),
+  } as const
+  const find = (...vms: VirtualMachine[]) => findVM(question, facts({ vms }))
+  t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { reference: 'vm-42' } })
+  t.match(
+    find(role(mine, 2), role(copy, 1)),
+    { outcome: 'found', vm: { reference: 'vm-43' } },
+    'after a failover',
+  )
+  t.match(find(role(mine, 2), role({ ...copy, claim }, 1)), { vm: { reference: 'vm-43' } })
+  t.match(find(mine, role(copy, 2)), { vm: { reference: 'vm-42' } }, 'the primary is told last')
+  const asserted = { ...question, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
+  t.match(findVM(asserted, facts({ vms: [role(mine, 1), role(copy, 2)] })), { vm: { reference: 'vm-42' } })
+  const stranger = { ...copy, reference: 'vm-44', instanceUUID: NODE_UID }
+  t.match(find(role(mine, 1), role(copy, 2), stranger), { vm: { reference: 'vm-42' } }, 'beside a copy')
+  for (const [what, vms] of [
+    ['only the secondary is shown', [role(copy, 2)]],
+    ['roles change, and neither is the primary', [role(mine, 2), role(copy, 2)]],
+    ['roles change, and both are', [role(mine, 1), role(copy, 1)]],
+  ] as const) {
+    const search = find(...vms)
+    t.match(search, { outcome: 'unknown', verdict: { reason: 'FaultToleranceSecondary' } }, what)
+  }
+})
+
 t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const there = { ...copy, vCenter: { name: 'vc2', instanceUUID: 'x' } }
   const question = {

@@ -1,7 +1,7 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { isSecondary, type VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import { describeVM } from '../describe-vm.ts'
+import { describeVM, secondaryOnly } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import { no, unknown, type Verdict, yes } from '../verdict.ts'
@@ -50,10 +50,17 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
       return { outcome: 'unknown', verdict: unknown(failure.reason, failure.message), alone }
     }
   }
-  if (vms.length === 0) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
+  const [first] = vms
+  if (first === undefined) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
 
-  const vm = vms.length === 1 ? vms[0] : tellApart(vms, question, facts)
-  if (vm === undefined) return { outcome: 'refused', verdict: ambiguous(uuid, vms) }
+  const primaries = vms.filter((each) => !isSecondary(each))
+  if (primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))) {
+    const { reason, message } = secondaryOnly(first)
+    // A failover takes a moment, and is no news.
+    return { outcome: 'unknown', verdict: unknown(reason, message), alone: false }
+  }
+  const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, question, facts)
+  if (vm === undefined) return { outcome: 'refused', verdict: ambiguous(uuid, primaries) }
   if (vm.template) {
     return {
       outcome: 'refused',
@@ -95,6 +102,13 @@ function tellApart(
     if (fitting.length > 0) left = fitting
   }
   return undefined
+}
+
+/** As two primaries of one Fault Tolerance group, while vCenter tells of a failover one VM after the other. */
+function isOfGroup({ faultTolerance, reference }: VirtualMachine, other: VirtualMachine): boolean {
+  const { instanceUUID } = other
+  if (instanceUUID === undefined || other.reference === reference) return false
+  return faultTolerance?.instanceUUIDs.includes(instanceUUID) === true
 }
 
 function noSystemUUID(): Verdict {

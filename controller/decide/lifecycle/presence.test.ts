@@ -16,6 +16,10 @@ const HERE = answered({})
 const OTHER = { reference: 'vm-7', instanceUUID: '50000000-0000-4000-8000-000000000007' }
 const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-8444-555555555555' } }
 
+const GROUP = [boundVM().instanceUUID, OTHER.instanceUUID]
+const FIRST = { faultTolerance: { role: 1, instanceUUIDs: GROUP } }
+const SECOND = { faultTolerance: { role: 2, instanceUUIDs: GROUP } }
+
 /** One answer for each vCenter. */
 const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] = [
   ['it is there', [HERE], 'seen'],
@@ -30,6 +34,10 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
   ],
   ['a copy of it alone', [answered(OTHER)], 'other'],
   ['its like in another vCenter', [NONE, answered(ELSEWHERE)], 'other'],
+  ['there, with its secondary', [answered(FIRST, { ...OTHER, ...SECOND })], 'seen'],
+  ['a secondary by now', [answered(SECOND, { ...OTHER, ...FIRST })], 'seen'],
+  ['gone, and its secondary became the primary', [answered({ ...OTHER, ...FIRST })], 'seen'],
+  ['gone, and its secondary is there', [answered({ ...OTHER, ...SECOND })], 'unknown'],
   ['nowhere', [NONE, NONE], 'missed'],
   ['no vCenter at all', [], 'pending'],
   ['a copy, and another vCenter fails', [UNKNOWN, answered(OTHER)], 'other'],
@@ -79,4 +87,18 @@ t.test('a VM without an instance UUID is known by its reference alone', async (t
   const bound = boundVM({ instanceUUID: '', moref: 'vm-7' })
   const lookup = answered({ instanceUUID: '' })
   t.equal(presenceOf(bound, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]).kind, 'other')
+})
+
+t.test('of a Fault Tolerance group, what runs says whether the machine does', async (t) => {
+  const off = { powerState: 'poweredOff' } as const
+  const seen = (...vms: readonly Partial<VirtualMachine>[]) =>
+    presenceOf(boundVM(), [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: answered(...vms) }])
+  t.match(seen({ ...SECOND, ...off }, { ...OTHER, ...FIRST }), { vm: { powerState: 'poweredOn' } })
+  t.match(seen(FIRST, { ...OTHER, ...SECOND, ...off }), { vm: { powerState: 'poweredOn' } })
+  t.match(
+    seen({ ...FIRST, ...off }, { ...OTHER, ...FIRST }),
+    { vm: { powerState: 'poweredOn' } },
+    'roles change',
+  )
+  t.match(seen({ ...FIRST, ...off }, { ...OTHER, ...SECOND, ...off }), { vm: { powerState: 'poweredOff' } })
 })

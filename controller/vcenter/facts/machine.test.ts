@@ -153,3 +153,30 @@ t.test('names', async (t) => {
     t.equal(readName((await values({ n: `<val>${written}</val>` })).get('n')), name)
   }
 })
+
+t.test('which of a Fault Tolerance group a VM is, and that it changes', async (t) => {
+  const info = (type: string, role: number) =>
+    `<val x:type="FaultTolerance${type}ConfigInfo"><role>${role}</role>` +
+    '<instanceUuids>50000000-0000-4000-8000-00000000000A</instanceUuids>' +
+    '<instanceUuids>50000000-0000-4000-8000-00000000000b</instanceUuids>' +
+    '<configPaths>[ds] a/a.vmx</configPaths><configPaths>[ds] a_1/a.vmx</configPaths></val>'
+  const instanceUUIDs = ['50000000-0000-4000-8000-00000000000a', '50000000-0000-4000-8000-00000000000b']
+  const alone = readMachine('vm-1', await values(HEALTHY), undefined)
+  t.equal(alone.faultTolerance, undefined)
+  const primary = readMachine(
+    'vm-1',
+    await values({ ...HEALTHY, 'config.ftInfo': info('Primary', 1) }),
+    undefined,
+  )
+  t.same(primary.faultTolerance, { role: 1, instanceUUIDs })
+  const secondary = changeMachine(primary, await values({ 'config.ftInfo': info('Secondary', 2) }))
+  t.same(secondary.faultTolerance, { role: 2, instanceUUIDs })
+  t.equal(changeMachine(secondary, new Map([['config.ftInfo', undefined]])).faultTolerance, undefined)
+  t.same(
+    enterMachine(alone, await values({ ...HEALTHY, 'config.ftInfo': info('Primary', 1) })).faultTolerance,
+    {
+      role: 1,
+      instanceUUIDs,
+    },
+  )
+})

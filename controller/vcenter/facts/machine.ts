@@ -1,12 +1,19 @@
 /** What one VM's properties say, before its ancestors and tags are joined to it. */
 import { isDeepStrictEqual } from 'node:util'
-import type { ConnectionState, GuestNIC, PowerState, VirtualNIC } from '../../facts/virtual-machine.ts'
+import type {
+  ConnectionState,
+  FaultTolerance,
+  GuestNIC,
+  PowerState,
+  VirtualNIC,
+} from '../../facts/virtual-machine.ts'
 import { detach } from '../wire/detach.ts'
 import type { Reference } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import {
   CLAIM_PATH,
+  readFaultTolerance,
   readGuestNICs,
   readName,
   readNICs,
@@ -17,8 +24,8 @@ import {
 
 /**
  * Pushed by vCenter. Few, and none that is large or changes without meaning: the claim and the addresses must be seen
- * within a second, the host decides labels, the UUID is what a VM is found by. The states are for the
- * lifecycle of Nodes.
+ * within a second, the host decides labels, the UUID is what a VM is found by, and which of a Fault Tolerance group is the primary may
+ * change at any time. The states are for the lifecycle of Nodes.
  */
 export const PUSHED_PATHS = [
   'config.uuid',
@@ -26,6 +33,7 @@ export const PUSHED_PATHS = [
   'runtime.powerState',
   'runtime.host',
   'guest.net',
+  'config.ftInfo',
   CLAIM_PATH,
 ] as const
 
@@ -50,6 +58,7 @@ export interface Machine {
   readonly biosUUID: string | undefined
   readonly instanceUUID: string | undefined
   readonly template: boolean
+  readonly faultTolerance: FaultTolerance | undefined
   readonly connectionState: ConnectionState
   readonly powerState: PowerState
   readonly cpus: number
@@ -98,7 +107,10 @@ export function readMachine(
   })
 }
 
-type Pushed = Pick<Machine, 'biosUUID' | 'connectionState' | 'powerState' | 'host' | 'guestNICs' | 'claim'>
+type Pushed = Pick<
+  Machine,
+  'biosUUID' | 'connectionState' | 'powerState' | 'host' | 'guestNICs' | 'faultTolerance' | 'claim'
+>
 
 function readPushed(values: Values): Pushed {
   return {
@@ -107,6 +119,7 @@ function readPushed(values: Values): Pushed {
     powerState: readPowerState(values.get('runtime.powerState')),
     host: toReference(values.get('runtime.host')),
     guestNICs: readGuestNICs(values.get('guest.net')),
+    faultTolerance: readFaultTolerance(values.get('config.ftInfo')),
     claim: readOption(values.get(CLAIM_PATH)),
   }
 }
@@ -136,6 +149,9 @@ export function changeMachine(machine: Machine, values: Values): Machine {
       case 'guest.net':
         changed = { ...changed, guestNICs: readGuestNICs(value) }
         break
+      case 'config.ftInfo':
+        changed = { ...changed, faultTolerance: readFaultTolerance(value) }
+        break
       case CLAIM_PATH:
         changed = { ...changed, claim: readOption(value) }
         break
@@ -159,6 +175,7 @@ export function keepPushed(read: Machine, before: Machine | undefined, now: Mach
     powerState: newer('powerState'),
     host: newer('host'),
     guestNICs: newer('guestNICs'),
+    faultTolerance: newer('faultTolerance'),
     claim: newer('claim'),
   }
 }

@@ -1,6 +1,6 @@
 /** Values of vCenter's properties, out of XML. */
 import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
-import type { GuestNIC, VirtualNIC } from '../../facts/virtual-machine.ts'
+import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../facts/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
 /** The path of the claim. */
@@ -43,6 +43,13 @@ const MAX_OPTION = 256
 export function readOption(option: XMLElement | undefined): string | undefined {
   const text = textOf(option, 'value') ?? (option?.children.length === 0 ? option.text : undefined)
   return text?.slice(0, MAX_OPTION).toWellFormed() || undefined
+}
+
+/** `config.ftInfo`. */
+export function readFaultTolerance(info: XMLElement | undefined): FaultTolerance | undefined {
+  const role = readNumber(child(info, 'role'))
+  if (role === undefined) return undefined
+  return { role, instanceUUIDs: childrenOf(info, 'instanceUuids').flatMap((each) => readUUID(each) ?? []) }
 }
 
 /** A decimal integer; undefined for anything else. */

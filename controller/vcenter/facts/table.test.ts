@@ -9,6 +9,7 @@ const machine = (reference: string, biosUUID: string | undefined, more: Partial<
   biosUUID,
   instanceUUID: undefined,
   template: false,
+  faultTolerance: undefined,
   connectionState: 'connected',
   powerState: 'poweredOn',
   cpus: 2,

@@ -1,5 +1,9 @@
 /** What there truly is: machines, the VMs as which vCenters list them, and the folders in which those stand. */
-import type { ConnectionState, PowerState } from '../../../controller/facts/virtual-machine.ts'
+import type {
+  ConnectionState,
+  FaultTolerance,
+  PowerState,
+} from '../../../controller/facts/virtual-machine.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Folder {
@@ -24,6 +28,8 @@ export interface VM {
   readonly mac: string
   /** The machine that runs by it; undefined for one that no Node knows of. */
   readonly machine: Machine | undefined
+  /** Which of a group of two it is; undefined for one that is in none. */
+  faultTolerance: FaultTolerance | undefined
   readonly registeredAt: number
 }
 

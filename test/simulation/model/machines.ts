@@ -163,6 +163,7 @@ export function createMachines(options: MachinesOptions): Machines {
         claim: undefined,
         mac,
         machine,
+        faultTolerance: undefined,
       })
       all.push(machine)
       boot(machine)

@@ -16,6 +16,7 @@ export function readRow(vm: VM, before: Row | undefined): Row {
     biosUUID: away ? undefined : vm.biosUUID,
     instanceUUID: away ? before?.instanceUUID : vm.instanceUUID,
     template: false,
+    faultTolerance: vm.faultTolerance,
     connectionState: vm.connectionState,
     powerState: shownPower(vm),
     cpus: 2,
