@@ -116,7 +116,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     })
     if (next <= at) return at
     const error = new LoginRefused(
-      `${serverOf(account)} was given no login of the user ${account.user}, since ${count} were refused or not answered`,
+      `no login as ${account.user} is tried at ${serverOf(account)}, since ${count} were refused or not answered lately`,
       { retryAt: next, advice: 'check user and password' },
     )
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: held.get(by)?.backoff })
@@ -132,7 +132,8 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       logger.warn({ cause }, 'login attempt not remembered')
       throw new VCenterError(
         'LoginNotRemembered',
-        `${serverOf(account)} is given no login, since the attempt could not be remembered in the Lease, see the log and the state of the API server`,
+        `no login is tried at ${serverOf(account)}, since the attempt could not be written into the Lease; ` +
+          'see the log and the state of the API server',
         { cause: error },
       )
     }
