@@ -10,10 +10,11 @@ import { TIMINGS } from '../../controller/vcenter/timings.ts'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
+import { openSoap } from '../servers/soap.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
 import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
 
-const stage = await openStage(t, { vms: 2 })
+const stage = await openStage(t, { vms: 3 })
 const { cluster, dir, events, nodes, reports, vcsim } = stage
 const PAUSE = { base: 6_000, max: 6_000 }
 const WORDS = /will be retried at \d\d:\d\d UTC so that the account is not locked out/
@@ -68,6 +69,23 @@ t.test('the identity source is away, then back: the same password is taken, with
   await vcsim.clearFaults(away)
   await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 30_000)
   await reports.until('the condition is gone', () => found()?.status === 'True')
+})
+
+t.test('somebody else has locked the account: it is taken once that has ended', async (t) => {
+  await vcsim.setLockout({ failures: 3, withinSeconds: 60, unlockSeconds: 8 })
+  for (let i = 0; i < 3; i++) {
+    await using stranger = await openSoap({ ...vcsim, password: 'of a script that nobody maintains' })
+    await t.rejects(stranger.login(), /InvalidLogin/)
+  }
+  t.ok(await vcsim.isLocked())
+  const member = await stage.member('locked-out')
+  await member.reportOnce()
+  await start(t)
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(member.name), 'VMFound')?.reason === 'InvalidLogin',
+  )
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 60_000)
 })
 
 t.test(

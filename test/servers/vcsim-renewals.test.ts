@@ -2,6 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:tls'
 import t from 'tap'
+import { until } from '../fixtures/until.ts'
+import { openSoap } from './soap.ts'
 import { startVcsim, type Vcsim } from './vcsim.ts'
 
 /** SHA-256 thumbprint of the certificate that a client is shown. */
@@ -25,6 +27,27 @@ t.test('a password is changed: the former is refused from then on', async (t) =>
     { user, password: 'old', accepted: true },
     { user, password: 'old', accepted: false },
   ])
+})
+
+t.test('failures lock an account, for a while, and for the right password too', async (t) => {
+  const vcsim = await startVcsim({ vms: 1, password: 'right' })
+  t.teardown(() => vcsim.stop())
+  const login = async (password: string) => {
+    await using client = await openSoap({ ...vcsim, password })
+    await client.login()
+  }
+  for (let i = 0; i < 3; i++) await t.rejects(login('wrong'))
+  await login('right')
+  await vcsim.setLockout({ failures: 3, withinSeconds: 60, unlockSeconds: 2 })
+  for (let i = 0; i < 2; i++) await t.rejects(login('wrong'))
+  await login('right')
+  for (let i = 0; i < 2; i++) await t.rejects(login('wrong'))
+  t.notOk(await vcsim.isLocked(), 'a success has ended the count')
+  await t.rejects(login('wrong'))
+  t.ok(await vcsim.isLocked())
+  await t.rejects(login('right'), /InvalidLogin/)
+  await until('it is unlocked', async () => !(await vcsim.isLocked()))
+  await login('right')
 })
 
 t.test('a certificate is renewed: whoever connects is shown the new one', async (t) => {

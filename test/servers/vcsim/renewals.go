@@ -19,6 +19,7 @@ type renewals struct {
 	user     string
 	password string
 	logins   []login
+	lockout  lockout
 	tls      *tls.Config
 	// next is made and not shown yet.
 	next *tls.Config
@@ -59,6 +60,21 @@ func (r *renewals) handle(mux *http.ServeMux) {
 		r.password = asked.Password
 		return nil, nil
 	}))
+	mux.HandleFunc("PUT /lockout", answer(func(request *http.Request) (any, error) {
+		var asked lockout
+		if err := decode(request, &asked); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lockout = asked
+		return nil, nil
+	}))
+	mux.HandleFunc("GET /lockout", answer(func(*http.Request) (any, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return map[string]bool{"locked": r.lockout.isLocked(time.Now())}, nil
+	}))
 	mux.HandleFunc("GET /logins", answer(func(*http.Request) (any, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -93,7 +109,8 @@ func (r *renewals) handle(mux *http.ServeMux) {
 func (r *renewals) valid(request *types.Login) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	accepted := request.UserName == r.user && request.Password == r.password
+	right := request.UserName == r.user && request.Password == r.password
+	accepted := r.lockout.judge(right, time.Now())
 	r.logins = append(r.logins, login{User: request.UserName, Password: request.Password, Accepted: accepted})
 	return accepted
 }
