@@ -16,7 +16,7 @@ export function drawSettings(random: Random): Settings {
       deletionsPerMinute: random.chance(0.5) ? 1 : 2 + random.below(8),
       maxAbsentShare: random.pick([0.1, 0.2, 0.34, 0.5]),
       maxAbsentMinimum: 1 + random.below(2),
-      waitForVolumes: random.chance(0.4) ? absentFor + 1000 * random.below(120) : undefined,
+      waitForVolumes: random.chance(0.4) ? 1000 * (5 + random.below(60)) : undefined,
       outOfServiceAfter: random.chance(0.4) ? 1000 * (20 + random.below(40)) : undefined,
       outOfServiceControlPlane: false,
     },

@@ -5,11 +5,11 @@ import { LABELS } from '../bench/scene.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
+import { LIFECYCLE_CONTROLLERS, startControllerManager } from '../fixtures/controller-manager.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
 import { type Cluster, startCluster } from '../servers/cluster.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { startControllerManager } from './controller-manager.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { type NodeWatch, watchNodes } from './node-watch.ts'
@@ -59,7 +59,7 @@ export async function openSite(count: number): Promise<Site> {
     await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })
     const zones = [...new Set(vms.map((vm) => vm.cluster))]
     await vcsim.tag(...zones.map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
-    stack.use(await startControllerManager(cluster))
+    stack.use(await startControllerManager(cluster, LIFECYCLE_CONTROLLERS))
     const nodes = stack.use(await watchNodes(cluster))
     const ledger = createLedger(ABSENT_FOR)
     const fleet = stack.use(await createFleet({ cluster, vcsim, nodes, ledger }, vms))

@@ -102,7 +102,8 @@ export const CLUSTER_FAULTS: Faults = {
   held: annotated('hold'),
   'annotated-wrongly': annotated('Proceed!'),
   'let-go': annotated('proceed'),
-  'volumes-attached'({ api, random }, { machine: { nodeName } }) {
+  'volumes-attached'({ api, random, timeline }, { machine: { nodeName } }) {
+    api.volumesChangedAt = timeline.now
     api.attachments.set(nodeName, 1 + random.below(3))
     return () => api.attachments.delete(nodeName)
   },
@@ -118,10 +119,11 @@ export const CLUSTER_FAULTS: Faults = {
       api.deletionsRefused = false
     }
   },
-  'volumes-unreadable'({ api }) {
+  'volumes-unreadable'({ api, timeline }) {
     api.volumesRefused = true
     return () => {
       api.volumesRefused = false
+      api.volumesChangedAt = timeline.now
     }
   },
 }

@@ -34,8 +34,9 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     if (other === name || !away || known === undefined || isMeant(known)) continue
     if (brakeClosedAt !== undefined && timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN)
       says('the brake holds', `it holds ${other} since ${brakeClosedAt}`)
-    const [answer] = judge.work(by, other).heard ?? []
-    const proven = answer?.whole === true && timeline.now - answer.at > WRITES
+    const heard = judge.work(by, other).heard ?? []
+    const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
+    const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
     const kept = known.metadata.annotations['rollcall.dev/deletion'] !== undefined
     if (proven && readyOf(known) !== 'True' && !kept) moments.push(since)
   }

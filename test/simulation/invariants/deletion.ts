@@ -51,9 +51,10 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   judgeAnswers(world, by, name, says)
   const wait = lifecycle.waitForVolumes
   const volumes = api.attachments.get(name) ?? 0
-  // Where they cannot be listed, there is nothing to be detached, and time has to do.
+  // Where they could not be listed, it is not known that there is anything to be detached, and time has to do.
+  const listed = !api.volumesRefused && now - api.volumesChangedAt > QUESTIONS
   const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
-  if (wait !== undefined && volumes > 0 && !detaching && gone < lifecycle.absentFor + wait)
+  if (wait !== undefined && volumes > 0 && !detaching && (listed || gone < lifecycle.absentFor + wait))
     says('volumes are detached first', `${volumes} are not`)
   if (bound !== undefined) {
     judgeBrake(world, before, bound.vCenterInstanceUUID, by, says)

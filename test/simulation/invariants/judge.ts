@@ -55,6 +55,7 @@ export function createJudge(world: () => World): Judge {
     onQuestion: new Set(),
     onDecision: new Set(),
     braked: new Map(),
+    many: new Map(),
     refusals: new Map(),
     writes,
     questions,

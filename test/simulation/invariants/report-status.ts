@@ -1,5 +1,6 @@
 import type { ReportObject } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { isMeant } from './brake.ts'
 
 /** How long after a VM was seen a controller may still act on that, milliseconds. */
 const SEEN_LATELY = 90_000
@@ -17,8 +18,26 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
   }
   if (after.status.brakeClosedAt !== undefined && !judge.braked.has(name))
     judge.braked.set(name, timeline.now)
+  countHeld(world, before.status.vm?.vCenterInstanceUUID)
   judgeOpening(world, by, before, after)
   if (after.status.brakeClosedAt === undefined) judge.braked.delete(name)
+}
+
+/** Remembers when the brake last held more Nodes of a vCenter than may be missed. */
+function countHeld({ api, judge, timeline, settings }: World, vCenter: string | undefined): void {
+  if (vCenter === undefined) return
+  let bound = 0
+  let held = 0
+  for (const [name, { status }] of api.reports) {
+    const node = api.nodes.get(name)
+    if (node === undefined || node.metadata.uid !== status.nodeUID) continue
+    if (status.vm?.vCenterInstanceUUID !== vCenter || status.identityLevel === undefined) continue
+    bound++
+    if (status.brakeClosedAt !== undefined && !isMeant(node)) held++
+  }
+  const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
+  if (held > Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare)))
+    judge.many.set(vCenter, timeline.now)
 }
 
 function judgeOpening(world: World, by: string, before: ReportObject, after: ReportObject): void {
@@ -34,7 +53,8 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
     ({ vm, vanishedAt }) => vm === undefined && timeline.now - vanishedAt > SEEN_LATELY,
   )
   // It opens by itself as well: not soon, and never while too many are missed.
-  const time = timeline.now - (judge.braked.get(name) ?? timeline.now)
+  const many = judge.many.get(before.status.vm?.vCenterInstanceUUID ?? '') ?? 0
+  const time = timeline.now - Math.max(many, judge.braked.get(name) ?? timeline.now)
   const { absentFor, deletion } = settings.lifecycle
   if (absent && deletion === 'on' && time < 2 * absentFor - CLOCKS)
     judge.violate(

@@ -25,6 +25,8 @@ export interface ApiServer {
   readonly attachments: Map<string, number>
   /** Whether listing VolumeAttachments is refused. */
   volumesRefused: boolean
+  /** When volumes were attached last, or could be listed again. */
+  volumesChangedAt: number
   /** Whether an admission webhook refuses deletions. */
   deletionsRefused: boolean
   /** It takes no request at all. */
@@ -132,6 +134,7 @@ export function createApiServer(
     heartbeats: new Map(),
     attachments: new Map(),
     volumesRefused: false,
+    volumesChangedAt: 0,
     deletionsRefused: false,
     away: false,
     slow: 0,
