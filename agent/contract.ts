@@ -171,6 +171,12 @@ export interface NodeReportStatus {
   /** The Node that all of this is about: a report outlives its Node for a while, and may pass to the next of its name. */
   readonly nodeUID?: string
   readonly vm?: BoundVM
+  /**
+   * The VM that was last seen under a UUID which the Node names (its report, its kubelet, its provider ID), and which it
+   * was never verified to be: of a machine that was rebuilt under its name, as a rule. It must be gone, too, before the
+   * Node is deleted.
+   */
+  readonly namedVM?: BoundVM
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string

@@ -4,6 +4,7 @@ import { file, load, refusal } from './testing/load.ts'
 
 const DEFAULTS: LifecycleSettings = {
   deletion: 'on',
+  unbound: 'report',
   confirmations: 3,
   absentFor: 300_000,
   leaderAge: 120_000,

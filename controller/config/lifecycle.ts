@@ -14,6 +14,7 @@ const MINUTE = 60 * SECOND
 /** What each of them protects against stands in docs/configuration.md. */
 export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
   deletion: 'on',
+  unbound: 'report',
   confirmations: 3,
   absentFor: 5 * MINUTE,
   leaderAge: 2 * MINUTE,
@@ -42,6 +43,7 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleS
   }
   const settings: LifecycleSettings = {
     deletion: read('deletion', parseDeletion),
+    unbound: read('unbound', (text) => parseChoice(text, ['report', 'delete'])),
     confirmations: read('confirmations', (text) => parseInteger(text, 1, 100)),
     absentFor: read('absentFor', (text) => parseDuration(text, '1s')),
     leaderAge: read('leaderAge', (text) => parseDuration(text, '0s')),

@@ -73,6 +73,7 @@ export const IDENTITY: Settings = new Map([
 /** Rollcall's own. */
 export const LIFECYCLE: Settings = new Map([
   ['deletion', SERVED],
+  ['unbound', SERVED],
   ['confirmations', SERVED],
   ['absentFor', SERVED],
   ['leaderAge', SERVED],

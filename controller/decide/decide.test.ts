@@ -184,7 +184,7 @@ const REFUSALS: {
     facts: facts({ node: node({ providerID: `vsphere://${NODE_UID}` }) }),
     condition: 'IdentityVerified',
     reason: 'ProviderIDOfAnotherVM',
-    words: /delete the Node/,
+    words: /kubectl delete node worker-1, then restart the kubelet/,
   },
   {
     name: 'the provider ID is another provider’s',

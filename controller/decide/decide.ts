@@ -2,7 +2,7 @@ import type { NodeReportSpec } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
-import { agentlessReport } from './agentless.ts'
+import { agentlessReport, isAgentless } from './agentless.ts'
 import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
 import { isBoundTo, standingStatus, verifiedVM } from './binding.ts'
 import type { Decision } from './decision.ts'
@@ -71,7 +71,22 @@ function decideOnIdentity(
     const { verdict, ends } = ownership
     return refuse({ ...facts, standing }, { condition: 'IdentityVerified', verdict, ends })
   }
-  return report.spec.ok ? decideOnReport(report.spec.spec, context) : NOTHING
+  if (!report.spec.ok) return NOTHING
+  const { spec } = report.spec
+  return isUnspokenFor(spec, context) ? decideOnUnspoken(context) : decideOnReport(spec, context)
+}
+
+/** One that another provider initialised: nothing can be verified, and nothing was that an agent could keep so by silence. */
+function isUnspokenFor(spec: NodeReportSpec, { standing, facts: { node, settings } }: Context): boolean {
+  if (!isAgentless(spec) || isUninitialized(node) || standing.status.vm !== undefined) return false
+  return requiredLevel(node, settings.identity) !== 'asserted'
+}
+
+/** All there is to say of it is what became of its machine. */
+function decideOnUnspoken({ standing, lifecycle: { deletionPending }, facts }: Context): Decision {
+  const decision = wait(facts.node, standing)
+  if (deletionPending === undefined || deletionPending.status === 'False') return decision
+  return { ...decision, refusal: { condition: 'DeletionPending', reason: deletionPending.reason } }
 }
 
 function standingOf(report: NodeReport, node: Node): Standing {

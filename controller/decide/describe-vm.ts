@@ -7,7 +7,9 @@ export function describeVM(vm: VirtualMachine): string {
 }
 
 /** The VM that a Node is bound to, as it was last seen. */
-export function describeBound({ name, moref, vCenter }: BoundVM): string {
+export function describeBound({ name, moref, vCenter, biosUUID }: BoundVM): string {
+  // No vCenter has ever shown it.
+  if (moref === '') return `the machine with BIOS UUID ${biosUUID}`
   return words(name, moref, vCenter)
 }
 

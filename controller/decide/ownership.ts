@@ -11,7 +11,10 @@ export type Ownership =
   | { readonly kind: 'ours' }
   /** None of our business; nothing is said. */
   | { readonly kind: 'invisible' }
-  /** May do without an agent, and has no report yet. */
+  /**
+   * May do without an agent, and has no report yet; or nobody has ever spoken for it, and it is to be found out what
+   * became of its machine: the report is the place for what there is to say.
+   */
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
   | { readonly kind: 'waiting'; readonly verdict: Verdict; readonly loud: boolean }
@@ -39,7 +42,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'invisible' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
-    if (!tainted) return takenProviderID(rivals, node)
+    if (!tainted) return unspokenFor(rivals, node, settings)
     return {
       kind: 'waiting',
       verdict: no(
@@ -95,22 +98,23 @@ function asksForNothing({ name }: NodeFacts['node']): Ownership {
   return { kind: 'refused', ends: false, verdict }
 }
 
-/** Initialised by whomever, and silent: none of our business, unless its provider ID is that of a verified Node. */
-function takenProviderID(rivals: NodeFacts['rivals'], node: NodeFacts['node']): Ownership {
+/**
+ * Initialised by whomever, and no agent reports, or its report was deleted: none of our business while its kubelet calls
+ * it ready, unless its provider ID is that of a verified Node, or its machine is to be known by the time it goes.
+ */
+function unspokenFor(
+  rivals: NodeFacts['rivals'],
+  node: NodeFacts['node'],
+  { lifecycle }: NodeFacts['settings'],
+): Ownership {
   const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
-  if (holder === undefined) return node.ready?.status === 'Unknown' ? notBound() : { kind: 'invisible' }
+  if (holder === undefined) {
+    const silent = node.ready?.status === 'Unknown'
+    return { kind: silent || lifecycle.unbound === 'delete' ? 'agentless' : 'invisible' }
+  }
   const verdict = no(
     'VMHasAnotherNode',
     `the provider ID is that of the VM that Node ${holder.name} was verified to be, and no agent reports from here; delete this Node unless its machine was renamed, and look who registered it`,
-  )
-  return { kind: 'waiting', verdict, loud: true }
-}
-
-/** One that another provider initialised, as the CPI, and that went silent: whether its VM is gone, nobody can tell. */
-function notBound(): Ownership {
-  const verdict = no(
-    'NotBound',
-    'the Node is silent, and no NodeReport says which VM it was, so that nothing proves the VM gone; bring it back and let an agent report from it, or delete the Node if its machine is no more',
   )
   return { kind: 'waiting', verdict, loud: true }
 }

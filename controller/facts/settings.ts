@@ -8,6 +8,8 @@ export interface TopologySettings {
 /** When a Node whose VM is gone is deleted, and what becomes of one whose VM is off. Times in milliseconds. */
 export interface LifecycleSettings {
   readonly deletion: 'on' | 'dry-run' | 'off'
+  /** What becomes of Nodes whose machine no vCenter has shown to this controller, when it cannot be found. */
+  readonly unbound: 'report' | 'delete'
   /** How many proofs of absence in a row it takes... */
   readonly confirmations: number
   /** ... and how much time between the first and the last of them. */

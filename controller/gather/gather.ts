@@ -1,13 +1,13 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
-import { machineUUID } from '../decide/identity/machine-uuid.ts'
+import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
 import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Inquiries } from '../inquire/inquiries.ts'
-import { type NodeIndex, providerUUIDs } from './node-index.ts'
+import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
 export interface Sources {

@@ -1,10 +1,10 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
-import { machineUUID } from '../decide/identity/machine-uuid.ts'
+import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { mayProceed } from '../decide/lifecycle/preconditions.ts'
+import { subjectOf } from '../decide/lifecycle/subject.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
-import { PROVIDER_SCHEME } from '../decide/well-known.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import { createMultimap, type Multimap } from './multimap.ts'
 
@@ -14,14 +14,19 @@ export interface NodeIndex {
   report(name: string, current: NodeReport | undefined): void
   /** Names of the Nodes and reports that point to this BIOS UUID: by what their VM is looked for, or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
+  /** The same, and those of whose deletion a machine with this UUID has a say. */
+  concernedBy(uuid: string): readonly string[]
   nodeByUID(uid: string): ClaimedNode | undefined
   /** Those by which the Node object points to a VM. */
   givenBy(name: string): readonly string[]
-  /** The BIOS UUIDs by which the VM of this Node is looked for, and that of the one it is verified to be. */
+  /** The BIOS UUIDs by which the VM of this Node is looked for, and those of all that must be gone before it is deleted. */
   uuidsOf(name: string): readonly string[]
-  /** Whether any Node's VM is looked for by this BIOS UUID. */
+  /** Whether any Node is about a VM with this BIOS UUID: then {@link NodeIndex.uuidsOf} has it. */
   isLookedFor(uuid: string): boolean
-  /** How many Nodes are verified to be VMs of this vCenter (`about.instanceUuid`). */
+  /**
+   * How many Nodes were found to be VMs of this vCenter (`about.instanceUuid`); for the empty text, those that were
+   * initialised for vSphere and never found.
+   */
   boundTo(vCenterInstanceUUID: string): number
   /** Which those are. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
@@ -50,6 +55,8 @@ interface Entry {
 interface Keys {
   /** BIOS UUIDs by which its VM is looked for. */
   readonly looked: readonly string[]
+  /** Those of all machines that must be gone before it is deleted. */
+  readonly subject: readonly string[]
   /** Those that the Node object gives, in both byte orders: the provider ID's and the kubelet's. */
   readonly given: readonly string[]
   readonly uid: readonly string[]
@@ -58,8 +65,8 @@ interface Keys {
   readonly vCenter: readonly string[]
 }
 
-const KINDS = ['looked', 'given', 'uid', 'addresses', 'vCenter'] as const
-const NONE: Keys = { looked: [], given: [], uid: [], addresses: [], vCenter: [] }
+const KINDS = ['looked', 'subject', 'given', 'uid', 'addresses', 'vCenter'] as const
+const NONE: Keys = { looked: [], subject: [], given: [], uid: [], addresses: [], vCenter: [] }
 
 export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
@@ -67,6 +74,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const latched = new Map<string, LatchedNode>()
   const maps: { readonly [Kind in keyof Keys]: Multimap } = {
     looked: createMultimap(),
+    subject: createMultimap(),
     given: createMultimap(),
     uid: createMultimap(),
     addresses: createMultimap(),
@@ -76,13 +84,16 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   function keysOf({ node, report }: Entry): Keys {
     const bound = node === undefined ? undefined : verifiedVM(standingStatus(report, node))
     const looked = machineUUID(node, report, identity).uuids
+    // Where there is no report, nobody has asked yet what became of the machine.
+    const subject = node === undefined || report === undefined ? undefined : subjectOf(node, report)
     return {
       // What it is verified to be is looked after, whatever its report says now.
       looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
+      subject: [...new Set(subject?.machines.map(({ biosUUID }) => biosUUID))],
       given: node === undefined ? [] : givenUUIDs(node),
       uid: node === undefined ? [] : [node.uid],
       addresses: node === undefined ? [] : addressesOf(node, report),
-      vCenter: bound === undefined ? [] : [bound.vCenterInstanceUUID],
+      vCenter: subject === undefined ? [] : [subject.machines[0].vCenterInstanceUUID],
     }
   }
 
@@ -118,8 +129,14 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
       return { name, boundTo: verifiedVM(standingStatus(report, node)), uuids: [...looked, ...given] }
     },
     givenBy: (name) => keys.get(name)?.given ?? [],
-    uuidsOf: (name) => keys.get(name)?.looked ?? [],
-    isLookedFor: (uuid) => maps.looked.has(uuid),
+    concernedBy: (uuid) => [
+      ...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid), ...maps.subject.get(uuid)]),
+    ],
+    uuidsOf(name) {
+      const { looked, subject } = keys.get(name) ?? NONE
+      return [...new Set([...looked, ...subject])]
+    },
+    isLookedFor: (uuid) => maps.looked.has(uuid) || maps.subject.has(uuid),
     boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     latched: () => latched.values(),
@@ -141,10 +158,9 @@ export function isInhabited(
 
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
   if (node === undefined || mayProceed(node)) return undefined
-  const status = standingStatus(report, node)
-  const bound = verifiedVM(status)
-  if (bound === undefined || status.brakeClosedAt === undefined) return undefined
-  return { name, vCenter: bound.vCenter, vCenterInstanceUUID: bound.vCenterInstanceUUID }
+  const [machine] = subjectOf(node, report)?.machines ?? []
+  if (machine === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
+  return { name, vCenter: machine.vCenter, vCenterInstanceUUID: machine.vCenterInstanceUUID }
 }
 
 /**
@@ -162,11 +178,4 @@ function addressesOf(node: Node, report: NodeReport | undefined): readonly strin
 function givenUUIDs(node: Node): readonly string[] {
   const system = canonicalUUID(node.systemUUID)
   return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]
-}
-
-/** The UUID in a Node's provider ID, in both byte orders: the in-tree provider wrote the other. None for another provider's. */
-export function providerUUIDs(node: Node): readonly string[] {
-  if (node.providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
-  const uuid = canonicalUUID(node.providerID.slice(PROVIDER_SCHEME.length))
-  return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }

@@ -5,7 +5,7 @@ import type { Answer, Question } from '../decide/lifecycle/evidence.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { type AskerOptions, createAsker } from './asker.ts'
 
-const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), lifeSign: 'a', volumes: true }
+const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: true }
 
 function setUp(changes: Partial<AskerOptions> = {}) {
   const answers: Answer[] = []

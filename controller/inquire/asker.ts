@@ -1,3 +1,4 @@
+import type { BoundVM } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
@@ -41,16 +42,27 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
     const question = inquiries.question(name)
     if (question === undefined) return 'done'
     const askedAt = clock.monotonic()
-    const [heartbeat, attachments, ...probes] = await Promise.all([
+    const probe = async (vm: BoundVM) =>
+      Promise.all(inventories.map((inventory) => inventory.probe(vm, signal)))
+    const [heartbeat, attachments, probes, others] = await Promise.all([
       read(name, 'the Lease of the kubelet', heartbeatOf),
       question.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo) : undefined,
-      ...inventories.map((inventory) => inventory.probe(question.vm, signal)),
+      probe(question.vm),
+      Promise.all(question.others.map(async (vm) => ({ vm, probes: await probe(vm) }))),
     ])
     if (signal.aborted) return 'done'
     const answeredAt = { uptime: clock.monotonic(), now: clock.now() }
     const vCenters = probes.flatMap(({ vCenterInstanceUUID }) => vCenterInstanceUUID ?? [])
     const inhabited = new Set(vCenters.filter((uuid) => options.isInhabited(uuid, name)))
-    inquiries.answer(name, question, { probes, inhabited, heartbeat, attachments, askedAt, answeredAt })
+    inquiries.answer(name, question, {
+      probes,
+      others,
+      inhabited,
+      heartbeat,
+      attachments,
+      askedAt,
+      answeredAt,
+    })
     options.onAnswer(name)
     return 'done'
   }

@@ -16,7 +16,7 @@ function deletion(vCenterInstanceUUID = VCENTER) {
 
 function inquiry(changes: Partial<Inquiry> = {}, vm = boundVM()): Inquiry {
   return {
-    question: { nodeUID: 'uid', vm, lifeSign: 'a', volumes: false },
+    question: { nodeUID: 'uid', vm, others: [], lifeSign: 'a', volumes: false },
     ask: true,
     absence: absent(),
     ...changes,

@@ -57,6 +57,7 @@ const fields = {
   observedGeneration: v.number(),
   nodeUID: v.string(),
   vm: BoundVM,
+  namedVM: BoundVM,
   identityLevel: v.picklist(['asserted', 'reported', 'proven']),
   provenUntil: v.pipe(v.string(), v.isoTimestamp()),
   absentSince: v.pipe(v.string(), v.isoTimestamp()),

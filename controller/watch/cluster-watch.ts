@@ -23,7 +23,7 @@ export interface ClusterWatch {
  */
 export function createClusterWatch({ index, queue, inventories }: ClusterWatchOptions): ClusterWatch {
   function addAllOf(uuids: Iterable<string>): void {
-    for (const uuid of uuids) for (const name of index.namesByUUID(uuid)) queue.add(name)
+    for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
   }
 
   /** Brings the index up to date, follows what is looked for now, and returns the UUIDs that came or went. */

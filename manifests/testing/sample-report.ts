@@ -1,6 +1,7 @@
 import {
   API_GROUP,
   API_VERSION,
+  type BoundVM,
   type Condition,
   type ConditionType,
   KIND,
@@ -67,25 +68,28 @@ function condition(type: ConditionType): Complete<Condition> {
   }
 }
 
+const vm: Complete<BoundVM> = {
+  vCenter: 'main',
+  vCenterInstanceUUID: 'dbed6e0c-bd88-4ef6-b594-21283e1c677f',
+  moref: 'vm-42',
+  name: 'node-a',
+  instanceUUID: '500e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+  biosUUID: uuid,
+  host: 'esx-1',
+  cluster: 'cluster-1',
+  datacenter: 'dc-1',
+  parents: [
+    { type: 'Folder', moref: 'group-v3', name: 'vm' },
+    { type: 'ResourcePool', moref: 'resgroup-8', name: 'Resources' },
+  ],
+}
+
 /** Every field of a report's status, and every type of condition. */
 export const completeStatus: Complete<NodeReportStatus> = {
   observedGeneration: 1,
   nodeUID: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11',
-  vm: {
-    vCenter: 'main',
-    vCenterInstanceUUID: 'dbed6e0c-bd88-4ef6-b594-21283e1c677f',
-    moref: 'vm-42',
-    name: 'node-a',
-    instanceUUID: '500e3f74-ea84-f9a2-7736-6106bb5dbf6b',
-    biosUUID: uuid,
-    host: 'esx-1',
-    cluster: 'cluster-1',
-    datacenter: 'dc-1',
-    parents: [
-      { type: 'Folder', moref: 'group-v3', name: 'vm' },
-      { type: 'ResourcePool', moref: 'resgroup-8', name: 'Resources' },
-    ],
-  },
+  vm,
+  namedVM: vm,
   identityLevel: 'proven',
   provenUntil: '2026-11-21T09:45:00Z',
   absentSince: '2026-11-21T09:44:00Z',

@@ -108,6 +108,9 @@ t.test('the kubelet of the new VM takes the old Node over', async (t) => {
   await writeMachine(root, { vm, hostname: `${name}.example`, bootID: takenOver.bootID, nics })
   await takenOver.reportOnce()
   await events.until('it is told', () => eventsOfReason(stage, name, 'ProviderIDOfAnotherVM').length > 0)
-  t.match(condition(reports.last(name), 'IdentityVerified'), { status: 'False', message: /delete the Node/ })
+  t.match(condition(reports.last(name), 'IdentityVerified'), {
+    status: 'False',
+    message: /kubectl delete node taken-over/,
+  })
   t.equal(nodes.last(name)?.metadata.uid, takenOver.uid, 'a machine that lives loses no Node')
 })

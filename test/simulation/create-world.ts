@@ -132,5 +132,8 @@ function populate({ random, vCenters, machines }: World): void {
       const folder: Folder | undefined = n === 1 ? first : rest[random.below(2)]
       if (folder !== undefined) machines.create(`node-${index}-${n}`, vCenter, folder)
     }
+    const [folder] = vCenter.folders
+    if (folder !== undefined && random.chance(0.4))
+      machines.create(`migrated-${index}`, vCenter, folder, { migrated: true })
   }
 }

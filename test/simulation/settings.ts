@@ -10,6 +10,7 @@ export function drawSettings(random: Random): Settings {
     identity: { require: 'reported', exempt: undefined },
     lifecycle: {
       deletion: random.pick(['on', 'on', 'on', 'on', 'on', 'on', 'dry-run', 'off'] as const),
+      unbound: random.pick(['report', 'delete'] as const),
       confirmations: 2 + random.below(3),
       absentFor,
       leaderAge: 1000 * (20 + random.below(random.chance(0.5) ? 160 : 40)),

@@ -24,7 +24,7 @@ export function providerIDContradicts(vm: VirtualMachine, node: Node): Verdict |
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
-    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change: delete the Node and let the kubelet register it anew`,
+    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change, so a machine that was rebuilt under its name needs a new Node: kubectl delete node ${node.name}, then restart the kubelet there, which registers itself only when it starts`,
   )
 }
 

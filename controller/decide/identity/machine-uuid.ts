@@ -2,6 +2,7 @@ import type { IdentityLevel } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../facts/node.ts'
 import type { Settings } from '../facts.ts'
 import { canonicalUUID, swapUUID } from '../uuid.ts'
+import { PROVIDER_SCHEME } from '../well-known.ts'
 import { requiredLevel } from './level.ts'
 
 /** By which BIOS UUIDs a Node's VM is to be looked for. */
@@ -27,11 +28,18 @@ export function machineUUID(
   if (node === undefined || requiredLevel(node, identity) !== 'asserted')
     return { witness: 'reported', uuids: [] }
   const asserted = canonicalUUID(node.systemUUID)
-  if (asserted === undefined || isBlank(asserted)) return { witness: 'asserted', uuids: [] }
+  if (asserted === undefined || isBlankUUID(asserted)) return { witness: 'asserted', uuids: [] }
   return { witness: 'asserted', uuids: [...new Set([asserted, swapUUID(asserted)])] }
 }
 
 /** What firmware says that was given no UUID. */
-function isBlank(uuid: string): boolean {
+export function isBlankUUID(uuid: string): boolean {
   return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
+}
+
+/** The UUID in a Node's provider ID, in both byte orders: the in-tree provider wrote the other. None for another provider's. */
+export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonly string[] {
+  if (providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
+  const uuid = canonicalUUID(providerID.slice(PROVIDER_SCHEME.length))
+  return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
 import {
+  after,
   BIOS_UUID,
   boundVM,
   facts,
@@ -16,12 +17,14 @@ import {
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { Probe } from '../../facts/existence.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
+import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../facts.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { PRECONDITIONS } from './preconditions.ts'
 import { PROOFS } from './proofs.ts'
+import { subjectOf } from './subject.ts'
 
 const { lifecycle } = SETTINGS
 const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
@@ -70,6 +73,26 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 
+/** A Node that the kubelet of another machine took over, which no vCenter has shown; its report names that one, too. */
+function takenOver(changes: Partial<LifecycleSettings> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
+  const changed = settings(changes)
+  const reported = report({
+    ...settled().report,
+    spec: { ok: true, spec: spec({ machine: { serialUUID: OTHER_UUID } }) },
+  })
+  const other = subjectOf(gone().node, reported)?.machines[1]
+  const evidence = absence(
+    { ...gone(), ...changed, report: reported },
+    { others: other === undefined ? [] : [other], absentFor },
+  )
+  return gone({
+    ...changed,
+    report: reported,
+    lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
+    evidence,
+  })
+}
+
 /** For each precondition, facts that lack it alone. */
 const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   OwnVCenterAnswers: [answered([probe({ vCenterInstanceUUID: 'another' })]), 'VCenterOfBindingMissing'],
@@ -99,16 +122,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
     'NodeReady',
   ],
-  ReportIsOfThisVM: [
-    {
-      report: report({
-        ...settled().report,
-        spec: { ok: true, spec: spec({ machine: { serialUUID: OTHER_UUID } }) },
-      }),
-      lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
-    },
-    'ReportOfAnotherVM',
-  ],
+  SeenOrWanted: [takenOver(), 'NotBound'],
   NoLifeSign: [
     { node: { ...unready, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T10:00:00Z' } } },
     'SignOfLife',
@@ -416,8 +430,7 @@ t.test(
 )
 
 t.test('what the report names is searched for, though the VM before is asked about on purpose', async (t) => {
-  const [changes] = LACKING.ReportIsOfThisVM ?? []
-  t.same(decide(gone({ ...changes, evidence: undefined })).recheck, [OTHER_UUID])
+  t.same(decide({ ...takenOver(), evidence: undefined }).recheck, [OTHER_UUID])
   t.same(decide(gone({ evidence: undefined })).recheck, [])
 })
 
@@ -437,11 +450,100 @@ t.test('a Node whose VM went to another vCenter is bound to it there', async (t)
   t.equal(decision.inquiry, undefined)
 })
 
+t.test('a binding whose level has ended is a subject of deletion still', async (t) => {
+  const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
+  const ended = gone({ report: report({ status: unverified }) })
+  t.match(decide(ended).deletion, { vCenter: 'vc1' })
+  t.match(decide({ ...ended, evidence: undefined }).inquiry, { ask: true, absence: {} })
+  const back = { ...ended, lookups: settled().lookups, evidence: undefined }
+  t.equal(decide(back).inquiry, undefined, 'its VM is there')
+  const off = settled({ vms: [vm({ powerState: 'poweredOff' })] })
+  t.equal(decide({ ...ended, lookups: off.lookups }).patch?.taints, undefined, 'nor is it tainted by it')
+})
+
+t.test(
+  'a machine that took the Node over and that no vCenter has shown keeps it, whatever is configured',
+  async (t) => {
+    const kept = pending(decide(takenOver({ unbound: 'delete' })))
+    t.match(kept, { status: 'True', reason: 'NotBound' })
+    t.match(kept?.message, new RegExp(`${OTHER_UUID}.*kubectl delete node worker-1$`))
+  },
+)
+
+/** A Node that another provider initialised, and for which no agent has spoken. */
+function migrated(changes: Partial<LifecycleSettings> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
+  const { node } = gone()
+  const unspoken = { ...node, providerID: `vsphere://${OTHER_UUID}`, systemUUID: '' }
+  const made = report({ spec: { ok: true, spec: agentlessReport(unspoken) } })
+  const [vm, ...others] = subjectOf(unspoken, made)?.machines ?? []
+  const changed = settings(changes)
+  const silent = { ...gone(), ...changed, node: unspoken, report: made }
+  return {
+    ...silent,
+    lookups: [vm, ...others].map((each) => ({ vCenter: 'vc1', uuid: each?.biosUUID ?? '', lookup: NO_VM })),
+    evidence: vm === undefined ? undefined : absence(silent, { vm, others, absentFor }),
+  }
+}
+
+t.test('a Node that was never bound takes a setting, and more time', async (t) => {
+  const kept = decide(migrated())
+  t.match(pending(kept), { status: 'True', reason: 'NotBound' })
+  t.match(pending(kept)?.message, new RegExp(`${OTHER_UUID}.*kubectl delete node worker-1, or set lifecycle`))
+  t.match(kept.refusal, { condition: 'DeletionPending', reason: 'NotBound' }, 'the metric has it')
+  t.match(kept.announcements, [{ type: 'Warning', reason: 'NotBound' }])
+  t.match(decide(migrated({ unbound: 'delete' })).deletion, {
+    announcement: { message: new RegExp(`the machine with BIOS UUID ${OTHER_UUID} is gone`) },
+  })
+  const early = decide(migrated({ unbound: 'delete' }, 6 * lifecycle.absentFor - 1))
+  t.equal(early.deletion, undefined)
+  t.match(pending(early), { reason: 'NotConfirmed', message: /over 30m/ })
+  const ready = {
+    ...migrated(),
+    node: { ...migrated().node, ready: { status: 'True', lastHeartbeatTime: '' } },
+  }
+  t.same(decide(ready).announcements, [], 'nothing is said of one that is ready')
+  t.equal(decide(ready).inquiry, undefined, 'nor asked')
+})
+
+t.test('whoever says that it has no agent keeps no level by that', async (t) => {
+  const facts = settled()
+  const spoken = report({ ...facts.report, spec: { ok: true, spec: agentlessReport(facts.node) } })
+  t.match(decide({ ...facts, report: spoken }).refusal, { condition: 'VMFound', reason: 'NoSerial' })
+})
+
+t.test('a machine that took the Node over is remembered as it was seen, and keeps it', async (t) => {
+  const named = vm({ reference: 'vm-7', biosUUID: OTHER_UUID, instanceUUID: '', name: 'rebuilt' })
+  const facts = takenOver()
+  const lookups = [
+    ...settled({ vms: [] }).lookups,
+    { vCenter: 'vc1', uuid: OTHER_UUID, lookup: { state: 'answered', vms: [named] } } as const,
+  ]
+  const { identityLevel: _, ...unverified } = facts.report?.status ?? {}
+  const ended = { ...facts, report: { ...report({ ...facts.report }), status: unverified }, lookups }
+  const decision = decide(ended)
+  t.match(decision.status?.namedVM, { moref: 'vm-7', parents: [{ name: 'vm' }, {}, {}, {}] })
+  t.match(decision.status?.vm, { moref: 'vm-42' }, 'beside the one that it was verified to be')
+  t.equal(decision.inquiry, undefined, 'nothing is to be asked')
+
+  const later = after(ended, decision)
+  const silent = {
+    ...later,
+    lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
+  }
+  const question = decide({ ...silent, evidence: undefined }).inquiry?.question
+  t.match(question, { vm: { moref: 'vm-42' }, others: [{ moref: 'vm-7' }] }, 'both are asked about')
+  const others = question?.others ?? []
+  const found = [probe({ reference: { state: 'found', vm: seenVM({ reference: 'vm-7', name: 'rebuilt' }) } })]
+  const exists = decide({ ...silent, evidence: absence(silent, { others, othersProbes: found }) })
+  t.equal(exists.deletion, undefined)
+  t.match(pending(exists), { status: 'False', reason: 'VMExists', message: /"rebuilt" \(vm-7/ })
+  t.ok(decide({ ...silent, evidence: absence(silent, { others }) }).deletion, 'when both are gone, it goes')
+})
+
 t.test('what was not verified, or is contradicted, deletes nothing', async (t) => {
   const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
-  const memory = decide({ ...gone(), report: report({ status: unverified }) })
-  t.equal(memory.deletion, undefined, 'a binding without a level is a memory')
-  t.equal(memory.inquiry, undefined)
+  const bare = decide({ ...gone(), report: report({ status: { ...unverified, vm: undefined } as object }) })
+  t.equal(bare.deletion, undefined, 'one that was never bound is known by its provider ID alone')
   const former = decide({
     ...gone(),
     report: report({ status: { ...gone().report?.status, nodeUID: 'former' } }),

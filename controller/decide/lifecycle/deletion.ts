@@ -1,9 +1,12 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { describeBound } from '../describe-vm.ts'
+import { swapUUID } from '../uuid.ts'
 import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { quietTime, waitForRate } from './brake.ts'
+import { missingOf } from './evidence.ts'
 import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
-import { type Missing, missingProofs, seenIn } from './proofs.ts'
+import type { Missing } from './proofs.ts'
+import { isUnseen } from './subject.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
 /** What becomes of a Node whose VM is missed. */
@@ -31,11 +34,23 @@ const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
 const PATIENCE = 8
 
 /** What there is to say before the first answer. */
-export function notAskedYet(vm: BoundVM): Verdict {
+export function notAskedYet(machines: readonly BoundVM[]): Verdict {
+  const { names, are } = describeAll(machines)
   return unknown(
     'NotConfirmed',
-    `no search finds ${describeBound(vm)} any more, and the Node is kept until it is known to be gone`,
+    `no search finds ${names} any more, and the Node is kept until it is known that ${are} gone`,
   )
+}
+
+/** All of them in words. One that was never seen is there in both byte orders, and named once. */
+function describeAll(machines: readonly BoundVM[]): { readonly names: string; readonly are: string } {
+  const named = machines.filter(
+    (machine, index) =>
+      !isUnseen(machine) ||
+      !machines.slice(0, index).some((each) => swapUUID(each.biosUUID) === machine.biosUUID),
+  )
+  const names = named.map(describeBound).join(' and ')
+  return { names, are: named.length === 1 ? 'it is' : 'all are' }
 }
 
 /**
@@ -43,8 +58,8 @@ export function notAskedYet(vm: BoundVM): Verdict {
  * from the facts alone, whatever happened between.
  */
 export function judgeDeletion(facts: DeletionFacts): Judgement {
-  const { vm, evidence, uptime } = facts
-  const proofs = missingProofs(vm, evidence)
+  const { evidence, uptime } = facts
+  const proofs = missingOf(evidence)
   const others = missingPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
@@ -63,7 +78,7 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
 }
 
 function judge(
-  { vm, evidence }: DeletionFacts,
+  { evidence }: DeletionFacts,
   proofs: readonly Missing[],
   others: ReturnType<typeof missingPreconditions>,
 ): Verdict {
@@ -76,17 +91,18 @@ function judge(
   )
   const missing = [...proofs, ...lasting]
   const [first] = missing
-  const name = describeBound(vm)
+  const { names, are } = describeAll([evidence.question.vm, ...evidence.question.others])
+  const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`
   if (first === undefined) {
     const times = evidence.absent?.times ?? 0
-    return yes('VMGone', `${name} is gone, as ${times} answers in a row have proven; the Node is deleted`)
+    return yes('VMGone', `${gone}, as ${times} answers in a row have proven; the Node is deleted`)
   }
-  if (seenIn(vm, evidence.probes) !== undefined)
-    return no('VMExists', `the Node is kept: ${listed(proofs.filter(({ reason }) => reason === 'VMExists'))}`)
+  const exists = proofs.filter(({ reason }) => reason === 'VMExists')
+  if (exists.length > 0) return no('VMExists', `the Node is kept: ${listed(exists)}`)
   const list = listed(missing)
   return proofs.length > 0
-    ? unknown(first.reason, `whether ${name} is gone cannot be told, and the Node is kept: ${list}`)
-    : yes(first.reason, `${name} is gone, and the Node is kept for now: ${list}`)
+    ? unknown(first.reason, `whether ${gone} cannot be told, and the Node is kept: ${list}`)
+    : yes(first.reason, `${gone}, and the Node is kept for now: ${list}`)
 }
 
 /** A vCenter that fails leaves several questions open, and says the same to each. */

@@ -4,7 +4,7 @@ import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { Probe } from '../../facts/existence.ts'
 import { type Answer, type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
 
-const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), lifeSign: 'a', volumes: false }
+const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
 const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
 
 /** The evidence after these answers, one a second, the first at 1000. */

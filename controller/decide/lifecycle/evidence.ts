@@ -1,15 +1,23 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Probe } from '../../facts/existence.ts'
 import type { Node, NodeReport } from '../../facts/node.ts'
-import { isOffForGood, missingProofs } from './proofs.ts'
+import { isOffForGood, type Missing, missingProofs } from './proofs.ts'
 
 /** What is to be found out about the VM of one Node, and what was known of the Node when it was asked. */
 export interface Question {
   readonly nodeUID: string
   readonly vm: BoundVM
+  /** Other machines to which the Node points: see `Subject`. */
+  readonly others: readonly BoundVM[]
   readonly lifeSign: string
   /** Whether to count the VolumeAttachments too. */
   readonly volumes: boolean
+}
+
+/** The last answers about one machine, one for each vCenter. */
+export interface Probed {
+  readonly vm: BoundVM
+  readonly probes: readonly Probe[]
 }
 
 /** Answers that agreed, one after the other. Times are monotonic, milliseconds: a clock that is set changes nothing. */
@@ -22,8 +30,10 @@ export interface Run {
 /** What is known of a VM that is missed or off. Kept in memory alone: a new leader finds it out anew. */
 export interface Evidence {
   readonly question: Question
-  /** The last answers, one for each vCenter. */
+  /** The last answers about the VM, one for each vCenter. */
   readonly probes: readonly Probe[]
+  /** The same about the others. */
+  readonly others: readonly Probed[]
   readonly askedAt: number
   /** When the last of the answers came, by the monotonic clock and by the one on the wall. */
   readonly answeredAt: { readonly uptime: number; readonly now: number }
@@ -47,6 +57,7 @@ export interface Evidence {
 
 export interface Answer {
   readonly probes: readonly Probe[]
+  readonly others: readonly Probed[]
   /**
    * vCenters (`about.instanceUuid`) that must have a VM to show: another Node is bound to one there, which is not missed.
    * This stands in the reports, and so survives whatever happens to vCenter and controller.
@@ -64,7 +75,7 @@ export interface Answer {
  * another VM or Node, a new session (a vCenter that was away may have begun with half of its inventory), and a sign of life.
  */
 export function weigh(before: Evidence | undefined, question: Question, answer: Answer): Evidence {
-  const { probes, heartbeat, askedAt: at } = answer
+  const { heartbeat, askedAt: at } = answer
   const subject = before !== undefined && isAbout(before.question, question) ? before : undefined
   const beats = subject?.heartbeat !== undefined && subject.heartbeat !== heartbeat
   const continues = before !== undefined && sameCourse(before, question, answer)
@@ -72,7 +83,7 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
     continues && run !== undefined
       ? { since: run.since, last: at, times: run.times + 1 }
       : { since: at, last: at, times: 1 }
-  const proven = missingProofs(question.vm, answer).length === 0 && heartbeat !== undefined
+  const proven = missingOf({ ...answer, question }).length === 0 && heartbeat !== undefined
   return {
     ...answer,
     question,
@@ -80,7 +91,7 @@ export function weigh(before: Evidence | undefined, question: Question, answer: 
     spoken: subject !== undefined && (subject.spoken || beats || hasReported(subject.question, question)),
     unproven: proven ? 0 : (subject?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
-    off: isOffForGood(question.vm, probes) ? row(before?.off) : undefined,
+    off: isOffForGood(question.vm, answer.probes) ? row(before?.off) : undefined,
   }
 }
 
@@ -95,30 +106,57 @@ export function isFresh(
   return uptime - answeredAt.uptime <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
 }
 
-/** Whether two questions are about the same VM of the same Node. */
-export function isAbout(a: Pick<Question, 'nodeUID' | 'vm'>, b: Pick<Question, 'nodeUID' | 'vm'>): boolean {
+/** What is missing of the proof that all machines are gone to which a Node points; empty where it is whole. */
+export function missingOf(
+  evidence: Pick<Answer, 'probes' | 'others' | 'inhabited'> & { readonly question: Pick<Question, 'vm'> },
+): readonly Missing[] {
+  const { inhabited } = evidence
+  return probedOf(evidence).flatMap(({ vm, probes }) => missingProofs(vm, { probes, inhabited }))
+}
+
+/** All machines that were asked about, and what was answered. */
+export function probedOf({
+  question,
+  probes,
+  others,
+}: Pick<Answer, 'probes' | 'others'> & { readonly question: Pick<Question, 'vm'> }): readonly Probed[] {
+  return [{ vm: question.vm, probes }, ...others]
+}
+
+type About = Pick<Question, 'nodeUID' | 'vm' | 'others'>
+
+/** Whether two questions are about the same machines of the same Node. */
+export function isAbout(a: About, b: About): boolean {
+  const [ours, theirs] = [a, b].map(({ vm, others }) => [vm, ...others])
   return (
     a.nodeUID === b.nodeUID &&
-    a.vm.moref === b.vm.moref &&
-    a.vm.vCenterInstanceUUID === b.vm.vCenterInstanceUUID
+    ours?.length === theirs?.length &&
+    ours?.every((vm, index) => isSameMachine(vm, theirs?.[index])) === true
   )
+}
+
+/** One that was never seen has no reference; one that has may be given another UUID. */
+function isSameMachine(a: BoundVM, b: BoundVM | undefined): boolean {
+  if (a.moref !== b?.moref || a.vCenterInstanceUUID !== b.vCenterInstanceUUID) return false
+  return a.moref !== '' || a.biosUUID === b.biosUUID
 }
 
 function hasReported(before: Question, now: Question): boolean {
   return before.lifeSign !== now.lifeSign
 }
 
-function sameCourse(before: Evidence, question: Question, { probes, heartbeat }: Answer): boolean {
+function sameCourse(before: Evidence, question: Question, answer: Answer): boolean {
   return (
     isAbout(before.question, question) &&
     !hasReported(before.question, question) &&
-    before.heartbeat === heartbeat &&
-    sessions(before.probes) === sessions(probes)
+    before.heartbeat === answer.heartbeat &&
+    sessions(before) === sessions({ ...answer, question })
   )
 }
 
-function sessions(probes: readonly Probe[]): string {
-  return probes.map(({ vCenter, session }) => `${vCenter}=${session}`).join(' ')
+function sessions(evidence: Parameters<typeof probedOf>[0]): string {
+  const probes = probedOf(evidence).flatMap((each) => each.probes)
+  return [...new Set(probes.map(({ vCenter, session }) => `${vCenter}=${session}`))].join(' ')
 }
 
 /**

@@ -20,6 +20,7 @@ const NODE: Node = { ...settled().node, taints: [SHUTDOWN], ready: SILENT }
 const QUESTION: Question = {
   nodeUID: NODE.uid,
   vm: boundVM(),
+  others: [],
   lifeSign: lifeSignOf(NODE, undefined),
   volumes: false,
 }

@@ -3,18 +3,19 @@ import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { brakeHolds, type Fleet, waitForRate } from './brake.ts'
 import { duration } from './duration.ts'
-import { type Evidence, isFresh } from './evidence.ts'
+import { type Evidence, isFresh, type Question } from './evidence.ts'
 import type { Missing, Precondition } from './proofs.ts'
+import { isUnseen } from './subject.ts'
 import { volumesAttached } from './volumes.ts'
 
 /** All that the deletion of one Node, whose VM is missed, rests on. Times are monotonic, milliseconds. */
 export interface DeletionFacts {
   readonly node: Node
   readonly vm: BoundVM
+  /** Whether the Node was ever verified to be that one. */
+  readonly bound: boolean
   readonly evidence: Evidence
   readonly lifeSign: string
-  /** BIOS UUID that the Node's report names; undefined where it names none. */
-  readonly reportedUUID: string | undefined
   readonly fleet: Fleet
   /** Whether the brake holds this Node. */
   readonly braked: boolean
@@ -50,6 +51,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         : undefined,
   },
   { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
+  { name: 'SeenOrWanted', missing: neverSeen },
   {
     name: 'BrakeOpen',
     missing: ({ braked, node, vm }) => (braked ? brakeHolds(node, vm) : undefined),
@@ -64,16 +66,6 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
               'the Node is Ready, so its machine runs somewhere; look whether its VM was unregistered, or moved to a vCenter that is not configured',
           }
         : undefined,
-  },
-  {
-    name: 'ReportIsOfThisVM',
-    missing: ({ vm, reportedUUID }) =>
-      reportedUUID === undefined || reportedUUID === vm.biosUUID
-        ? undefined
-        : {
-            reason: 'ReportOfAnotherVM',
-            message: `its report names another machine by now, with BIOS UUID ${reportedUUID}: a new VM took the Node over; delete the Node, so that it registers anew`,
-          },
   },
   {
     name: 'NoLifeSign',
@@ -92,7 +84,9 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'Confirmed',
-    missing({ evidence: { absent }, settings: { confirmations, absentFor } }) {
+    missing({ evidence: { absent, question }, settings }) {
+      const { confirmations } = settings
+      const absentFor = absenceOf(question, settings)
       if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
       if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
       return {
@@ -142,6 +136,21 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
 ]
 
+/**
+ * How many times as long a machine must be absent that no vCenter has shown for its Node. There is no reference to ask
+ * for, so it cannot be told from one that is inaccessible: an outage of its datastore has to be outlasted, half an hour by
+ * default.
+ */
+const UNSEEN_FACTOR = 6
+
+/** For how long the machines of a question must be absent, milliseconds. */
+export function absenceOf(
+  { vm, others }: Pick<Question, 'vm' | 'others'>,
+  { absentFor }: Pick<LifecycleSettings, 'absentFor'>,
+): number {
+  return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
+}
+
 /** Which of these do not hold; empty where the Node is to be deleted, if the proofs are whole. */
 export function missingPreconditions(facts: DeletionFacts): readonly (Missing & { readonly name: string })[] {
   return PRECONDITIONS.flatMap(({ name, missing }) => {
@@ -163,6 +172,19 @@ function heldBy({ name, deletion }: Node): Missing | undefined {
       ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
       : `the annotation ${ANNOTATION_DELETION} says neither hold nor proceed (${deletion.length} characters), which is taken for hold; ${takeOff}`
   return { reason: 'DeletionHeld', message }
+}
+
+/**
+ * What is known by its UUID alone may be inaccessible, or stand where the account may not look. For one that took a
+ * verified Node over that is no matter of settings: somebody has just made it.
+ */
+function neverSeen({ node, bound, evidence: { question }, settings }: DeletionFacts): Missing | undefined {
+  const unseen = [question.vm, ...question.others].find(isUnseen)
+  if (unseen === undefined || (!bound && settings.unbound === 'delete')) return undefined
+  return {
+    reason: 'NotBound',
+    message: `the Node names a machine with BIOS UUID ${unseen.biosUUID} that was never verified, nor shown by any vCenter so far, so that nothing but this UUID can prove it gone; if it is: kubectl delete node ${node.name}${bound ? '' : ', or set lifecycle.unbound to delete'}`,
+  }
 }
 
 function heartbeat({ heartbeat, beats }: Evidence): Missing | undefined {

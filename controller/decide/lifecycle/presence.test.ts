@@ -3,6 +3,7 @@ import { BIOS_UUID, boundVM, SWAPPED_UUID, vm } from '../../../test/fixtures/fac
 import type { Lookup } from '../../facts/vcenter-view.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { presenceOf } from './presence.ts'
+import type { Subject } from './subject.ts'
 
 const PENDING: Lookup = { state: 'pending' }
 const FAILURE = { vCenter: 'vc1', reason: 'Unreachable', message: 'no route' }
@@ -19,6 +20,7 @@ const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-84
 const GROUP = [boundVM().instanceUUID, OTHER.instanceUUID]
 const FIRST = { faultTolerance: { role: 1, instanceUUIDs: GROUP } }
 const SECOND = { faultTolerance: { role: 2, instanceUUIDs: GROUP } }
+const BOUND: Subject = { machines: [boundVM()], bound: true }
 
 /** One answer for each vCenter. */
 const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] = [
@@ -51,8 +53,8 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
 for (const [what, lookups, kind] of ROWS) {
   t.test(`${what}: ${kind}`, async (t) => {
     const all = lookups.map((lookup, i) => ({ vCenter: `vc${i + 1}`, uuid: BIOS_UUID, lookup }))
-    t.equal(presenceOf(boundVM(), all).kind, kind)
-    t.equal(presenceOf(boundVM(), all.toReversed()).kind, kind, 'in any order')
+    t.equal(presenceOf(BOUND, all).kind, kind)
+    t.equal(presenceOf(BOUND, all.toReversed()).kind, kind, 'in any order')
   })
 }
 
@@ -60,14 +62,14 @@ t.test('only the UUID that it was bound by counts', async (t) => {
   const other = { vCenter: 'vc1', uuid: SWAPPED_UUID }
   const own = { vCenter: 'vc1', uuid: BIOS_UUID }
   t.equal(
-    presenceOf(boundVM(), [
+    presenceOf(BOUND, [
       { ...own, lookup: NONE },
       { ...other, lookup: UNKNOWN },
     ]).kind,
     'missed',
   )
   t.equal(
-    presenceOf(boundVM(), [
+    presenceOf(BOUND, [
       { ...own, lookup: HERE },
       { ...other, lookup: PENDING },
     ]).kind,
@@ -77,22 +79,52 @@ t.test('only the UUID that it was bound by counts', async (t) => {
 
 t.test('the VM is as the inventory has it now, and the failure as it was told', async (t) => {
   const lookup = answered(OTHER, { reference: 'vm-99', name: 'renamed' })
-  t.match(presenceOf(boundVM(), [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]), {
+  t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]), {
     vm: { reference: 'vm-99', name: 'renamed' },
   })
-  t.match(presenceOf(boundVM(), [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: UNKNOWN }]), { failure: FAILURE })
+  t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: UNKNOWN }]), { failure: FAILURE })
 })
 
 t.test('a VM without an instance UUID is known by its reference alone', async (t) => {
   const bound = boundVM({ instanceUUID: '', moref: 'vm-7' })
   const lookup = answered({ instanceUUID: '' })
-  t.equal(presenceOf(bound, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]).kind, 'other')
+  t.equal(
+    presenceOf({ machines: [bound], bound: true }, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]).kind,
+    'other',
+  )
+})
+
+t.test('other machines to which the Node points count as well', async (t) => {
+  const named = boundVM({ moref: 'vm-8', instanceUUID: '', biosUUID: '42000000-0000-4000-8000-000000000008' })
+  const unseen = boundVM({ vCenterInstanceUUID: '', moref: '', instanceUUID: '', biosUUID: SWAPPED_UUID })
+  const subject: Subject = { machines: [boundVM(), named, unseen], bound: true }
+  const presence = (own: Lookup, other: Lookup, third: Lookup) =>
+    presenceOf(subject, [
+      { vCenter: 'vc1', uuid: BIOS_UUID, lookup: own },
+      { vCenter: 'vc1', uuid: named.biosUUID, lookup: other },
+      { vCenter: 'vc1', uuid: SWAPPED_UUID, lookup: third },
+    ])
+  const eight = answered({ reference: 'vm-8', instanceUUID: '', biosUUID: named.biosUUID })
+  const nine = answered({ reference: 'vm-9', instanceUUID: '', biosUUID: SWAPPED_UUID })
+  t.match(presence(NONE, eight, NONE), { kind: 'named', vm: { reference: 'vm-8' } })
+  t.match(presence(NONE, NONE, nine), { kind: 'named', vm: { reference: 'vm-9' } })
+  t.equal(presence(HERE, eight, nine).kind, 'seen', 'the one that it was verified to be comes first')
+  t.match(presence(NONE, NONE, HERE), { kind: 'seen' }, 'under whatever UUID')
+  t.equal(presence(NONE, nine, NONE).kind, 'other', 'a copy of the known one')
+  t.equal(presence(NONE, NONE, PENDING).kind, 'pending')
+  t.equal(presence(NONE, UNKNOWN, NONE).kind, 'unknown')
+  t.equal(presence(NONE, NONE, NONE).kind, 'missed')
+  t.equal(
+    presenceOf(subject, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: NONE }]).kind,
+    'pending',
+    'all of them',
+  )
 })
 
 t.test('of a Fault Tolerance group, what runs says whether the machine does', async (t) => {
   const off = { powerState: 'poweredOff' } as const
   const seen = (...vms: readonly Partial<VirtualMachine>[]) =>
-    presenceOf(boundVM(), [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: answered(...vms) }])
+    presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: answered(...vms) }])
   t.match(seen({ ...SECOND, ...off }, { ...OTHER, ...FIRST }), { vm: { powerState: 'poweredOn' } })
   t.match(seen(FIRST, { ...OTHER, ...SECOND, ...off }), { vm: { powerState: 'poweredOn' } })
   t.match(

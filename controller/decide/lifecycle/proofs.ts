@@ -1,6 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Finding, Probe, SeenVM } from '../../facts/existence.ts'
 import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
+import { isUnseen } from './subject.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {
@@ -35,7 +36,8 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'OwnVCenterAnswers',
     missing: ({ vm, probes }) =>
-      ownProbe(vm, probes) === undefined
+      // One that was never seen has no vCenter of its own: all of them are asked for its UUID.
+      ownProbe(vm, probes) === undefined && !isUnseen(vm)
         ? {
             reason: 'VCenterOfBindingMissing',
             message: `no configured vCenter that answers has the instance UUID ${vm.vCenterInstanceUUID} of the one that had the VM (${vm.vCenter}); configure it, or delete the Node by hand if it is gone for good`,

@@ -21,8 +21,9 @@ export function withLifecycle(
   standing: Standing,
   now: number,
 ): Decision {
-  // What was verified has just been contradicted: then nothing follows from it.
-  if (decision.level === undefined || isRebound(decision, standing)) return decision
+  // What was verified has just been contradicted: what follows from that is for the next look.
+  const contradicted = decision.level === undefined && standing.status.identityLevel !== undefined
+  if (contradicted || isRebound(decision, standing)) return decision
   const { deletionPending, inquiry, fenced, deletion } = lifecycle
   const conditions = standing.status.conditions ?? []
   const verdicts = unsaid(decision, lifecycle)
@@ -75,22 +76,34 @@ function unsaid({ status }: Decision, { vmFound, deletionPossible }: Consequence
 
 function statusOf(
   decision: Decision,
-  { deletionPending, absence = {}, rebound }: Lifecycle,
+  { deletionPending, absence = {}, rebound, namedVM }: Lifecycle,
   standing: Standing,
   verdicts: Verdicts,
   now: number,
 ): NodeReportStatus | undefined {
   const said = { ...verdicts, ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }) }
-  const { absentSince, brakeClosedAt, brakeClosedFor, ...base } = decision.status ?? standing.status
+  const {
+    absentSince,
+    brakeClosedAt,
+    brakeClosedFor,
+    namedVM: named,
+    ...base
+  } = decision.status ?? standing.status
   const stands =
     absentSince === absence.absentSince &&
     brakeClosedAt === absence.brakeClosedAt &&
-    brakeClosedFor === absence.brakeClosedFor
+    brakeClosedFor === absence.brakeClosedFor &&
+    // One that is as it was is not written.
+    named === undefined &&
+    namedVM === undefined
   if (Object.keys(said).length === 0 && stands && rebound === undefined) return decision.status
   return {
     ...base,
     ...absence,
     ...(rebound === undefined ? {} : { vm: rebound }),
+    ...(namedVM === undefined ? {} : { namedVM }),
+    // Of one that nothing was found out about yet, this is the first.
+    nodeUID: standing.nodeUID,
     conditions: mergeConditions(base.conditions ?? [], said, { now, generation: standing.generation }),
   }
 }

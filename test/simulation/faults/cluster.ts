@@ -99,6 +99,10 @@ export const CLUSTER_FAULTS: Faults = {
     process.reconfigure()
     return () => undefined
   }),
+  'report-deleted'({ api }, { machine: { nodeName } }) {
+    api.putReport(nodeName, undefined)
+    return undefined
+  },
   held: annotated('hold'),
   'annotated-wrongly': annotated('Proceed!'),
   'let-go': annotated('proceed'),

@@ -10,6 +10,15 @@ function silence(change: (machine: Machine, on: boolean) => void): Fault {
   }
 }
 
+/** To the machine that was made under the name of this one. */
+function toSuccessor(fault: Fault): Fault {
+  return (world, focus) => {
+    const { nodeName } = focus.machine
+    const machine = world.machines.all.findLast((each) => each.nodeName === nodeName)
+    return machine === undefined || machine.destroyed ? undefined : fault(world, { ...focus, machine })
+  }
+}
+
 /** Takes the VM off the list; puts it back at the end, where nobody else has. */
 function unregister(world: World, { machine, vCenter }: Focus, back: () => void): (() => void) | undefined {
   const { vm } = machine
@@ -75,11 +84,13 @@ function off(power: 'poweredOff' | 'suspended'): Fault {
   }
 }
 
+const destroyed: Fault = ({ machines }, { machine }) => {
+  machines.destroy(machine)
+  return undefined
+}
+
 export const MACHINE_FAULTS: Faults = {
-  'vm-destroyed'({ machines }, { machine }) {
-    machines.destroy(machine)
-    return undefined
-  },
+  'vm-destroyed': destroyed,
   /** Workers that are destroyed one after the other, each when the one before is gone for a while. */
   'workers-replaced'(world, { vCenter }) {
     const { machines, timeline, random } = world
@@ -180,6 +191,9 @@ export const MACHINE_FAULTS: Faults = {
       for (const machine of all) machine.linked = true
     }
   },
+  'successor-destroyed': toSuccessor(destroyed),
+  'successor-off': toSuccessor(off('poweredOff')),
+  'successor-inaccessible': toSuccessor(connection('inaccessible')),
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on
   }),

@@ -24,10 +24,10 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const moments: number[] = []
   let bound = 0
   for (const [other, { status }] of api.reports) {
-    const { vm, identityLevel, nodeUID, brakeClosedAt } = status
+    const { vm = status.namedVM, nodeUID, brakeClosedAt } = status
     const known = api.nodes.get(other)
     if (other !== name && known?.metadata.uid !== nodeUID) continue
-    if (vm?.vCenterInstanceUUID !== vCenter || identityLevel === undefined) continue
+    if (vm?.vCenterInstanceUUID !== vCenter) continue
     bound++
     const since = goneSince(world, nodeUID ?? '')
     const away = since !== undefined && timeline.now - since > KNOWN

@@ -25,7 +25,12 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const bound = report?.status.nodeUID === uid ? report.status.vm : undefined
   const machines = machinesOf(world, uid)
   // By these a VM can be told; under none of them it is another, for vCenter too.
-  const known = new Set([bound?.moref, bound?.instanceUUID, bound?.biosUUID, report?.spec.machine.serialUUID])
+  const named = report?.status.nodeUID === uid ? report.status.namedVM : undefined
+  const known = new Set(
+    [bound, named]
+      .flatMap((each) => [each?.moref, each?.instanceUUID, each?.biosUUID])
+      .concat(uuidsOf(world, before)),
+  )
   const since = Math.max(answered?.asked.at ?? 0, now - QUESTIONS - FRESH - WRITES)
   for (const machine of machines) {
     const why = existence(machine, known, { since, from: now - lifecycle.absentFor, decided })
@@ -34,18 +39,23 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
   if (api.holder.identity !== by)
     says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
-  if (bound === undefined || report?.status.identityLevel === undefined)
-    says('only a verified binding leads to deletion', 'there is none')
+  const unseen = uuidsOf(world, before).some((uuid) => uuid !== bound?.biosUUID && uuid !== named?.biosUUID)
+  if (unseen && (bound !== undefined || lifecycle.unbound !== 'delete'))
+    says('only a machine that was seen is known to be gone', `unbound is ${lifecycle.unbound}`)
 
   if (lifecycle.deletion !== 'on') says('deletion is on', `it is ${lifecycle.deletion}`)
   const annotation = annotations['rollcall.dev/deletion']
   if (annotation !== undefined && annotation !== 'proceed') says('a held Node is kept', `"${annotation}"`)
   const led = now - api.holder.since
   if (led < lifecycle.leaderAge) says('the leader is old enough', `it leads for ${led} ms`)
-  // Not of one that has taken the Node over: what is confirmed is the absence of the VM that the Node was verified to be.
-  const one = world.machines.all.find(({ lists }) => lists.has(bound?.moref ?? ''))
-  const gone = now - (one?.firstVanishedAt ?? now)
-  if (gone < lifecycle.absentFor) says('absence is confirmed', `gone for ${gone} ms`)
+  const ones = world.machines.all.filter(
+    ({ lists, biosUUID }) =>
+      lists.has(bound?.moref ?? '') || lists.has(named?.moref ?? '') || (unseen && known.has(biosUUID)),
+  )
+  const gone = Math.min(...ones.map(({ firstVanishedAt = now }) => now - firstVanishedAt))
+  // Said here once more, so that the code cannot change it.
+  const takes = unseen ? 6 * lifecycle.absentFor : lifecycle.absentFor
+  if (gone < takes) says('absence is confirmed', `gone for ${gone} ms of ${takes}`)
   if (answered === undefined || decided === undefined || decided.monotonic - answered.monotonic > FRESH)
     says('vCenter was asked just now', JSON.stringify({ decided, now }))
   judgeAnswers(world, by, name, says)
@@ -56,10 +66,18 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
   if (wait !== undefined && volumes > 0 && !detaching && (listed || gone < lifecycle.absentFor + wait))
     says('volumes are detached first', `${volumes} are not`)
-  if (bound !== undefined) {
-    judgeBrake(world, before, bound.vCenterInstanceUUID, by, says)
-    judgeRate(world, by, bound.vCenterInstanceUUID, says)
-  }
+  // Those that nobody has ever seen are counted together.
+  const vCenter = (bound ?? named)?.vCenterInstanceUUID ?? ''
+  if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
+  judgeRate(world, by, vCenter, says)
+}
+
+/** The UUIDs by which a Node names machines: the report's, the kubelet's, the provider ID's. */
+export function uuidsOf({ api }: World, { metadata, spec, status }: NodeObject): readonly string[] {
+  const report = api.reports.get(metadata.name)
+  const serial = report?.spec.nodeUID === metadata.uid ? report.spec.machine.serialUUID : undefined
+  const provider = spec.providerID?.replace('vsphere://', '')
+  return [serial, status.nodeInfo.systemUUID, provider].filter((uuid) => uuid !== undefined)
 }
 
 /**

@@ -2,19 +2,22 @@
 import type { Machine } from '../model/machine.ts'
 import type { NodeObject, Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { uuidsOf } from './deletion.ts'
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** Milliseconds after which that is. */
 export function patience({ settings, machines, timeline, healedAt }: World): number {
-  const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
+  const { unbound, absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } =
+    settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
   const settle = 60_000 + 300_000 + 330_000
   const heal = Math.max(0, healedAt - timeline.now)
   // Of the brake, which opens when few are missed for twice absentFor; that is asked about no more often.
   const opens = 6 * absentFor
-  const lasting = absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
+  const unseen = unbound === 'delete' ? 6 * absentFor : 0
+  const lasting = unseen + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
   return heal + settle + opens + lasting
 }
 
@@ -26,32 +29,32 @@ export function judgeTheEnd(world: World): void {
     const machines = machinesOf(world, uid)
     const [machine] = machines
     if (machine === undefined) continue
-    const named = report?.spec.machine.serialUUID
-    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, name, status, named)
+    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, node, status)
     else judgeTaint(world, node, machine, status)
   }
 }
 
-function judgeGone(
-  { judge, settings, vCenters }: World,
-  name: string,
-  status: Status | undefined,
-  named: string | undefined,
-): void {
-  const bound = status?.identityLevel === undefined ? undefined : status.vm
-  if (bound === undefined) return
-  const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
+function judgeGone(world: World, node: NodeObject, status: Status | undefined): void {
+  const { judge, settings, vCenters } = world
+  const { name } = node.metadata
+  const { deletion, unbound } = settings.lifecycle
+  const known = [status?.vm, status?.namedVM].filter((vm) => vm !== undefined)
+  // One that was never initialised nor bound is nobody's VM.
+  if (known.length === 0 && node.spec.providerID === undefined) return
+  const uuids = [...known.map(({ biosUUID }) => biosUUID), ...uuidsOf(world, node)]
   const twin = vCenters.some(({ vms }) =>
     [...vms.values()].some(
       (vm) =>
-        vm.biosUUID === bound.biosUUID ||
-        (bound.instanceUUID !== '' && vm.instanceUUID === bound.instanceUUID),
+        uuids.includes(vm.biosUUID) ||
+        known.some(({ instanceUUID }) => instanceUUID !== '' && vm.instanceUUID === instanceUUID),
     ),
   )
+  const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
-  // One whose report names a later machine is left to a person.
-  if (settings.lifecycle.deletion === 'on' && !twin && named === bound.biosUUID)
+  const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
+  const goes = !unseen || (status?.vm === undefined && unbound === 'delete')
+  if (deletion === 'on' && !twin && goes)
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,

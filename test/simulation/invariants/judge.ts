@@ -71,7 +71,7 @@ export function createJudge(world: () => World): Judge {
     },
     heard(process, nodeName, probes) {
       const known = work(process.name, nodeName)
-      const sessions = probes.map(({ vCenter, session }) => `${vCenter}=${session}`).join(' ')
+      const sessions = [...new Set(probes.map(({ vCenter, session }) => `${vCenter}=${session}`))].join(' ')
       const answer = { at: world().timeline.now, whole: probes.every(isWhole), sessions }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },

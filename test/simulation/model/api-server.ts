@@ -4,7 +4,7 @@ import { ApiError } from '../../../controller/kubernetes/api-error.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
-import { LeaseBody, type NodeObject, type ReportObject } from './objects.ts'
+import { LeaseBody, NewReport, type NodeObject, type ReportObject } from './objects.ts'
 import { wallTime } from './process.ts'
 
 export type Kind = 'nodes' | 'reports'
@@ -117,6 +117,28 @@ export function createApiServer(
     return { metadata: { uid: 'lease' }, spec: { renewTime: wallTime(renewed) } }
   }
 
+  /** Of a Node for which no agent speaks. */
+  function createReport(body: unknown): unknown {
+    const { metadata, spec } = v.parse(NewReport, body)
+    const { name, ownerReferences } = metadata
+    if (reports.has(name)) throw new ApiError('it is there', { status: 409, reason: 'AlreadyExists' })
+    const [owner] = ownerReferences
+    if (nodes.get(name)?.metadata.uid === owner.uid)
+      putReport(name, {
+        metadata: {
+          name,
+          uid: `report-${++version}`,
+          resourceVersion: '',
+          generation: 1,
+          ownerUID: owner.uid,
+          annotations: {},
+        },
+        spec,
+        status: { conditions: [] },
+      })
+    return reports.get(name) ?? { metadata: { ...metadata, uid: 'collected', resourceVersion: '0' } }
+  }
+
   function listAttachments(): unknown {
     if (self.volumesRefused) throw new ApiError('forbidden', { status: 403, reason: 'Forbidden' })
     const items = [...self.attachments].flatMap(([nodeName, count]) =>
@@ -148,6 +170,7 @@ export function createApiServer(
       if (path.startsWith(LEASES)) return writeLease(request)
       if (path.startsWith(KUBELET_LEASES)) return readHeartbeat(path)
       if (path.endsWith('/volumeattachments')) return listAttachments()
+      if (method === 'POST' && path.endsWith('/nodereports')) return createReport(body)
       const [, kind = '', name = '', sub] = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/.exec(path) ?? []
       const node = nodes.get(name)
       const report = reports.get(name)

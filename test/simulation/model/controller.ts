@@ -141,7 +141,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       inquiries: {
         question: inquiries.question,
         answer(name, question, answer) {
-          watch.heard(process, name, answer.probes)
+          watch.heard(process, name, [...answer.probes, ...answer.others.flatMap(({ probes }) => probes)])
           inquiries.answer(name, question, answer)
         },
       },

@@ -47,7 +47,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
 
   function start(machine: Machine): void {
     if (!machine.kubelet || !canSpeak(machine) || api.away) return
-    const { nodeName, biosUUID } = machine
+    const { nodeName, biosUUID, migrated } = machine
     const found = api.nodes.get(nodeName)
     if (found === undefined) {
       machine.nodeUID = random.uuid()
@@ -60,7 +60,9 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
           labels: {},
           annotations: {},
         },
-        spec: { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
+        spec: migrated
+          ? { taints: [], providerID: `vsphere://${biosUUID}` }
+          : { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
         status: {
           addresses: [{ type: 'Hostname', address: nodeName }],
           conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: wallTime(timeline.now) }],

@@ -49,6 +49,8 @@ export interface Machine {
   ready: boolean
   /** Whether it reaches the API server. */
   linked: boolean
+  /** Whether another provider has initialised its Node. */
+  readonly migrated: boolean
   /** Milliseconds that its reports are late. */
   reportDelay: number
   /** Whether its agent reports a NIC that is not the VM's. */

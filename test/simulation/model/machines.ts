@@ -13,8 +13,13 @@ import type { VCenterModel } from './vcenter.ts'
 export interface Machines {
   readonly kubelets: Kubelets
   readonly all: Machine[]
-  /** Makes a machine, lists it in a vCenter, and boots it. */
-  create(nodeName: string, vCenter: VCenterModel, folder: Folder): Machine
+  /** Makes a machine, lists it in a vCenter, and boots it. One that is `migrated` has no agent, and another provider's Node. */
+  create(
+    nodeName: string,
+    vCenter: VCenterModel,
+    folder: Folder,
+    options?: { readonly migrated?: boolean },
+  ): Machine
   boot(machine: Machine): void
   /** Power off or suspend. */
   halt(machine: Machine, power: 'poweredOff' | 'suspended'): void
@@ -125,7 +130,7 @@ export function createMachines(options: MachinesOptions): Machines {
   return {
     all,
     kubelets,
-    create(nodeName, vCenter, folder) {
+    create(nodeName, vCenter, folder, { migrated = false } = {}) {
       const number = ++made
       const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
       const machine: Machine = {
@@ -136,7 +141,8 @@ export function createMachines(options: MachinesOptions): Machines {
         biosUUID: random.uuid(),
         bootID: random.uuid(),
         kubelet: true,
-        agent: true,
+        agent: !migrated,
+        migrated,
         ready: true,
         linked: true,
         reportDelay: 0,

@@ -1,6 +1,6 @@
 /** The objects of the model's API server, as JSON would have them, and the bodies of the writes that it takes. */
 import * as v from 'valibot'
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import { NodeReportSpec } from '../../../agent/contract.ts'
 
 export interface Metadata {
   readonly name: string
@@ -46,19 +46,20 @@ const Condition = v.looseObject({
   message: v.string(),
 })
 
+const Bound = v.looseObject({
+  vCenter: v.string(),
+  vCenterInstanceUUID: v.string(),
+  moref: v.string(),
+  instanceUUID: v.string(),
+  biosUUID: v.string(),
+})
+
 const Status = v.looseObject({
   nodeUID: v.optional(v.string()),
   identityLevel: v.optional(v.string()),
   brakeClosedAt: v.optional(v.string()),
-  vm: v.optional(
-    v.looseObject({
-      vCenter: v.string(),
-      vCenterInstanceUUID: v.string(),
-      moref: v.string(),
-      instanceUUID: v.string(),
-      biosUUID: v.string(),
-    }),
-  ),
+  vm: v.optional(Bound),
+  namedVM: v.optional(Bound),
   conditions: v.optional(v.array(Condition), []),
 })
 export type Status = v.InferOutput<typeof Status>
@@ -89,6 +90,11 @@ export const NodeStatusPatch = v.object({
 })
 
 export const DeleteOptions = v.object({ preconditions: v.optional(v.object(Guard), {}) })
+
+export const NewReport = v.object({
+  metadata: v.object({ name: v.string(), ownerReferences: v.tuple([v.object({ uid: v.string() })]) }),
+  spec: NodeReportSpec,
+})
 
 export const StatusPatch = v.tuple([
   v.object({ path: v.literal('/metadata/resourceVersion'), value: v.optional(v.string()) }),

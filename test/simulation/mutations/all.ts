@@ -35,7 +35,9 @@ const LEFT_OUT: readonly Mutation[] = [
 const OTHERS: readonly Mutation[] = [
   {
     name: 'evidence: a new session begins the count anew',
-    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before.probes) === sessions(probes)', 'true')],
+    edits: [
+      edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...answer, question })', 'true'),
+    ],
   },
   {
     name: 'evidence: a sign of life begins the count anew',
@@ -43,12 +45,12 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'evidence: a heartbeat begins the count anew',
-    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === heartbeat &&', '')],
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === answer.heartbeat &&', '')],
   },
   {
     name: 'precondition KubeletSilent, nor the one before',
     edits: [
-      edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === heartbeat &&', ''),
+      edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === answer.heartbeat &&', ''),
       edit(
         `${LIFECYCLE}/preconditions.ts`,
         'return PRECONDITIONS.flatMap(',
@@ -109,16 +111,29 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/volumes.ts`, 'outOfServiceTaint(node) === undefined\n', 'attachments > 99\n')],
   },
   {
-    name: 'a verified level is needed',
+    name: 'subject: a binding whose level has ended',
     edits: [
       edit(
-        `${LIFECYCLE}/lifecycle.ts`,
-        'if (vm === undefined || identityLevel === undefined)',
-        'if (vm === undefined)',
+        `${LIFECYCLE}/subject.ts`,
+        '  const known = [vm, namedVM]',
+        '  const level = standingStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
       ),
-      edit('controller/decide/binding.ts', 'identityLevel === undefined ? undefined : vm', 'vm'),
-      edit(`${LIFECYCLE}/with-lifecycle.ts`, 'decision.level === undefined || ', ''),
     ],
+  },
+  {
+    name: 'subject: the VM that has taken the Node over',
+    edits: [edit(`${LIFECYCLE}/subject.ts`, '[vm, namedVM].filter', '[vm].filter')],
+  },
+  {
+    name: 'subject: what report and kubelet name',
+    edits: [
+      edit(`${LIFECYCLE}/subject.ts`, 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
+      edit(`${LIFECYCLE}/subject.ts`, 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+    ],
+  },
+  {
+    name: 'subject: a machine that was never seen takes longer',
+    edits: [edit(`${LIFECYCLE}/preconditions.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
   },
   {
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',

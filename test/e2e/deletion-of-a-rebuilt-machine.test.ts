@@ -1,0 +1,144 @@
+// A VM is destroyed and cloned anew under its host name, and the Node object stays (Terraform, kubespray, Talos): the
+// kubelet of the new VM takes the Node over, which was verified to be the old one. Later that VM goes, too.
+import t from 'tap'
+import { registerNode, takeNodeOver } from '../fixtures/kubelet.ts'
+import { writeMachine } from '../fixtures/machine.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import type { VcsimVM } from '../servers/control.ts'
+import { deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
+import { condition, level } from './objects.ts'
+import { type Member, openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 8 })
+const { cluster, events, nodes, reports, vcsim } = stage
+const lifecycle = { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' } as const
+let second: Awaited<ReturnType<typeof stage.controller>>
+const first = await stage.controller({ identity: 'before', lifecycle })
+const [both, agentless, unseen, template, macs, mended] = await verified(
+  stage,
+  'both',
+  'agentless',
+  'unseen',
+  'template',
+  'macs',
+  'mended',
+  'canary',
+)
+if (!both || !agentless || !unseen || !template || !macs || !mended) throw new Error('there are seven')
+await watched(stage)
+
+/** Destroys a member's VM and makes it anew; the kubelet of the new one takes the Node over. */
+async function rebuild(member: Member): Promise<VcsimVM> {
+  const vm = await vcsim.recreate(member.vm.ref)
+  await takeNodeOver(cluster, member.name, vm.uuid)
+  return vm
+}
+
+/** The agent of the new machine reports. */
+async function report({ name, root, bootID, address, reportOnce }: Member, vm: VcsimVM): Promise<void> {
+  const nics = vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
+  await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics })
+  await reportOnce()
+}
+
+async function told(name: string): Promise<void> {
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(name), 'IdentityVerified')?.reason === 'ProviderIDOfAnotherVM',
+  )
+}
+
+t.test('it is said in one condition, with what mends it', async (t) => {
+  const vm = await rebuild(mended)
+  await report(mended, vm)
+  await told(mended.name)
+  t.match(condition(reports.last(mended.name), 'IdentityVerified'), {
+    status: 'False',
+    message: /kubectl delete node mended, then restart the kubelet/,
+  })
+  t.not(condition(reports.last(mended.name), 'DeletionPending')?.status, 'True', 'and nothing else is wanted')
+  t.equal(level(nodes.last(mended.name)), undefined)
+
+  const { status } = await cluster.request('DELETE', `/api/v1/nodes/${mended.name}`)
+  t.equal(status, 200)
+  await nodes.until('it is gone', () => nodes.last(mended.name) === undefined)
+  await registerNode(cluster, { name: mended.name, biosUUID: vm.uuid })
+  await mended.reportOnce()
+  await settled(stage, mended.name)
+  t.equal(nodes.last(mended.name)?.spec.providerID, `vsphere://${vm.uuid}`, 'that has mended it')
+})
+
+t.test('a new machine that is silent keeps the Node, and when it goes as well, the Node goes', async (t) => {
+  const vm = await rebuild(both)
+  await report(both, vm)
+  await told(both.name)
+  await loseHeartbeats(cluster, both.name)
+  await reports.until('vCenter is followed', () => reports.last(both.name)?.status?.namedVM?.moref === vm.ref)
+  await vcsim.setState({ vm: vm.ref, connectionState: 'inaccessible', powerState: 'poweredOff', uuid: '' })
+  await first.stop()
+  second = await stage.controller({ identity: 'after', lifecycle })
+  const { message } = await deletionPending(stage, both.name, { reason: 'VMExists' })
+  t.ok(message.includes(vm.ref), 'it is said which machine is there')
+  t.ok(nodes.last(both.name), 'no search finds it in an outage of its datastore, and it is there')
+  await vcsim.setState({ vm: vm.ref, connectionState: 'connected', powerState: 'poweredOn', uuid: vm.uuid })
+  await vcsim.hide(vm.ref)
+  await nodes.until('the Node is deleted', () => nodes.last(both.name) === undefined)
+  await events.until('it is told', () => eventsOfReason(stage, both.name, 'NodeDeleted').length > 0)
+  t.match(eventsOfReason(stage, both.name, 'NodeDeleted'), [{ message: new RegExp(both.vm.ref) }])
+})
+
+t.test('so it is where no agent speaks for the new machine', async (t) => {
+  const vm = await rebuild(agentless)
+  await reports.until(
+    'it was seen under the UUID that its kubelet names',
+    () => reports.last(agentless.name)?.status?.namedVM?.moref === vm.ref,
+  )
+  await loseHeartbeats(cluster, agentless.name)
+  t.ok(nodes.last(agentless.name), 'its machine is there')
+  await vcsim.hide(vm.ref)
+  await nodes.until('the Node is deleted', () => nodes.last(agentless.name) === undefined)
+})
+
+t.test('a new machine that no vCenter has ever shown keeps it: it may run elsewhere', async (t) => {
+  await vcsim.recreate(unseen.vm.ref).then(({ ref }) => vcsim.hide(ref))
+  await takeNodeOver(cluster, unseen.name, '42000000-0000-4000-8000-000000000001')
+  await loseHeartbeats(cluster, unseen.name)
+  await deletionPending(stage, unseen.name, {
+    status: 'True',
+    reason: 'NotBound',
+    message: /00000042-0000-0040-8000-000000000001.*kubectl delete node unseen/,
+  })
+  t.ok(nodes.last(unseen.name))
+})
+
+t.test('after it was a template', async (t) => {
+  await vcsim.govc('vm.power', '-off', template.vm.name)
+  await vcsim.govc('vm.markastemplate', template.vm.name)
+  // The simulator pushes nothing of that, and a new controller reads all anew.
+  await second.stop()
+  await stage.controller({ identity: 'third', lifecycle })
+  await template.reportOnce()
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(template.name), 'VMFound')?.reason === 'VMIsTemplate',
+  )
+  await loseHeartbeats(cluster, template.name)
+  t.ok(nodes.last(template.name), 'a template is there')
+  await vcsim.hide(template.vm.ref)
+  await nodes.until('the Node is deleted', () => nodes.last(template.name) === undefined)
+})
+
+t.test('after its report had come from elsewhere', async (t) => {
+  const { name, root, bootID } = macs
+  const nics = [{ name: 'ens192', mac: '00:50:56:00:00:01', addresses: ['10.0.0.98/24'] }]
+  await writeMachine(root, { vm: macs.vm, hostname: `${name}.example`, bootID, nics })
+  await macs.reportOnce()
+  await reports.until(
+    'it is told',
+    () => condition(reports.last(name), 'IdentityVerified')?.reason === 'MACsContradict',
+  )
+  await loseHeartbeats(cluster, name)
+  t.ok(nodes.last(name))
+  await vcsim.hide(macs.vm.ref)
+  await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+})

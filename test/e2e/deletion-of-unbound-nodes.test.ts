@@ -1,0 +1,115 @@
+// Nodes that Rollcall never bound, as after the CPI, and those whose NodeReport was deleted.
+import t from 'tap'
+import { registerNode } from '../fixtures/kubelet.ts'
+import { metric } from '../fixtures/metric.ts'
+import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
+import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { condition } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 9 })
+const { cluster, events, nodes, reports, vcsim, vms } = stage
+const lifecycle = { ...QUICK, absentFor: '1s', maxAbsentShare: '100%' } as const
+const [, forgotten] = await (async () => {
+  const first = await stage.controller({ identity: 'first', lifecycle })
+  const members = await verified(stage, 'canary', 'forgotten')
+  await watched(stage)
+  await first.stop()
+  return members
+})()
+if (!forgotten) throw new Error('there are two')
+
+/** As the CPI leaves a Node: initialised, and no agent has ever spoken for it. */
+async function migrated(name: string, spelling: (uuid: string) => string = (uuid) => uuid) {
+  const vm = vms.shift()
+  if (vm === undefined) throw new Error('there is one')
+  const providerID = `vsphere://${spelling(vm.uuid)}`
+  return { vm, ...(await registerNode(cluster, { name, biosUUID: vm.uuid, providerID, taints: [] })) }
+}
+
+/** In the byte order of the in-tree provider. */
+function swapped(uuid: string): string {
+  const [a = '', b = '', c = '', ...rest] = uuid.split('-')
+  const turn = (group: string) => (group.match(/../g) ?? []).reverse().join('')
+  return [turn(a), turn(b), turn(c), ...rest].join('-')
+}
+
+async function deleteReport(name: string): Promise<void> {
+  const { status } = await cluster.request('DELETE', `/apis/rollcall.dev/v1alpha1/nodereports/${name}`)
+  if (status !== 200) throw new Error(`the report of ${name} is not deleted: ${status}`)
+}
+
+const gone = await migrated('gone')
+const old = await migrated('old', (uuid) => swapped(uuid).toUpperCase())
+const off = await migrated('off')
+const well = await migrated('well')
+
+t.test('by default it is said how to let them go', async (t) => {
+  const controller = await stage.controller({ identity: 'reports', lifecycle })
+  await vcsim.hide(gone.vm.ref, forgotten.vm.ref)
+  await deleteReport(forgotten.name)
+  await loseHeartbeats(cluster, gone.name, forgotten.name)
+  for (const name of [gone.name, forgotten.name]) {
+    const { message } = await deletionPending(stage, name, { status: 'True', reason: 'NotBound' })
+    t.match(message, new RegExp(`kubectl delete node ${name}, or set lifecycle.unbound to delete`))
+    await events.until('it is told aloud', () => eventsOfReason(stage, name, 'NotBound').length > 0)
+    t.ok(nodes.last(name))
+  }
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="unknown"}'), undefined)
+  t.equal(reports.last(well.name), undefined, 'of one that is well nothing is said')
+  t.equal(nodes.of(well.name).length, 1, 'nor anything written')
+  await controller.stop()
+})
+
+t.test('with lifecycle.unbound: delete they go, by the UUID of their provider ID', async (t) => {
+  await stage.controller({ identity: 'deletes', lifecycle: { ...lifecycle, unbound: 'delete' } })
+  await nodes.until('both are deleted', () =>
+    [gone, forgotten].every(({ name }) => nodes.last(name) === undefined),
+  )
+  t.match(eventsOfReason(stage, gone.name, 'NodeDeleted'), [{ message: new RegExp(gone.vm.uuid) }])
+
+  await t.test('in the other byte order and upper case, too', async (t) => {
+    await vcsim.hide(old.vm.ref)
+    await loseHeartbeats(cluster, old.name)
+    await nodes.until('it is deleted', () => nodes.last(old.name) === undefined)
+    t.pass()
+  })
+
+  await t.test('not one whose VM is there, under whatever byte order', async (t) => {
+    await vcsim.govc('vm.power', '-off', off.vm.name)
+    await loseHeartbeats(cluster, off.name)
+    await reports.until(
+      'its VM was seen',
+      () => reports.last(off.name)?.status?.namedVM?.moref === off.vm.ref,
+    )
+    // In an outage of its datastore no search finds it, and it is remembered as what it was.
+    await vcsim.setState({
+      vm: off.vm.ref,
+      connectionState: 'inaccessible',
+      powerState: 'poweredOff',
+      uuid: '',
+    })
+    const again = await migrated('again')
+    await vcsim.hide(again.vm.ref)
+    await loseHeartbeats(cluster, again.name)
+    await nodes.until('one that went later is deleted', () => nodes.last(again.name) === undefined)
+    t.ok(nodes.last(off.name))
+  })
+
+  await t.test('nor one that shows a sign of life', async (t) => {
+    await vcsim.hide(well.vm.ref)
+    await heartbeat(cluster, well.name, 'False')
+    const again = await migrated('once-more')
+    await vcsim.hide(again.vm.ref)
+    await loseHeartbeats(cluster, again.name)
+    for (let beats = 0; nodes.last(again.name) !== undefined; beats++) {
+      await heartbeat(cluster, well.name, 'False')
+      await nodes
+        .until('a moment has passed', () => nodes.last(again.name) === undefined, 500)
+        .catch(() => undefined)
+      if (beats > 200) throw new Error('it is never deleted')
+    }
+    t.ok(nodes.last(well.name))
+    t.not(condition(reports.last(well.name), 'DeletionPending')?.reason, 'VMGone')
+  })
+})
