@@ -66,6 +66,7 @@ t.test('with lifecycle.unbound: delete they go, by the UUID of their provider ID
   await nodes.until('both are deleted', () =>
     [gone, forgotten].every(({ name }) => nodes.last(name) === undefined),
   )
+  await events.until('it is told', () => eventsOfReason(stage, gone.name, 'NodeDeleted').length > 0)
   t.match(eventsOfReason(stage, gone.name, 'NodeDeleted'), [{ message: new RegExp(gone.vm.uuid) }])
 
   await t.test('in the other byte order and upper case, too', async (t) => {
