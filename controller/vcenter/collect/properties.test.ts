@@ -6,7 +6,8 @@ import { TIMINGS } from '../timings.ts'
 import { SoapFault, TooLongError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createCollectors } from './collectors.ts'
-import { createPropertyReader, type ObjectContent } from './properties.ts'
+import type { ObjectContent } from './object-content.ts'
+import { createPropertyReader } from './properties.ts'
 
 const { signal } = new AbortController()
 const propertyCollector = { type: 'PropertyCollector', value: 'pc' }

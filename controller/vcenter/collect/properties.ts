@@ -3,9 +3,10 @@ import type { Clock } from '../../clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
 import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
-import { readFaultDetail, type SoapClient, toReference } from '../wire/soap.ts'
-import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { SoapClient } from '../wire/soap.ts'
+import { child, textOf } from '../wire/xml.ts'
 import type { Collectors } from './collectors.ts'
+import { type ObjectContent, readObject } from './object-content.ts'
 
 /** Objects in a page; vCenter may send fewer. */
 const PAGE = 1_000
@@ -17,16 +18,6 @@ const MAX_RESTARTS = 3
 const PATIENCE = 3
 /** Envelope, Body, response, returnval, objects. */
 const OBJECT_DEPTH = 5
-
-/** One object's properties, as far as they are set and may be read. */
-export interface ObjectContent {
-  readonly reference: Reference
-  readonly properties: ReadonlyMap<string, XMLElement>
-  /** Why others could not be read, by their paths: most often NoPermission. */
-  readonly missing: ReadonlyMap<string, SoapFault>
-  /** Why some of its properties are missing, where they are too large to be read. */
-  readonly excess: VCenterError | undefined
-}
 
 /** Elements of a PropertySpec. */
 export function propertySpec(type: string, paths: readonly string[]): string {
@@ -215,47 +206,4 @@ function tooLate(seconds: number): VCenterError {
     'TimedOut',
     `vCenter did not finish the pages of properties within ${seconds} s, check the state of its services`,
   )
-}
-
-/** One `ObjectContent` of an answer. Throws a VCenterError. */
-export function readObject(record: XMLElement, whole = true): ObjectContent {
-  const object = toReference(child(record, 'obj'))
-  if (object === undefined) {
-    throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')
-  }
-  const properties = new Map<string, XMLElement>()
-  for (const property of childrenOf(record, 'propSet')) {
-    const name = textOf(property, 'name')
-    const value = child(property, 'val')
-    if (name !== undefined && value !== undefined) properties.set(name, value)
-  }
-  return {
-    reference: object,
-    properties,
-    missing: readMissing(record),
-    excess: whole ? undefined : tooLarge(object),
-  }
-}
-
-function tooLarge({ type, value }: Reference): VCenterError {
-  return new VCenterError(
-    'MalformedAnswer',
-    `the properties of ${type} ${value} are too large to be read, check what its guest reports`,
-  )
-}
-
-/**
- * Why properties are missing, by their paths. Throws NotAuthenticated: without a session vCenter may answer as if all
- * were well, and name the fault for each property.
- */
-export function readMissing(record: XMLElement): ReadonlyMap<string, SoapFault> {
-  const faults = new Map<string, SoapFault>()
-  for (const missing of childrenOf(record, 'missingSet')) {
-    const outer = child(missing, 'fault')
-    const fault = readFaultDetail(child(outer, 'fault'), textOf(outer, 'localizedMessage'))
-    if (fault === undefined) continue
-    if (fault.fault === 'NotAuthenticated') throw fault
-    faults.set(textOf(missing, 'path') ?? '', fault)
-  }
-  return faults
 }

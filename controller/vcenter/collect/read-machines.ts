@@ -2,13 +2,8 @@
 import { type Machine, READ_PATHS, readMachine } from '../facts/machine.ts'
 import { refusalOf, refused } from '../facts/refused.ts'
 import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
-import {
-  lenientFilterSpec,
-  type ObjectContent,
-  objectSpec,
-  type PropertyReader,
-  propertySpec,
-} from './properties.ts'
+import type { ObjectContent } from './object-content.ts'
+import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './properties.ts'
 
 /** Objects in one request, of which each takes about 150 bytes. */
 const BATCH = 1_000

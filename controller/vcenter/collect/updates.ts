@@ -6,7 +6,8 @@ import { element } from '../wire/envelope.ts'
 import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import { filterSpec, objectSpec, propertySpec, readMissing, traversal } from './properties.ts'
+import { readMissing } from './object-content.ts'
+import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** Objects in one answer; vCenter may send fewer and says so by `truncated`. */

@@ -1,13 +1,7 @@
 /** The managed objects above the VMs: one tree for all, each object kept once. */
 
-import {
-  lenientFilterSpec,
-  type ObjectContent,
-  objectSpec,
-  propertySpec,
-  selection,
-  traversal,
-} from '../collect/properties.ts'
+import type { ObjectContent } from '../collect/object-content.ts'
+import { lenientFilterSpec, objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
 import { detach } from '../wire/detach.ts'
 import { keyOf, type Reference } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'

@@ -1,6 +1,6 @@
 /** VMs of which the account may not read enough: nothing is concluded from the rest. */
 import type { UnreadableFact } from '../../facts/virtual-machine.ts'
-import type { ObjectContent } from '../collect/properties.ts'
+import type { ObjectContent } from '../collect/object-content.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
 import type { Machine } from './machine.ts'
 import { CLAIM_PATH, readName } from './properties.ts'

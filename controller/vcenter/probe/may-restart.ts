@@ -1,5 +1,6 @@
 /** Why vCenter itself may start or move a VM before long. */
-import { lenientFilterSpec, objectSpec, propertySpec, readObject } from '../collect/properties.ts'
+import { readObject } from '../collect/object-content.ts'
+import { lenientFilterSpec, objectSpec, propertySpec } from '../collect/properties.ts'
 import { type Reference, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'

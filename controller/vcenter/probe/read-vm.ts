@@ -1,6 +1,7 @@
 /** Reads one VM by reference, as much of it as may be read. */
 import type { SeenVM } from '../../facts/existence.ts'
-import { objectSpec, propertySpec, readObject } from '../collect/properties.ts'
+import { readObject } from '../collect/object-content.ts'
+import { objectSpec, propertySpec } from '../collect/properties.ts'
 import { readConnectionState, readPowerState } from '../facts/machine.ts'
 import { readName, readUUID } from '../facts/properties.ts'
 import { refused } from '../facts/refused.ts'
