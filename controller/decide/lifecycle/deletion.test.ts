@@ -335,6 +335,23 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
   t.match(pending(decision), { status: 'Unknown', reason: 'UUIDOfAnotherVM' })
   t.equal(decision.inquiry, undefined)
   t.equal(decide(gone({ lookups: [] })).deletion, undefined, 'nobody was asked')
+
+  const braked = (now: number) =>
+    decide(
+      gone({
+        lookups,
+        now,
+        report: report({ status: { ...gone().report?.status, brakeClosedAt: '2026-03-01T10:00:00Z' } }),
+      }),
+    )
+  const quiet = 2 * lifecycle.absentFor
+  t.equal(braked(NOW + quiet - 1).status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+  t.equal(braked(NOW + quiet - 1).again, 1)
+  t.equal(
+    braked(NOW + quiet).status?.brakeClosedAt,
+    undefined,
+    'nor does it hold others by the brake for ever',
+  )
 })
 
 t.test('answers that come late count, and old ones do not', async (t) => {

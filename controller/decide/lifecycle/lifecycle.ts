@@ -11,7 +11,7 @@ import { machineState } from '../machine-state.ts'
 import { binding, type Standing } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
 import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
-import { brakeHolds } from './brake.ts'
+import { brakeHolds, quietTime } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
 import { type Evidence, isAbout, lifeSignOf, probedOf, type Question } from './evidence.ts'
 import { type AbsenceStatus, type Brake, judgeBrake } from './judge-brake.ts'
@@ -82,7 +82,7 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
       }
     }
     case 'other':
-      return { ...keeps(standing, facts), deletionPending: ofAnother(vm, presence.vm) }
+      return { ...keepsNoLatch(standing, facts), deletionPending: ofAnother(vm, presence.vm) }
     case 'named':
       return { ...isThere(presence.vm, standing, node), ...namedAs(presence.vm, standing.status) }
     case 'seen':
@@ -115,6 +115,18 @@ function keeps({ status }: Standing, { settings }: NodeFacts): Lifecycle {
         : { brakeClosedAt, ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }) }),
     },
   }
+}
+
+/**
+ * A VM that came back under another instance UUID looks like a copy for ever. It is not missed, and after the time in which
+ * the brake opens by itself it holds nobody else.
+ */
+function keepsNoLatch(standing: Standing, facts: NodeFacts): Lifecycle {
+  const kept = keeps(standing, facts)
+  const { brakeClosedAt } = kept.absence ?? {}
+  if (brakeClosedAt === undefined) return kept
+  const left = Date.parse(brakeClosedAt) + quietTime(facts.settings.lifecycle) - facts.now
+  return left > 0 ? { ...kept, again: left } : { ...kept, absence: {} }
 }
 
 function keptVM({ namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
