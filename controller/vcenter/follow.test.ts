@@ -23,13 +23,15 @@ function setUp() {
     place: (machine) => topology.place(machine),
     onChange() {},
   })
-  const scene = { cpus: '2', meanwhile: () => {}, specs: [''] }
+  const scene = { cpus: '2', meanwhile: () => {}, reads: [''] }
   const reader: PropertyReader = {
     async read(specs, take) {
-      scene.specs = [...specs]
+      scene.reads.push(specs.join())
       const properties = new Map([
         ['config.uuid', value('u')],
         ['config.hardware.numCPU', value(scene.cpus)],
+        ['config.changeVersion', value(`with ${scene.cpus} CPUs`)],
+        ['summary.config.numEthernetCards', value('0')],
         ['runtime.powerState', value('poweredOn')],
         ['runtime.connectionState', value('connected')],
       ])
@@ -68,14 +70,21 @@ t.test('what is pushed while all is read again is not undone', async (t) => {
   t.match(seen(), { powerState: 'poweredOn', cpus: 2 })
   scene.cpus = '4'
   scene.meanwhile = push
+  scene.reads = []
   const { vms } = await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
   t.match(seen(), { powerState: 'poweredOff', cpus: 4 })
   t.same(vms, ['vm-1'])
-  t.match(scene.specs.join(), '<obj type="ListView">l</obj>')
-  t.notMatch(scene.specs.join(), 'reportMissingObjectsInResults', 'a list that is gone is not an empty one')
+  const [list, reconfigured, ...more] = scene.reads
+  t.match(list, '<obj type="ListView">l</obj>')
+  t.notMatch(list, 'reportMissingObjectsInResults', 'a list that is gone is not an empty one')
+  t.notMatch(list, 'config.hardware')
+  t.match(reconfigured, '<obj type="VirtualMachine">vm-1</obj>')
+  t.same(more, [])
   scene.meanwhile = () => {}
+  scene.reads = []
   await resync(options, { type: 'ListView', value: 'l' }, () => true, signal)
   t.match(seen(), { powerState: 'poweredOn' }, 'what push has missed is corrected')
+  t.equal(scene.reads.length, 1, 'its configuration is as it was')
 })
 
 t.test('what is pushed while a VM is asked for again is not undone', async (t) => {

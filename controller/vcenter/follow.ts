@@ -2,7 +2,7 @@
 
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
-import { type Refused, readMachines, readObjects, toMachine } from './collect/read-machines.ts'
+import { type Refused, readMachines, readObjects } from './collect/read-machines.ts'
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,
@@ -10,7 +10,7 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './facts/ancestors.ts'
-import { keepPushed, type Machine, READ_PATHS } from './facts/machine.ts'
+import { isReconfigured, keepPushed, type Machine, RESYNC_PATHS, refreshMachine } from './facts/machine.ts'
 import { refusalOf } from './facts/refused.ts'
 import type { Changes, Table } from './facts/table.ts'
 import type { Topology } from './facts/topology.ts'
@@ -151,7 +151,8 @@ function withPushed(
 
 /**
  * Reads all members of the list again, and all above them, in one go, and corrects what push has missed. Some changes
- * are never pushed: of CPUs, memory and names, moves between folders, hosts that disconnect.
+ * are never pushed: of CPUs, memory and names, moves between folders, hosts that disconnect. What the configuration
+ * decides is read again of those VMs alone whose configuration has changed.
  */
 export async function resync(
   { table, topology, reader }: FollowOptions,
@@ -159,26 +160,38 @@ export async function resync(
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
 ): Promise<Changes> {
-  const properties = propertySpec('VirtualMachine', READ_PATHS) + ANCESTOR_PROPERTIES
+  const properties = propertySpec('VirtualMachine', RESYNC_PATHS) + ANCESTOR_PROPERTIES
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
   const before = new Map(table.machines().map((machine) => [machine.reference, machine]))
   const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
   const machines = new Map<string, Machine>()
+  const reconfigured = new Set<string>()
   await reader.read(
     [filterSpec(properties, members)],
     (object) => {
       const { type, value } = object.reference
       const known = table.machine(value)
       if (type !== 'VirtualMachine') tree.put(object)
+      else if (known === undefined) return
       else if (object.excess === undefined) {
         // One that may not be read enough is asked for by itself, as one that is not shown.
-        if (refusalOf(object, known) === undefined) machines.set(value, toMachine(object, known))
+        if (refusalOf(object, known) !== undefined) return
+        machines.set(value, refreshMachine(known, object.properties, [...object.missing.keys()]))
+        if (isReconfigured(known, object.properties)) reconfigured.add(value)
         // What was known of it stays.
-      } else if (known !== undefined) machines.set(value, known)
+      } else machines.set(value, known)
     },
     signal,
   )
+  if (reconfigured.size > 0) {
+    const again = await readMachines(reader, [...reconfigured], (vm) => table.machine(vm), signal)
+    for (const vm of reconfigured) {
+      const machine = again.machines.get(vm)
+      if (machine === undefined) machines.delete(vm)
+      else machines.set(vm, machine)
+    }
+  }
   // VMs that are not on the list yet have ancestors too, and so has what came while this was read.
   await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
   topology.replaceTree(tree)

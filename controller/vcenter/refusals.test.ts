@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
 import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
 
-const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState', 'config.hardware.device']
+const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState']
 
 async function setUp(t: Test) {
   const lab = await openLab(t, { timings: { ...QUICK, resync: 300, failed: 300 } })
@@ -48,6 +48,22 @@ t.test('and so is one that was known, and comes back', async (t) => {
     })
   }
 })
+
+t.test(
+  'its network cards are essential when they are read, which is when its configuration has changed',
+  async (t) => {
+    const { lab, vm, refusal } = await setUp(t)
+    lab.inventory.follow(vm.uuid)
+    const [known] = await answered(lab, vm.uuid)
+    await lab.vCenter.deny(vm.ref, 'config.hardware.device[4000]')
+    await lab.vCenter.setState({ vm: vm.ref, cpus: 8 })
+    const { message } = await until('a refusal', refusal)
+    t.match(message, `config.hardware.device[4000] of the VM "${vm.name}"`)
+    await lab.vCenter.deny(vm.ref)
+    const [again] = await answered(lab, vm.uuid)
+    t.match(again, { cpus: 8, nics: known?.nics })
+  },
+)
 
 t.test('push that may not tell an essential property is no word on it', async (t) => {
   const lab = await openLab(t, { timings: { ...QUICK, resync: 3_600_000, failed: 300 } })

@@ -1,5 +1,11 @@
 /** Reads VMs, and the objects above them, by reference. */
-import { type Machine, READ_PATHS, readMachine } from '../facts/machine.ts'
+import {
+  hasAllCards,
+  type Machine,
+  READ_PATHS,
+  READ_PATHS_WITH_DEVICES,
+  readMachine,
+} from '../facts/machine.ts'
 import { refusalOf, refused } from '../facts/refused.ts'
 import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
 import type { ObjectContent } from './object-content.ts'
@@ -27,34 +33,48 @@ export async function readMachines(
   known: (vm: string) => Machine | undefined,
   signal: AbortSignal,
 ): Promise<Refused & { readonly machines: ReadonlyMap<string, Machine> }> {
-  const properties = propertySpec('VirtualMachine', READ_PATHS)
-  const specs = (some: readonly Reference[]) => [
-    lenientFilterSpec(properties, some.map((each) => objectSpec(each)).join('')),
-  ]
   const machines = new Map<string, Machine>()
   const gone = new Set<string>()
   const denied = new Map<string, VCenterError>()
-  const refusals = await readObjects(
-    reader,
-    vms.map(toVM),
-    specs,
-    // At once: a VM's XML is a hundred times its facts.
-    (object) => {
-      const { reference, excess } = object
-      const before = known(reference.value)
-      const refusal = excess ?? refusalOf(object, before)
-      if (refusal === undefined) machines.set(reference.value, toMachine(object, before))
-      else if (isNotFound(refusal)) gone.add(keyOf(reference))
-      else denied.set(keyOf(reference), refusal)
-    },
-    signal,
-  )
-  for (const vm of vms) {
-    const key = keyOf(toVM(vm))
-    const fault = refusals.denied.get(key)
-    if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
+
+  /** Returns those whose network cards were not all among the properties. */
+  async function readAll(some: readonly string[], withDevices: boolean): Promise<string[]> {
+    const properties = propertySpec('VirtualMachine', withDevices ? READ_PATHS_WITH_DEVICES : READ_PATHS)
+    const incomplete = new Set<string>()
+    const refusals = await readObjects(
+      reader,
+      some.map(toVM),
+      (objects) => [lenientFilterSpec(properties, objects.map((each) => objectSpec(each)).join(''))],
+      // At once: a VM's XML is a hundred times its facts.
+      (object) => {
+        const { reference, excess } = object
+        const before = known(reference.value)
+        const refusal = excess ?? refusalOf(object, before)
+        if (refusal !== undefined) {
+          if (isNotFound(refusal)) gone.add(keyOf(reference))
+          else denied.set(keyOf(reference), refusal)
+        } else if (withDevices || hasAllCards(object.properties)) {
+          machines.set(reference.value, toMachine(object, before))
+        } else incomplete.add(reference.value)
+      },
+      signal,
+    )
+    for (const key of refusals.gone) gone.add(key)
+    for (const vm of some) {
+      const key = keyOf(toVM(vm))
+      const fault = refusals.denied.get(key)
+      if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
+    }
+    return [...incomplete]
   }
-  return { machines, gone: new Set([...refusals.gone, ...gone]), denied }
+
+  const incomplete = await readAll(vms, false).catch((error: unknown) => {
+    // Whoever does not know paths with keys fails the whole call.
+    if (error instanceof SoapFault && error.fault === 'InvalidProperty') return vms
+    throw error
+  })
+  if (incomplete.length > 0) await readAll(incomplete, true)
+  return { machines, gone, denied }
 }
 
 /** The VM that an answer describes, which is not refused: {@link refusalOf}. */

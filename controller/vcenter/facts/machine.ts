@@ -12,7 +12,11 @@ import type { Reference } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import {
+  CARD_COUNT_PATH,
+  CARD_PATHS,
   CLAIM_PATH,
+  DEVICES_PATH,
+  readCards,
   readFaultTolerance,
   readGuestNICs,
   readName,
@@ -37,20 +41,36 @@ export const PUSHED_PATHS = [
   CLAIM_PATH,
 ] as const
 
-/** Read when a VM is found, and again by each resync. */
-export const READ_PATHS = [
+/** Moves with each change of the configuration; opaque. */
+const CHANGE_VERSION_PATH = 'config.changeVersion'
+
+/** Read again by each resync: what push may have missed, and what is never pushed. */
+export const RESYNC_PATHS = [
   ...PUSHED_PATHS,
   'name',
   'parent',
   'parentVApp',
   'resourcePool',
-  'config.instanceUuid',
   'config.template',
+  CHANGE_VERSION_PATH,
+] as const
+
+/** Read when a VM is found, and again where {@link isReconfigured}. */
+export const READ_PATHS = [
+  ...RESYNC_PATHS,
+  'config.instanceUuid',
   'config.guestId',
   'config.hardware.numCPU',
   'config.hardware.memoryMB',
-  'config.hardware.device',
+  ...CARD_PATHS,
+  CARD_COUNT_PATH,
 ] as const
+
+/** Read instead where the cards alone cannot be had: see {@link hasAllCards}. */
+export const READ_PATHS_WITH_DEVICES: readonly string[] = [
+  ...READ_PATHS.filter((path) => !CARD_PATHS.includes(path)),
+  DEVICES_PATH,
+]
 
 export interface Machine {
   readonly reference: string
@@ -67,6 +87,8 @@ export interface Machine {
   readonly nics: readonly VirtualNIC[]
   readonly guestNICs: readonly GuestNIC[]
   readonly claim: string | undefined
+  /** The version of its configuration that this tells of. */
+  readonly changeVersion: string | undefined
   readonly host: Reference | undefined
   readonly resourcePool: Reference | undefined
   readonly parent: Reference | undefined
@@ -89,7 +111,8 @@ export function readMachine(
 ): Machine {
   const readable = values.get('config.hardware.numCPU') && values.get('config.uuid')
   const known = readable === undefined ? before : undefined
-  const devices = values.get('config.hardware.device')
+  const devices = values.get(DEVICES_PATH)
+  const nics = devices === undefined ? readCards(values) : readNICs(devices)
   return detach({
     ...readPushed(values),
     reference,
@@ -99,12 +122,47 @@ export function readMachine(
     cpus: readNumber(values.get('config.hardware.numCPU')) ?? known?.cpus ?? 0,
     memoryMB: readNumber(values.get('config.hardware.memoryMB')) ?? known?.memoryMB ?? 0,
     guestID: values.get('config.guestId')?.text ?? known?.guestID ?? '',
-    nics: devices === undefined ? (known?.nics ?? []) : readNICs(devices),
+    nics: known === undefined ? nics : known.nics,
+    changeVersion: values.get(CHANGE_VERSION_PATH)?.text ?? known?.changeVersion,
     parent: toReference(values.get('parent')),
     vApp: toReference(values.get('parentVApp')),
     resourcePool: toReference(values.get('resourcePool')),
     unreadable,
   })
+}
+
+/**
+ * A VM whose configuration is as it was, as {@link RESYNC_PATHS} say. What of them an inaccessible VM does not tell stays
+ * as it was, except for the UUID.
+ */
+export function refreshMachine(before: Machine, values: Values, unreadable: readonly string[]): Machine {
+  const asked: readonly string[] = RESYNC_PATHS
+  return detach({
+    ...before,
+    ...readPushed(values),
+    name: readName(values.get('name')) ?? before.name,
+    template: (values.get('config.template')?.text ?? String(before.template)) === 'true',
+    parent: toReference(values.get('parent')),
+    vApp: toReference(values.get('parentVApp')),
+    resourcePool: toReference(values.get('resourcePool')),
+    unreadable: [...unreadable, ...before.unreadable.filter((path) => !asked.includes(path))],
+  })
+}
+
+/**
+ * Whether the configuration is another than was read: `config.changeVersion` "is a unique identifier for a given version
+ * of the configuration" (vSphere API, VirtualMachineConfigInfo). What cannot be read is not another.
+ */
+export function isReconfigured(before: Machine, values: Values): boolean {
+  if (values.get('config.uuid') === undefined) return false
+  const version = values.get(CHANGE_VERSION_PATH)?.text
+  return version === undefined || version !== before.changeVersion
+}
+
+/** Whether each network card of the VM is among {@link READ_PATHS}; so it is where its configuration cannot be read. */
+export function hasAllCards(values: Values): boolean {
+  if (values.get('config.uuid') === undefined) return true
+  return readNumber(values.get(CARD_COUNT_PATH)) === readCards(values).length
 }
 
 type Pushed = Pick<

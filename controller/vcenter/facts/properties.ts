@@ -6,12 +6,31 @@ import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 /** The path of the claim. */
 export const CLAIM_PATH = `config.extraConfig["${GUESTINFO_CLAIM}"]`
 
-/** `config.hardware.device`: only network cards have a MAC. */
+/** All devices of a VM: 10 kB for five disks, 78 kB for sixty volumes. */
+export const DEVICES_PATH = 'config.hardware.device'
+/**
+ * Its network cards alone. vCenter gives them keys from 4000 on, of which a VM may have ten; that is seen and nowhere
+ * promised, hence their number is read too.
+ */
+export const CARD_PATHS: readonly string[] = Array.from(
+  { length: 10 },
+  (_, i) => `${DEVICES_PATH}[${4000 + i}]`,
+)
+export const CARD_COUNT_PATH = 'summary.config.numEthernetCards'
+
+/** {@link DEVICES_PATH}: only network cards have a MAC. */
 export function readNICs(devices: XMLElement | undefined): VirtualNIC[] {
-  return (devices?.children ?? []).flatMap((device) => {
-    const mac = textOf(device, 'macAddress')
-    return mac === undefined ? [] : [{ mac: mac.toLowerCase() }]
-  })
+  return (devices?.children ?? []).flatMap(readNIC)
+}
+
+/** {@link CARD_PATHS}. */
+export function readCards(values: ReadonlyMap<string, XMLElement | undefined>): VirtualNIC[] {
+  return CARD_PATHS.flatMap((path) => readNIC(values.get(path)))
+}
+
+function readNIC(device: XMLElement | undefined): VirtualNIC[] {
+  const mac = textOf(device, 'macAddress')
+  return mac === undefined ? [] : [{ mac: mac.toLowerCase() }]
 }
 
 /** `guest.net`. */

@@ -3,13 +3,19 @@ import type { UnreadableFact } from '../../facts/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
 import type { Machine } from './machine.ts'
-import { CLAIM_PATH, readName } from './properties.ts'
+import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from './properties.ts'
 
 /**
  * Without these nothing true can be said of a VM: which one it is, whether it runs, and which MACs it has. An unknown
  * state must not pass for one in which its host or datastore is away, nor unknown vNICs for a VM without any.
  */
-const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState', 'config.hardware.device']
+const ESSENTIAL = [
+  'config.uuid',
+  'runtime.connectionState',
+  'runtime.powerState',
+  DEVICES_PATH,
+  ...CARD_PATHS,
+]
 
 /**
  * Why this VM cannot be judged; undefined where all that is essential may be read, though it may not be set.
@@ -21,7 +27,8 @@ export function refusalOf(
 ): VCenterError | undefined {
   for (const path of ESSENTIAL) {
     const fault = missing.get(path)
-    if (fault === undefined) continue
+    // A path that vCenter does not know is no refusal: what it stands for is read by another.
+    if (fault === undefined || fault.fault === 'InvalidProperty') continue
     return refused(fault, path, reference.value, readName(properties.get('name')) ?? before?.name)
   }
   return undefined

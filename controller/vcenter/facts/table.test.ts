@@ -18,6 +18,7 @@ const machine = (reference: string, biosUUID: string | undefined, more: Partial<
   nics: [],
   guestNICs: [],
   unreadable: [],
+  changeVersion: undefined,
   claim: undefined,
   host: { type: 'HostSystem', value: 'h' },
   resourcePool: undefined,

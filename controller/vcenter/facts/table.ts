@@ -190,7 +190,14 @@ export class Table {
   }
 
   #view(machine: Machine): VirtualMachine {
-    const { host: _host, resourcePool: _pool, parent: _parent, vApp: _vApp, ...facts } = machine
+    const {
+      host: _host,
+      resourcePool: _pool,
+      parent: _parent,
+      vApp: _vApp,
+      changeVersion: _version,
+      ...facts
+    } = machine
     const unreadable = unreadableFacts(machine.unreadable)
     return { vCenter: this.#options.identity(), ...facts, unreadable, ...this.#options.place(machine) }
   }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
@@ -157,6 +159,9 @@ func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachin
 	}
 	if s.GuestID != nil {
 		change(*s.GuestID, "config.guestId", "summary.config.guestId")
+	}
+	if configured := slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return strings.HasPrefix(c.Name, "config.") }); configured {
+		change(fmt.Sprintf("%d", time.Now().UnixNano()), "config.changeVersion")
 	}
 	ctx.Update(vm, changes)
 	return nil

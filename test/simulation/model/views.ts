@@ -25,6 +25,7 @@ export function readRow(vm: VM, before: Row | undefined): Row {
     nics: [{ mac: vm.mac }],
     guestNICs: [],
     unreadable: [],
+    changeVersion: undefined,
     claim: vm.claim,
     host: { type: 'HostSystem', value: vm.host },
     resourcePool: POOL,
