@@ -194,6 +194,16 @@ export const MACHINE_FAULTS: Faults = {
   'successor-destroyed': toSuccessor(destroyed),
   'successor-off': toSuccessor(off('poweredOff')),
   'successor-inaccessible': toSuccessor(connection('inaccessible')),
+  'replaced-at-its-address'({ machines, random, timeline }, { machine, vCenter }) {
+    const { vm, nodeName, address } = machine
+    if (vm === undefined) return undefined
+    const name = `${nodeName}-${machines.all.length}`
+    machines.destroy(machine)
+    timeline.after(random.pick([0, 10_000, 100_000]), `${name} takes the place of ${nodeName}`, () => {
+      machines.create(name, vCenter, vm.folder, { address })
+    })
+    return undefined
+  },
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on
   }),

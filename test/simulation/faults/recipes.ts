@@ -95,6 +95,10 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
     { kind: 'suspended', at: 0.5 },
   ],
   [silent, { kind: 'recreated-under-same-name', at: 0.1 }],
+  [{ kind: 'replaced-at-its-address' }],
+  [{ kind: 'replaced-at-its-address' }, { kind: 'replica-killed', at: 0.5 }],
+  [silent, { kind: 'replaced-at-its-address', at: 0.3 }, { kind: 'held' }],
+  [{ kind: 'report-contradicts' }, { kind: 'replaced-at-its-address', at: 0.2 }],
   [{ kind: 'recreated-under-same-name' }, { kind: 'successor-destroyed', at: 0.8 }],
   [{ kind: 'recreated-under-same-name' }, { kind: 'agent-dead' }, { kind: 'successor-destroyed', at: 0.9 }],
   [

@@ -4,6 +4,7 @@ import type { NodeObject, Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { uuidsOf } from './deletion.ts'
 
+const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** Milliseconds after which that is. */
@@ -31,7 +32,40 @@ export function judgeTheEnd(world: World): void {
     if (machine === undefined) continue
     if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, node, status)
     else judgeTaint(world, node, machine, status)
+    for (const each of machines) judgeInitialized(world, node, each)
+    judgeBrakeLeft(world, name, machines, status)
   }
+}
+
+/** The brake holds nobody whose VM is there, nor anybody where nothing is to be deleted. */
+function judgeBrakeLeft(
+  { judge, settings }: World,
+  name: string,
+  machines: readonly Machine[],
+  status: Status | undefined,
+): void {
+  if (status?.brakeClosedAt === undefined) return
+  const { deletion } = settings.lifecycle
+  if (deletion !== 'on')
+    judge.violate('no brake is left behind', `deletion is ${deletion}, and it holds ${name}`)
+  const seen = machines.some(
+    ({ vm }) => vm?.connectionState === 'connected' && vm.biosUUID === status.vm?.biosUUID,
+  )
+  if (seen) judge.violate('no brake is left behind', `the VM of ${name} is there`)
+}
+
+/** Who runs, and is what its agent says, is initialised; nobody waits for ever for what another has held. */
+function judgeInitialized({ judge, settings, vCenters }: World, node: NodeObject, machine: Machine): void {
+  const { vm, destroyed, power } = machine
+  if (destroyed || power !== 'poweredOn' || vm?.connectionState !== 'connected') return
+  const datacenters = settings.datacenters[vm.vCenter.name]
+  if (datacenters !== undefined && !datacenters.includes(vm.folder.datacenter)) return
+  const copies = vCenters.flatMap(({ vms }) =>
+    [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
+  )
+  if (vm.biosUUID !== machine.biosUUID || copies.length > 1) return
+  if (node.spec.taints.some(({ key }) => key === UNINITIALIZED))
+    judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
 }
 
 function judgeGone(world: World, node: NodeObject, status: Status | undefined): void {

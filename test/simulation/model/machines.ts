@@ -13,12 +13,12 @@ import type { VCenterModel } from './vcenter.ts'
 export interface Machines {
   readonly kubelets: Kubelets
   readonly all: Machine[]
-  /** Makes a machine, lists it in a vCenter, and boots it. One that is `migrated` has no agent, and another provider's Node. */
+  /** Makes a machine, lists it in a vCenter, and boots it; with an address of its own, unless one is given. One that is `migrated` has no agent, and another provider's Node. */
   create(
     nodeName: string,
     vCenter: VCenterModel,
     folder: Folder,
-    options?: { readonly migrated?: boolean },
+    options?: { readonly migrated?: boolean; readonly address?: string },
   ): Machine
   boot(machine: Machine): void
   /** Power off or suspend. */
@@ -130,13 +130,13 @@ export function createMachines(options: MachinesOptions): Machines {
   return {
     all,
     kubelets,
-    create(nodeName, vCenter, folder, { migrated = false } = {}) {
+    create(nodeName, vCenter, folder, { migrated = false, address } = {}) {
       const number = ++made
       const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
       const machine: Machine = {
         nodeName,
         mac,
-        address: `10.0.${number >> 8}.${number & 255}`,
+        address: address ?? `10.0.${number >> 8}.${number & 255}`,
         power: 'poweredOff',
         biosUUID: random.uuid(),
         bootID: random.uuid(),
