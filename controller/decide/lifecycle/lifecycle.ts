@@ -1,63 +1,28 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import type { SeenVM } from '../../facts/existence.ts'
-import { ANNOTATION_DELETION, type Node, type Taint } from '../../facts/node.ts'
+import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { Announcement } from '../announce.ts'
 import { isBoundTo } from '../binding.ts'
-import type { Deletion, Inquiry } from '../decision.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import { binding, type Standing } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
-import { no, timestamp, unknown, type Verdict } from '../verdict.ts'
-import { brakeHolds, quietTime } from './brake.ts'
-import { judgeDeletion, notAskedYet } from './deletion.ts'
-import { type Evidence, isAbout, lifeSignOf, probedOf, type Question } from './evidence.ts'
-import { type AbsenceStatus, type Brake, judgeBrake } from './judge-brake.ts'
-import { judgeOutOfService, OUT_OF_SERVICE } from './out-of-service.ts'
+import { no, unknown, type Verdict } from '../verdict.ts'
+import { quietTime } from './brake.ts'
+import { evidenceOn, inquiryOf } from './inquiry.ts'
+import { missed } from './missed.ts'
+import { judgeOutOfService } from './out-of-service.ts'
+import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
-import { registeredAs, seenIn } from './proofs.ts'
 import { judgeShutdown } from './shutdown.ts'
 import { isUnseen, type Subject, subjectOf } from './subject.ts'
-import { existsUnseen } from './unsearchable.ts'
 
-/** What follows from the state of the machine that a Node is, or was taken for, whatever its report says. */
-export interface Lifecycle {
-  /** In the place of what the search by UUID came to. */
-  readonly vmFound?: Verdict
-  /** Undefined where there is nothing to say of a deletion. */
-  readonly deletionPending?: Verdict
-  /** What is to stand in the status as long as the VM is missed. */
-  readonly absence?: AbsenceStatus
-  readonly taints?: readonly Taint[]
-  readonly deletion?: Deletion
-  /** Whether what is to be done cannot be undone. */
-  readonly fenced: boolean
-  /** Whether the person's leave to delete has had its day. */
-  readonly takesLeaveBack: boolean
-  /** The binding as it is to stand, where the VM was registered again. */
-  readonly rebound?: BoundVM
-  /** The other VM that must be gone too, as it is to stand. */
-  readonly namedVM?: BoundVM
-  readonly inquiry?: Inquiry
-  /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
-  readonly searches: boolean
-  readonly again?: number
-  readonly announcements: readonly Announcement[]
-}
-
-const NOTHING: Lifecycle = {
-  fenced: false,
-  takesLeaveBack: false,
-  searches: false,
-  announcements: [],
-}
-/** A look at a missed VM's Node at least so often, milliseconds. */
-const LOOK = 60_000
-
-/** Judges by the binding in the report's status alone, which was written before and survives any restart. */
+/**
+ * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Judges by what
+ * was written before and survives any restart.
+ */
 export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle {
   const { node } = facts
   const subject = subjectOf(node, facts.report)
@@ -129,10 +94,6 @@ function keepsNoLatch(standing: Standing, facts: NodeFacts): Lifecycle {
   return left > 0 ? { ...kept, again: left } : { ...kept, absence: {} }
 }
 
-function keptVM({ namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
-  return namedVM === undefined ? {} : { namedVM }
-}
-
 /**
  * What the machine is known by when no search finds it any more. A copy with the UUID of one that is known does not take
  * its place, nor does one whose parents cannot be told yet.
@@ -200,128 +161,4 @@ function leaveTakenBack(vm: VirtualMachine): Announcement {
     reason: 'LeaveTakenBack',
     message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed is taken away; give it once the VM is missed`,
   }
-}
-
-function missed(subject: Subject, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
-  const { node, settings, leadingFor, uptime, now } = facts
-  const [bound] = subject.machines
-  const evidence = evidenceOn(subject, facts)
-  const there = evidence === undefined ? undefined : firstSeen(evidence)
-  const fleet = facts.fleet(bound.vCenterInstanceUUID)
-  const brake = judgeBrake({ bound, before, evidence, there: there !== undefined, fleet, facts })
-  const absence = there === undefined ? { absence: brake.absence } : {}
-  const kept = { ...keptVM(before), absence: brake.status }
-  if (evidence === undefined) {
-    const verdict = notAskedYet(subject.machines)
-    return {
-      ...NOTHING,
-      ...kept,
-      deletionPending: verdict,
-      inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
-      again: LOOK,
-      announcements: brakeNews(node, bound, brake.closes, verdict),
-    }
-  }
-  const judgement = judgeDeletion({
-    node,
-    vm: bound,
-    bound: subject.bound,
-    evidence,
-    lifeSign: lifeSignOf(node, facts.report),
-    fleet,
-    braked: brake.absence.held,
-    leadingFor,
-    uptime,
-    now,
-    refused: facts.deletionRefused,
-    settings: settings.lifecycle,
-  })
-  return {
-    ...NOTHING,
-    ...kept,
-    ...(there !== undefined && there.machine === evidence.question.vm
-      ? { vmFound: existsUnseen(bound, there.vm) }
-      : {}),
-    ...reboundTo(bound, evidence),
-    deletionPending: judgement.verdict,
-    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.verdict) } : {}),
-    ...(judgement.detaches
-      ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
-      : {}),
-    fenced: judgement.deletes || judgement.detaches,
-    // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
-    inquiry: inquiryOf(subject, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
-    searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
-    again: Math.min(LOOK, brake.again ?? LOOK, judgement.ask ? LOOK : judgement.again),
-    announcements: [
-      ...brakeNews(node, bound, brake.closes, judgement.verdict),
-      ...(judgement.detaches ? [detaching(bound)] : []),
-    ],
-  }
-}
-
-/** That it closes is told in any case; the condition may have something else to say first. */
-function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
-  if (!closes || verdict.reason === 'BrakeClosed') return []
-  return [{ type: 'Warning', ...brakeHolds(node, bound) }]
-}
-
-function detaching(bound: BoundVM): Announcement {
-  return {
-    type: 'Warning',
-    reason: 'OutOfService',
-    message: `${describeBound(bound)} is gone; the taint ${OUT_OF_SERVICE.key}:${OUT_OF_SERVICE.effect} lets the Node's volumes go to other nodes, then it is deleted`,
-  }
-}
-
-/** What is known of a VM must not be lost when it can no longer be searched for, as in a storage outage. */
-function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<Lifecycle, 'rebound'> {
-  const moref = registeredAs(bound, probes)
-  return moref === undefined ? {} : { rebound: { ...bound, moref } }
-}
-
-/** The first of the machines that any vCenter has, though no search by its UUID finds it. */
-function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm: SeenVM } | undefined {
-  for (const { vm: machine, probes } of probedOf(evidence)) {
-    const vm = seenIn(machine, probes)
-    if (vm !== undefined) return { machine, vm }
-  }
-  return undefined
-}
-
-function evidenceOn(
-  { machines: [vm, ...others] }: Subject,
-  { node, evidence }: NodeFacts,
-): Evidence | undefined {
-  return evidence !== undefined && isAbout(evidence.question, { nodeUID: node.uid, vm, others })
-    ? evidence
-    : undefined
-}
-
-function deletionOf(
-  { vCenter, vCenterInstanceUUID }: BoundVM,
-  { absence }: Brake,
-  { message }: Verdict,
-): Deletion {
-  return {
-    vCenter,
-    vCenterInstanceUUID,
-    absentSince: absence.counts ? absence.since : undefined,
-    announcement: { type: 'Normal', reason: 'NodeDeleted', message },
-  }
-}
-
-function inquiryOf(
-  { machines: [vm, ...others] }: Subject,
-  { node, report, settings }: NodeFacts,
-  how: Pick<Inquiry, 'ask' | 'absence'>,
-): Inquiry {
-  const question: Question = {
-    nodeUID: node.uid,
-    vm,
-    others,
-    lifeSign: lifeSignOf(node, report),
-    volumes: how.absence !== undefined && settings.lifecycle.waitForVolumes !== undefined,
-  }
-  return { question, ...how }
 }

@@ -6,7 +6,7 @@ import type { NodePatch } from '../node-patch.ts'
 import type { Standing } from '../status.ts'
 import { mergeConditions, type Verdict, type Verdicts } from '../verdict.ts'
 import { TAINT_UNINITIALIZED } from '../well-known.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import type { Lifecycle } from './outcome.ts'
 
 /** What follows from the state of the VM, and whether its absence could be proven at all. */
 export interface Consequences extends Lifecycle {

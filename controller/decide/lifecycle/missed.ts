@@ -1,0 +1,122 @@
+import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import type { SeenVM } from '../../facts/existence.ts'
+import type { Node } from '../../facts/node.ts'
+import type { Announcement } from '../announce.ts'
+import type { Deletion } from '../decision.ts'
+import { describeBound } from '../describe-vm.ts'
+import type { NodeFacts } from '../facts.ts'
+import { timestamp, type Verdict } from '../verdict.ts'
+import { brakeHolds } from './brake.ts'
+import { judgeDeletion, notAskedYet } from './deletion.ts'
+import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
+import { evidenceOn, inquiryOf } from './inquiry.ts'
+import { type Brake, judgeBrake } from './judge-brake.ts'
+import { OUT_OF_SERVICE } from './out-of-service.ts'
+import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
+import { registeredAs, seenIn } from './proofs.ts'
+import type { Subject } from './subject.ts'
+import { existsUnseen } from './unsearchable.ts'
+
+/** A look at a missed VM's Node at least so often, milliseconds. */
+const LOOK = 60_000
+
+/** What follows where no vCenter shows any of a Node's machines: they are asked about, and the Node goes on proof. */
+export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
+  const { node, settings, leadingFor, uptime, now } = facts
+  const [bound] = subject.machines
+  const evidence = evidenceOn(subject, facts)
+  const there = evidence === undefined ? undefined : firstSeen(evidence)
+  const fleet = facts.fleet(bound.vCenterInstanceUUID)
+  const brake = judgeBrake({ bound, before, evidence, there: there !== undefined, fleet, facts })
+  const absence = there === undefined ? { absence: brake.absence } : {}
+  const kept = { ...keptVM(before), absence: brake.status }
+  if (evidence === undefined) {
+    const verdict = notAskedYet(subject.machines)
+    return {
+      ...NOTHING,
+      ...kept,
+      deletionPending: verdict,
+      inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
+      again: LOOK,
+      announcements: brakeNews(node, bound, brake.closes, verdict),
+    }
+  }
+  const judgement = judgeDeletion({
+    node,
+    vm: bound,
+    bound: subject.bound,
+    evidence,
+    lifeSign: lifeSignOf(node, facts.report),
+    fleet,
+    braked: brake.absence.held,
+    leadingFor,
+    uptime,
+    now,
+    refused: facts.deletionRefused,
+    settings: settings.lifecycle,
+  })
+  return {
+    ...NOTHING,
+    ...kept,
+    ...(there !== undefined && there.machine === evidence.question.vm
+      ? { vmFound: existsUnseen(bound, there.vm) }
+      : {}),
+    ...(subject.bound ? reboundTo(bound, evidence) : {}),
+    deletionPending: judgement.verdict,
+    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.verdict) } : {}),
+    ...(judgement.detaches
+      ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
+      : {}),
+    fenced: judgement.deletes || judgement.detaches,
+    // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
+    inquiry: inquiryOf(subject, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
+    searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
+    again: Math.min(LOOK, brake.again ?? LOOK, judgement.ask ? LOOK : judgement.again),
+    announcements: [
+      ...brakeNews(node, bound, brake.closes, judgement.verdict),
+      ...(judgement.detaches ? [detaching(bound)] : []),
+    ],
+  }
+}
+
+/** That it closes is told in any case; the condition may have something else to say first. */
+function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
+  if (!closes || verdict.reason === 'BrakeClosed') return []
+  return [{ type: 'Warning', ...brakeHolds(node, bound) }]
+}
+
+function detaching(bound: BoundVM): Announcement {
+  return {
+    type: 'Warning',
+    reason: 'OutOfService',
+    message: `${describeBound(bound)} is gone; the taint ${OUT_OF_SERVICE.key}:${OUT_OF_SERVICE.effect} lets the Node's volumes go to other nodes, then it is deleted`,
+  }
+}
+
+/** What is known of a VM must not be lost when it can no longer be searched for, as in a storage outage. */
+function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<Lifecycle, 'rebound'> {
+  const moref = registeredAs(bound, probes)
+  return moref === undefined ? {} : { rebound: { ...bound, moref } }
+}
+
+/** The first of the machines that any vCenter has, though no search by its UUID finds it. */
+function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm: SeenVM } | undefined {
+  for (const { vm: machine, probes } of probedOf(evidence)) {
+    const vm = seenIn(machine, probes)
+    if (vm !== undefined) return { machine, vm }
+  }
+  return undefined
+}
+
+function deletionOf(
+  { vCenter, vCenterInstanceUUID }: BoundVM,
+  { absence }: Brake,
+  { message }: Verdict,
+): Deletion {
+  return {
+    vCenter,
+    vCenterInstanceUUID,
+    absentSince: absence.counts ? absence.since : undefined,
+    announcement: { type: 'Normal', reason: 'NodeDeleted', message },
+  }
+}

@@ -1,0 +1,44 @@
+import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import type { Taint } from '../../facts/node.ts'
+import type { Announcement } from '../announce.ts'
+import type { Deletion, Inquiry } from '../decision.ts'
+import type { Verdict } from '../verdict.ts'
+import type { AbsenceStatus } from './judge-brake.ts'
+
+/** What follows from the state of the machine that a Node is, or was taken for, whatever its report says. */
+export interface Lifecycle {
+  /** In the place of what the search by UUID came to. */
+  readonly vmFound?: Verdict
+  /** Undefined where there is nothing to say of a deletion. */
+  readonly deletionPending?: Verdict
+  /** What is to stand in the status as long as the VM is missed. */
+  readonly absence?: AbsenceStatus
+  readonly taints?: readonly Taint[]
+  readonly deletion?: Deletion
+  /** Whether what is to be done cannot be undone. */
+  readonly fenced: boolean
+  /** Whether the person's leave to delete has had its day. */
+  readonly takesLeaveBack: boolean
+  /** The binding as it is to stand, where the VM was registered again. */
+  readonly rebound?: BoundVM
+  /** The other VM that must be gone too, as it is to stand. */
+  readonly namedVM?: BoundVM
+  readonly inquiry?: Inquiry
+  /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
+  readonly searches: boolean
+  readonly again?: number
+  readonly announcements: readonly Announcement[]
+}
+
+/** Of a Node of which nothing follows. */
+export const NOTHING: Lifecycle = {
+  fenced: false,
+  takesLeaveBack: false,
+  searches: false,
+  announcements: [],
+}
+
+/** The other VM, as it stands. */
+export function keptVM({ namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
+  return namedVM === undefined ? {} : { namedVM }
+}
