@@ -24,7 +24,9 @@ const manifests = join(import.meta.dirname, '../../manifests')
 const kubectl = await serverBinary('kubectl')
 
 async function applyFolder(cluster: Cluster, folder: string): Promise<string> {
-  const args = [`--kubeconfig=${cluster.adminKubeconfig}`, 'apply', '-k', join(manifests, folder)]
+  // Else the cache goes into the home folder, or where there is none into this one.
+  const options = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${join(cluster.dir, 'kubectl')}`]
+  const args = [...options, 'apply', '-k', join(manifests, folder)]
   return (await promisify(execFile)(kubectl, args)).stdout
 }
 
