@@ -1,7 +1,7 @@
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
-import { mayProceed } from '../decide/lifecycle/preconditions.ts'
+import { isRemovalMeant } from '../decide/lifecycle/brake.ts'
 import { subjectOf } from '../decide/lifecycle/subject.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
@@ -30,7 +30,7 @@ export interface NodeIndex {
   boundTo(vCenterInstanceUUID: string): number
   /** Which those are. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
-  /** Nodes that the brake has closed for, and that no person lets go. */
+  /** Nodes that the brake has closed for, and whose removal nobody means. */
   latched(): Iterable<LatchedNode>
   /** Nodes that have this address, or, in lower case, this host name. */
   addressHolders(address: string): readonly string[]
@@ -157,7 +157,7 @@ export function isInhabited(
 }
 
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
-  if (node === undefined || mayProceed(node)) return undefined
+  if (node === undefined || isRemovalMeant(node)) return undefined
   const [machine] = subjectOf(node, report)?.machines ?? []
   if (machine === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
   return { name, vCenter: machine.vCenter, vCenterInstanceUUID: machine.vCenterInstanceUUID }

@@ -74,6 +74,7 @@ export function judgeBrake({ bound, before, evidence, there, fleet, facts }: Bra
 
 /** By the monotonic clock where this leader has seen it begin, else as another has written it down. */
 function absentSince(before: NodeReportStatus, { absentSince, uptime, now }: BrakeFacts['facts']): number {
-  const written = before.absentSince === undefined ? now : Date.parse(before.absentSince)
-  return absentSince ?? uptime - Math.max(0, now - written)
+  if (absentSince !== undefined) return absentSince
+  const written = Date.parse(before.absentSince ?? '')
+  return Number.isNaN(written) ? uptime : uptime - Math.max(0, now - written)
 }
