@@ -36,6 +36,8 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vm-registered-with-other-bios-uuid' }],
   [silent, { kind: 'vm-registered-with-other-instance-uuid' }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'folder-denied', at: 0.05 }],
+  [silent, { kind: 'properties-denied' }],
+  [silent, { kind: 'properties-denied', until: 0.5 }, { kind: 'vm-inaccessible', at: 0.5 }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
   [silent, { kind: 'vm-unregistered-running', until: 0.9 }],

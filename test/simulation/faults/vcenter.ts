@@ -94,6 +94,16 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.changedAll()
     }
   },
+  'properties-denied'(_, { vCenter, machine }) {
+    const reference = machine.vm?.reference
+    if (reference === undefined) return undefined
+    vCenter.reticent.add(reference)
+    vCenter.changedAll()
+    return () => {
+      vCenter.reticent.delete(reference)
+      vCenter.changedAll()
+    }
+  },
   'role-without-propagation'(_, { vCenter }) {
     vCenter.withoutPropagation = true
     vCenter.changedAll()

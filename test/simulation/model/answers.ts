@@ -21,9 +21,9 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
     const [, type, value = ''] = /<obj type="(\w+)">([^<]*)/.exec(parameters) ?? []
     if (type !== 'VirtualMachine') {
       const visible = [...vCenter.vms.values()].filter(vCenter.isVisible)
-      return [element('returnval', ...visible.map(propertiesOf))]
+      return [element('returnval', ...visible.map((vm) => propertiesOf(vm, vCenter)))]
     }
-    return [element('returnval', propertiesOf(vCenter.read(value)))]
+    return [element('returnval', propertiesOf(vCenter.read(value), vCenter))]
   },
   HasPrivilegeOnEntities(vCenter, parameters) {
     return [...parameters.matchAll(/<entity type="(\w+)">([^<]*)/g)].map(([, type = '', value = '']) => {
@@ -85,14 +85,25 @@ function serviceContent({ instanceUUID }: VCenterModel): XMLElement {
   )
 }
 
-function propertiesOf(vm: VM): XMLElement {
+function propertiesOf(vm: VM, { reticent }: VCenterModel): XMLElement {
   const { reference, name, biosUUID, connectionState } = vm
+  if (reticent.has(reference)) {
+    const { children, ...rest } = content(vmReference(reference), { name })
+    return { ...rest, children: [...children, ...ESSENTIAL.map(noPermission)] }
+  }
   return content(vmReference(reference), {
     name,
     ...(connectionState === 'inaccessible' ? {} : { 'config.uuid': biosUUID }),
     'runtime.connectionState': connectionState,
     'runtime.powerState': shownPower(vm),
   })
+}
+
+const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState']
+
+function noPermission(path: string): XMLElement {
+  const fault = { ...element('fault'), type: 'NoPermission' }
+  return element('missingSet', text('path', path), element('fault', fault))
 }
 
 function vmReference(value: string) {

@@ -193,7 +193,8 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       const failure = health.failure()
       if (failure !== undefined) return { state: 'unknown', failure }
       const answer = table.lookup(uuid)
-      return answer.state === 'failed' ? { state: 'unknown', failure: toFailure(name, answer.error) } : answer
+      if (answer.state !== 'failed') return answer
+      return { state: 'unknown', failure: toFailure(name, answer.error), alone: true }
     },
     probe: prober.probe,
     provable: prober.provable,

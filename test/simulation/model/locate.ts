@@ -32,7 +32,9 @@ function locateOne(vCenter: VCenterModel, table: Table, uuid: string): readonly 
 /** Undefined for one that is gone; an error for one that may not be read. */
 function readVM(vCenter: VCenterModel, reference: string): VM | SoapFault | undefined {
   try {
-    return vCenter.read(reference)
+    const vm = vCenter.read(reference)
+    const object = { type: 'VirtualMachine', value: reference }
+    return vCenter.reticent.has(reference) ? new SoapFault('NoPermission', '', object) : vm
   } catch (error) {
     if (!(error instanceof SoapFault)) throw error
     return error.fault === 'ManagedObjectNotFound' ? undefined : error

@@ -40,7 +40,8 @@ export function followPushes(options: PushOptions): Pushes {
     for (const reference of references) {
       const there = vCenter.impostor ?? vCenter
       const vm = there.vms.get(reference)
-      const shown = vm !== undefined && there.isVisible(vm)
+      // What may not be read is read again, which shows no more: it is asked for.
+      const shown = vm !== undefined && there.isVisible(vm) && !there.reticent.has(reference)
       const changes = shown ? table.update([readRow(vm, table.machine(reference))]) : table.leave([reference])
       doubts += changes.doubted.length
     }

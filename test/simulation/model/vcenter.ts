@@ -34,6 +34,8 @@ export interface VCenterModel {
   withoutPropagation: boolean
   /** References of folders that the account may not read. */
   readonly denied: Set<string>
+  /** VMs, by reference, of which the account may read everything but what is essential. */
+  readonly reticent: Set<string>
   /** Share of updates that are not pushed. */
   pushLost: number
   /** Another vCenter that answers at the address. */
@@ -129,6 +131,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     searchBroken: false,
     withoutPropagation: false,
     denied: new Set(),
+    reticent: new Set(),
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,
