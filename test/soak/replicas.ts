@@ -1,4 +1,7 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { binary } from '../../build/binaries.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
 import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
 import { type Sample, takeSample } from './memory.ts'
@@ -37,12 +40,21 @@ export async function startReplicas(
   patient: <T>(what: string, work: () => Promise<T>) => Promise<T>,
 ): Promise<Replicas> {
   const stack = new AsyncDisposableStack()
+  // A copy: the sources may change in an hour, and every process is to run the same.
+  const command = join(options.dir, 'rollcall-controller')
+  await copyFile(await binary('rollcall-controller'), command)
 
   async function open(identity: string, until: 'leading' | 'answering') {
     const line = await startApiProxy(options.cluster.url)
     stack.defer(() => line.close())
     const start = (until: 'leading' | 'answering') =>
-      startController({ ...options, cluster: { ...options.cluster, url: line.url }, identity, until })
+      startController({
+        ...options,
+        command,
+        cluster: { ...options.cluster, url: line.url },
+        identity,
+        until,
+      })
     const state = { controller: await start(until), samples: [] as Sample[], restarts: 0, frozen: false }
     let lost: string[] = []
     stack.defer(async () => {
