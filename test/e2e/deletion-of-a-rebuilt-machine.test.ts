@@ -4,6 +4,7 @@ import t from 'tap'
 import { registerNode, takeNodeOver } from '../fixtures/kubelet.ts'
 import { writeMachine } from '../fixtures/machine.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
 import { condition, level } from './objects.ts'
@@ -39,6 +40,13 @@ async function report({ name, root, bootID, address, reportOnce }: Member, vm: V
   const nics = vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
   await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics })
   await reportOnce()
+}
+
+/** Waits until vCenter pushes what becomes of a VM that was just seen: some seconds later. */
+async function watchedToo(): Promise<void> {
+  const changes = async () => (await vcsim.calls()).operations.ModifyListView ?? 0
+  const before = await changes()
+  await until('vCenter watches one more', async () => (await changes()) > before)
 }
 
 async function told(name: string): Promise<void> {
@@ -93,6 +101,7 @@ t.test('so it is where no agent speaks for the new machine', async (t) => {
     'it was seen under the UUID that its kubelet names',
     () => reports.last(agentless.name)?.status?.namedVM?.moref === vm.ref,
   )
+  await watchedToo()
   await loseHeartbeats(cluster, agentless.name)
   t.ok(nodes.last(agentless.name), 'its machine is there')
   await vcsim.hide(vm.ref)

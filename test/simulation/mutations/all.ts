@@ -136,6 +136,10 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/preconditions.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
   },
   {
+    name: 'addresses: a machine that is proven gone holds none',
+    edits: [edit('controller/gather/gather.ts', 'return gone ? [name] : index', 'return index')],
+  },
+  {
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
     edits: [
       edit('controller/apply/apply.ts', 'decision.fenced === true && !(await writer.confirm())', 'false'),
