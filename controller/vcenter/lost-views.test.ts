@@ -3,15 +3,22 @@ import t from 'tap'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
 import { answered, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
 
-/** The next read finds nothing, and the session turns out to have ended. */
-async function emptyAndLost(vCenter: Vcsim): Promise<void> {
+/** Nobody else asks whether the session lives. */
+const UNDISTURBED = { ...QUICK, doubt: 600_000 }
+
+/** The next read that starts at such a view finds nothing, and the session turns out to have ended. */
+async function emptyAndLost(vCenter: Vcsim, view: 'ContainerView' | 'ListView'): Promise<void> {
   await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
-  await vCenter.fault({ operation: 'RetrievePropertiesEx', kind: 'empty', times: 1 })
+  await vCenter.fault({ operation: 'RetrievePropertiesEx', object: view, kind: 'empty', times: 1 })
 }
 
 t.test('a sweep that finds nothing in a session that has ended is no answer', async (t) => {
   // So many that they are not searched for singly.
-  const lab = await openLab(t, { simulator: { vms: 20 }, before: emptyAndLost })
+  const lab = await openLab(t, {
+    simulator: { vms: 20 },
+    timings: UNDISTURBED,
+    before: (vCenter) => emptyAndLost(vCenter, 'ContainerView'),
+  })
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   const empty = () => vms.filter(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 0)
@@ -25,6 +32,7 @@ t.test('a sweep that finds nothing in a session that has ended is no answer', as
 t.test('nor is the rest of one', async (t) => {
   const lab = await openLab(t, {
     simulator: { vms: 20 },
+    timings: UNDISTURBED,
     before: async (vCenter) => {
       await vCenter.limitPages(7)
       await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
@@ -41,13 +49,13 @@ t.test('nor is the rest of one', async (t) => {
 })
 
 t.test('a resync that finds nothing in a session that has ended takes nothing away', async (t) => {
-  const lab = await openLab(t, { simulator: { vms: 20 }, timings: { ...QUICK, resync: 500 } })
+  const lab = await openLab(t, { simulator: { vms: 20 }, timings: { ...UNDISTURBED, resync: 500 } })
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
   await until('resyncs', () => lab.corrections.length > 1)
   const before = lab.changes.length
-  await emptyAndLost(lab.vCenter)
+  await emptyAndLost(lab.vCenter, 'ListView')
   await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
   const done = lab.corrections.length
   await until('resyncs', () => lab.corrections.length > done)
