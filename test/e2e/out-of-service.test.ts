@@ -77,14 +77,20 @@ async function patch(name: string, body: object): Promise<void> {
   if (status !== 200) throw new Error(`Node ${name} is not patched: ${status}`)
 }
 
-/** How often vCenter was asked about a VM of the crowd on purpose. */
+/** How often vCenter was asked about one VM on purpose: only then it is searched for by its instance UUID. */
 async function asked(): Promise<number> {
-  return (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
+  return (await vcsim.faults()).reduce((sum, { hits }) => sum + hits, 0)
 }
 
 const byDefault = await stage.controller()
 const [plain, controlPlane, person, returning, ...others] = await stage.crowd(OBSTACLES.length + 4)
 if (!plain || !controlPlane || !person || !returning) throw new Error('the crowd is too small')
+await vcsim.fault({
+  operation: 'FindAllByUuid',
+  object: plain.vm.instanceUuid,
+  kind: 'delay',
+  milliseconds: 1,
+})
 const scenes = others.flatMap((member, i) => {
   const obstacle = OBSTACLES[i]
   return obstacle === undefined ? [] : [{ member, obstacle }]

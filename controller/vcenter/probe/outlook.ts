@@ -14,6 +14,11 @@ export interface Outlook {
    * or only where one came since. Throws a VCenterError; what was known stays then.
    */
   look(line: Line, inFull: boolean): Promise<void>
+  /**
+   * Where no more than one VM is followed, looks for others: what is seen before that one is missed tells an empty vCenter
+   * from one that hides its VMs. Throws a VCenterError.
+   */
+  remember(line: Line): Promise<void>
   /** Of the root and of these objects; undefined while one of them was never asked for. */
   provable(parents: readonly ParentObject[]): Proof | undefined
   /** Of all that was asked for; undefined before the first answer. */
@@ -72,10 +77,10 @@ export function createOutlook({ vCenter, table, memory, onChange }: OutlookOptio
       const root = keyOfParent(rootOf(line.content))
       known = { vCenterInstanceUUID: instanceUUID, root, asked, proofs }
       if (before === undefined || String(failing(before)) !== String(failing(known))) onChange()
-      // A VM that is no Node's must be known as a canary before the only Node's VM is missed.
-      if (followedVMs(table).length < 2) {
-        for (const { reference } of (await sample(line)).canaries) memory.add(reference)
-      }
+    },
+    async remember(line) {
+      if (followedVMs(table).length > 1) return
+      for (const { reference } of (await sample(line)).canaries) memory.add(reference)
     },
     provable(parents) {
       if (known === undefined) return undefined

@@ -97,6 +97,7 @@ export function createProber({
       try {
         await outlook.look(line, how === 'in full' || lookedIn !== current)
         lookedIn = current
+        if (how === 'in full') await outlook.remember(line)
       } catch (error) {
         // It is in the metrics of the call, and asked again at the next resync; a defect is thrown on.
         line.failure(error)
