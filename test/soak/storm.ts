@@ -64,7 +64,6 @@ export function unleash({ site, random, nodes, signal, mayChangeLeaders }: Storm
     if (idle.length === 0) return
     const guest = random.pick(idle)
     const choices = HAPPENINGS.flatMap((each) => Array.from({ length: each.weight }, () => each))
-    // One that is rebuilt without its Node's leave waits for a person, and may wait to the end.
     const pick = random.below(choices.length + 6)
     const chosen = choices[pick]
     if (chosen !== undefined) become(guest, chosen.name, () => chosen.run(guest, context))
@@ -105,7 +104,7 @@ export function unleash({ site, random, nodes, signal, mayChangeLeaders }: Storm
   const pace = 60 / Math.max(12, nodes / 10)
   const over = Promise.all([
     every(() => random.between(0.5, 1.5) * pace, happen),
-    every(() => random.between(10, 50), disturb),
+    every(() => random.between(15, 75), disturb),
   ]).then(async () => {
     while (running.size > 0) await Promise.all(running)
   })
