@@ -77,7 +77,7 @@ function keepPeople(world: World): void {
     for (const { instanceUUID } of world.vCenters) {
       const bound = [...api.nodes.values()].filter(({ metadata: { name, uid } }) => {
         const { status } = api.reports.get(name) ?? {}
-        return status?.nodeUID === uid && status.vm?.vCenterInstanceUUID === instanceUUID
+        return status?.nodeUID === uid && (status.vm ?? status.namedVM)?.vCenterInstanceUUID === instanceUUID
       })
       const gone = bound.filter(({ metadata: { uid } }) => {
         const machines = machinesOf(world, uid)
