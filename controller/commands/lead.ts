@@ -204,7 +204,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   const work: Task = async (signal) => {
     await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
     if (!signal.aborted) {
-      inquiries.retain((name) => nodes.get(name) !== undefined)
+      inquiries.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
     }
     await Promise.all([queue.run(signal), questions.run(signal)])

@@ -2,6 +2,7 @@ import t from 'tap'
 import { boundVM } from '../../test/fixtures/facts.ts'
 import { answerAt, probe } from '../../test/fixtures/probes.ts'
 import type { Absence, Inquiry } from '../decide/decision.ts'
+import { isFresh } from '../decide/lifecycle/evidence.ts'
 import { createInquiries } from './inquiries.ts'
 
 const VCENTER = boundVM().vCenterInstanceUUID
@@ -176,9 +177,27 @@ t.test('Nodes that went while nobody watched are forgotten, what was deleted is 
   inquiries.take('n1', inquiry())
   inquiries.take('n2', inquiry())
   inquiries.deleting(deletion(), 'gone')
-  inquiries.retain((name) => name === 'n2')
+  inquiries.resume((name) => name === 'n2')
   t.match(inquiries.fleet(VCENTER, 'n3', []), { absentSince: [0], deleted: [{ absentSince: 7 }] })
   t.equal(inquiries.question('n1'), undefined)
+})
+
+t.test('what was answered to another configuration counts, and is asked once more', async (t) => {
+  const { inquiries, answer } = setUp()
+  inquiries.take('n1', inquiry())
+  answer('n1')
+  const { answeredAt } = inquiries.evidence('n1') ?? {}
+  const fresh = () => {
+    const evidence = inquiries.evidence('n1')
+    return answeredAt && evidence && isFresh(evidence, answeredAt)
+  }
+  t.equal(fresh(), true)
+  inquiries.resume(() => true)
+  t.match(inquiries.evidence('n1')?.absent, { times: 1 })
+  t.equal(fresh(), false)
+  answer('n1')
+  t.match(inquiries.evidence('n1')?.absent, { times: 2 })
+  t.equal(fresh(), true)
 })
 
 t.test('since when a VM is missed is known of the same Node alone', async (t) => {

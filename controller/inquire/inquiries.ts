@@ -15,8 +15,12 @@ export interface InquiriesOptions {
 export interface Inquiries {
   /** Takes what a decision wants to know; undefined where it wants nothing, and what was found out is forgotten. */
   take(name: string, inquiry: Inquiry | undefined): void
-  /** Forgets all Nodes but these, where nobody was told that they went. */
-  retain(exists: (name: string) => boolean): void
+  /**
+   * To be called when the work begins anew, by another configuration: forgets the Nodes that went while nobody watched.
+   * What was answered to the one before counts on, and is no longer fresh: those that are configured now are asked once
+   * more before anything follows.
+   */
+  resume(exists: (name: string) => boolean): void
   /** What is to be asked about a Node; undefined where nobody wants to know it any more. */
   question(name: string): Question | undefined
   /** Weighs an answer to a question. One that nobody wants to know any more is dropped. */
@@ -63,6 +67,8 @@ interface Entry {
 const MEMORY = 2 * 168 * 3_600_000
 /** For so long after a refusal a deletion is not tried again. */
 const REFUSED = 300_000
+/** By both clocks. */
+const LONG_AGO = { uptime: -Infinity, now: -Infinity }
 
 export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
@@ -91,9 +97,13 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       if (absence?.few === false) few.delete(vCenter)
       else if (absence !== undefined && !few.has(vCenter)) few.set(vCenter, uptime())
     },
-    retain(exists) {
-      for (const name of entries.keys()) {
-        if (exists(name)) continue
+    resume(exists) {
+      for (const [name, { inquiry, evidence }] of entries) {
+        if (exists(name)) {
+          if (evidence !== undefined)
+            entries.set(name, { inquiry, evidence: { ...evidence, answeredAt: LONG_AGO } })
+          continue
+        }
         entries.delete(name)
         refusals.delete(name)
       }

@@ -217,3 +217,18 @@ t.test('accounts are apart, and neither user nor password can be read of their n
   await t.rejects(other.login())
   t.match([...attempts.accounts.keys()][1], /^\[::1\]:443\//)
 })
+
+t.test('no two attempts of a process have the same number, whoever makes them', async (t) => {
+  const logins = testLogins()
+  const numbers: number[] = []
+  const login = (server: string) =>
+    logins.login({
+      account: { server, port: 443, user: 'u', password: new Secret('p') },
+      by: 'SOAP',
+      signal,
+      send: async (_, number) => void numbers.push(number),
+    })
+  // Two of them as by two inventories of one vCenter, before and after a change of the configuration.
+  for (const server of ['a.test', 'a.test', 'b.test']) await login(server)
+  t.equal(new Set(numbers).size, 3)
+})

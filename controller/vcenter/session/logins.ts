@@ -27,8 +27,11 @@ export interface Pause {
 export interface LoginRequest<T> {
   readonly account: Account
   readonly by: Interface
-  /** Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. */
-  readonly send: (password: Secret) => Promise<T>
+  /**
+   * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. No other attempt of this
+   * process has the same number.
+   */
+  readonly send: (password: Secret, number: number) => Promise<T>
   readonly signal: AbortSignal
 }
 
@@ -78,6 +81,7 @@ interface Known {
 
 export function createLogins({ attempts, timings, clock, random, logger }: LoginsOptions): Logins {
   const accounts = new Map<string, Known>()
+  let count = 0
 
   function known(account: Account): Known {
     const name = nameOf(account)
@@ -179,7 +183,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       const about = known(account)
       about.tried = true
       try {
-        const value = await send(password)
+        const value = await send(password, ++count)
         about.held.clear()
         if (by === 'SOAP') about.accepted = password
         // vCenter has forgotten them too.

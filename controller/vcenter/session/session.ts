@@ -24,7 +24,7 @@ export interface ServiceContent {
 
 /** A login that vCenter has accepted. */
 export interface Login {
-  /** Counts from 1. */
+  /** No other login of this process has the same, not even in another inventory of this vCenter. */
   readonly number: number
   /** vCenter's own name for the session, to ask about its privileges; undefined where it was not told. */
   readonly key: string | undefined
@@ -76,11 +76,11 @@ export function createSession(options: SessionOptions): Session {
       account: config,
       by: 'SOAP',
       signal: loginSignal,
-      async send(password) {
+      async send(password, number) {
         const parameters = element('userName', config.user) + element('password', password.reveal())
         const call = { operation: 'Login', target: sessionManager, parameters, deadline, signal: loginSignal }
         const response = await soap.call(call)
-        latest = { number: (latest?.number ?? 0) + 1, key: textOf(child(response, 'returnval'), 'key') }
+        latest = { number, key: textOf(child(response, 'returnval'), 'key') }
       },
     })
     logger.info({ user: config.user }, 'logged in')

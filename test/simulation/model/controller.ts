@@ -229,7 +229,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
   })
   const work = async (): Promise<void> => {
     await Promise.race([Promise.all(synced), aborted(signal)])
-    if (!signal.aborted) inquiries.retain((name) => nodes.get(name) !== undefined)
+    if (!signal.aborted) inquiries.resume((name) => nodes.get(name) !== undefined)
     await Promise.all([queue.run(signal), questions.run(signal)])
   }
   await Promise.all([work(), ...inventories.map((inventory) => inventory.run(signal))])
