@@ -557,6 +557,36 @@ t.test('a machine that took the Node over is remembered as it was seen, and keep
   t.ok(decide({ ...silent, evidence: absence(silent, { others }) }).deletion, 'when both are gone, it goes')
 })
 
+t.test('a Node that is Ready again is not left out of service', async (t) => {
+  const others = { ...OUT_OF_SERVICE, value: 'nodeshutdown' }
+  const taints = [OUT_OF_SERVICE, others]
+  const copy = vm({ reference: 'vm-7', instanceUUID: OTHER_UUID })
+  const { status = {} } = settled().report ?? {}
+  const invalid = { ok: false, problems: ['it is not what it was'] } as const
+  const known = migrated()
+  for (const [what, facts] of [
+    ['its VM is missed', settled({ vms: [] })],
+    ['another VM has its UUID', { ...settled({ vms: [copy] }), report: report({ spec: invalid, status }) }],
+    ['it was never verified, and is missed', known],
+    [
+      'it was never verified, and is there',
+      {
+        ...known,
+        lookups: known.lookups.map(
+          (each) => ({ ...each, lookup: { state: 'answered', vms: [copy] } }) as const,
+        ),
+      },
+    ],
+  ] as const) {
+    const taintsOf = (status: string) => {
+      const ready = { status, lastHeartbeatTime: '2026-01-01T00:00:00Z' }
+      return decide({ ...facts, node: { ...facts.node, taints, ready } }).patch?.taints
+    }
+    t.strictSame(taintsOf('True'), [others], what)
+    t.equal(taintsOf('Unknown'), undefined, `${what}, and its kubelet is silent`)
+  }
+})
+
 t.test('what was not verified, or is contradicted, deletes nothing', async (t) => {
   const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
   const bare = decide({ ...gone(), report: report({ status: { ...unverified, vm: undefined } as object }) })

@@ -12,7 +12,7 @@ import { no, unknown, type Verdict } from '../verdict.ts'
 import { quietTime } from './brake.ts'
 import { evidenceOn, inquiryOf } from './inquiry.ts'
 import { missed } from './missed.ts'
-import { judgeOutOfService } from './out-of-service.ts'
+import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
@@ -47,9 +47,17 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
       }
     }
     case 'other':
-      return { ...keepsNoLatch(standing, facts), deletionPending: ofAnother(vm, presence.vm) }
+      return {
+        ...keepsNoLatch(standing, facts),
+        ...backInService(node),
+        deletionPending: ofAnother(vm, presence.vm),
+      }
     case 'named':
-      return { ...isThere(presence.vm, standing, node), ...namedAs(presence.vm, standing.status) }
+      return {
+        ...isThere(presence.vm, standing, node),
+        ...backInService(node),
+        ...namedAs(presence.vm, standing.status),
+      }
     case 'seen':
       // What is contradicted is neither tainted nor untainted: whether it is this VM is the very question.
       return standing.status.identityLevel === undefined
@@ -60,10 +68,11 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
       return isUnseen(vm) && node.ready?.status === 'True'
         ? {
             ...NOTHING,
+            ...backInService(node),
             ...keptVM(standing.status),
             ...(isPending(standing) ? { deletionPending: ready() } : {}),
           }
-        : missed(subject, standing.status, facts)
+        : { ...missed(subject, standing.status, facts), ...backInService(node) }
   }
 }
 

@@ -49,6 +49,18 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
   return key === OUT_OF_SERVICE.key && value === OUT_OF_SERVICE.value && effect === OUT_OF_SERVICE.effect
 }
 
+/**
+ * Without our own taint, where the kubelet of a Node that was called out of service for its machine's absence calls it
+ * Ready again: nothing else would ever take it away, and no pod could stay there.
+ */
+export function backInService({ ready, taints }: Pick<Node, 'ready' | 'taints'>): {
+  readonly taints?: readonly Taint[]
+} {
+  return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)
+    ? { taints: taints.filter((taint) => !isOwnOutOfServiceTaint(taint)) }
+    : {}
+}
+
 /** The taint, whoever put it there. */
 export function outOfServiceTaint({ taints }: Pick<Node, 'taints'>): Taint | undefined {
   return taints.find(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
