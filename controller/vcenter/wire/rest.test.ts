@@ -4,9 +4,30 @@ import { Secret } from '../../config/secret.ts'
 import { fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
+import type { Connection } from './connection.ts'
 import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
+
+function client(connection: Connection) {
+  return createRESTClient({
+    connection,
+    config: {
+      name: 'vc',
+      server: 'vc.test',
+      port: 443,
+      user: 'u',
+      password: new Secret('p'),
+      trust: { kind: 'system' },
+      datacenters: [],
+    },
+    timings: TIMINGS,
+    clock: systemClock,
+    logins: testLogins(),
+    metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
+    loginSignal: signal,
+  })
+}
 
 t.test('a session that no header can hold is none', async (t) => {
   const cases: readonly [unknown, boolean][] = [
@@ -23,23 +44,7 @@ t.test('a session that no header can hold is none', async (t) => {
     const connection = fakeConnection(({ path }) => ({
       body: JSON.stringify({ value: path.endsWith('session') ? value : 'ok' }),
     }))
-    const rest = createRESTClient({
-      connection,
-      config: {
-        name: 'vc',
-        server: 'vc.test',
-        port: 443,
-        user: 'u',
-        password: new Secret('p'),
-        trust: { kind: 'system' },
-        datacenters: [],
-      },
-      timings: TIMINGS,
-      clock: systemClock,
-      logins: testLogins(),
-      metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
-      loginSignal: signal,
-    })
+    const rest = client(connection)
     const answer = await rest
       .call({ method: 'GET', resource: 'tagging/category', signal })
       .catch((error: unknown) => error)
@@ -47,4 +52,24 @@ t.test('a session that no header can hold is none', async (t) => {
     else t.match(answer, { reason: 'MalformedAnswer', message: /without a usable session/ })
     t.equal(connection.requests.length, usable ? 2 : 1)
   }
+})
+
+t.test('services that answer 404 while they start leave neither interface behind', async (t) => {
+  const served = new Set<string>()
+  const connection = fakeConnection(({ path }) => {
+    const name = path.split('/')[1] ?? ''
+    if (!served.has(name)) return { status: 404, body: '' }
+    return { body: JSON.stringify(name === 'rest' ? { value: 'ok' } : 'ok') }
+  })
+  const rest = client(connection)
+  const call = async () => await rest.call({ method: 'GET', resource: 'tagging/category', signal })
+  await t.rejects(call(), { message: /404/ })
+  served.add('rest')
+  t.equal(await call(), 'ok', 'the older one, of a vCenter that has no other')
+  served.delete('rest')
+  served.add('api')
+  t.equal(await call(), 'ok', 'the newer one')
+  served.delete('api')
+  served.add('rest')
+  t.equal(await call(), 'ok', 'the older one again, as where a restored vCenter is older')
 })

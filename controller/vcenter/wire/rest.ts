@@ -105,22 +105,24 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     }
   }
 
-  /** A vCenter from which the older interface is gone answers 404 before it looks at the credential. */
+  /**
+   * A vCenter that does not have an interface answers 404 before it looks at the credential; one whose services are
+   * starting may say so of both, so that the other is tried whichever was spoken last.
+   */
   async function openSession(headers: Record<string, string>): Promise<unknown> {
     const open = () => send('POST', 'session', { headers, signal: loginSignal })
-    if (spoken === API) return await open()
     try {
       return await open()
     } catch (error) {
       if (!isNotFound(error)) throw error
     }
-    spoken = API
+    spoken = spoken === REST ? API : REST
     return await open()
   }
 
   /** Whether it is not the object that is missing but the interface, as after an upgrade of vCenter. */
   async function isGone(signal: AbortSignal): Promise<boolean> {
-    if (spoken === API || session === undefined) return false
+    if (session === undefined) return false
     try {
       await send('GET', 'session', { headers: { [SESSION_HEADER]: session }, signal })
       return false
