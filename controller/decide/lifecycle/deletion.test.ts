@@ -29,6 +29,7 @@ import { subjectOf } from './subject.ts'
 const { lifecycle } = SETTINGS
 const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
 const OTHER_UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+const NOBODY = '420e3f74-ea84-f9a2-7736-6106bb5dbf6d'
 const NO_VM = { state: 'answered', vms: [] } as const
 const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
 
@@ -555,6 +556,28 @@ t.test('a machine that took the Node over is remembered as it was seen, and keep
   t.equal(exists.deletion, undefined)
   t.match(pending(exists), { status: 'False', reason: 'VMExists', message: /"rebuilt" \(vm-7/ })
   t.ok(decide({ ...silent, evidence: absence(silent, { others }) }).deletion, 'when both are gone, it goes')
+})
+
+t.test('a VM that was given another BIOS UUID is gone when it is gone under both', async (t) => {
+  const changed = vm({ biosUUID: OTHER_UUID })
+  const facts = takenOver({}, lifecycle.absentFor)
+  const { identityLevel: _, ...unverified } = facts.report?.status ?? {}
+  const shown = { vCenter: 'vc1', uuid: OTHER_UUID, lookup: { state: 'answered', vms: [changed] } } as const
+  const ended = {
+    ...facts,
+    report: { ...report({ ...facts.report }), status: unverified },
+    lookups: [...settled({ vms: [] }).lookups, shown],
+  }
+  const decision = decide(ended)
+  t.match(decision.status, { vm: { biosUUID: BIOS_UUID }, namedVM: { moref: 'vm-42', biosUUID: OTHER_UUID } })
+  const silent = { ...after(ended, decision), lookups: facts.lookups }
+  const { vm: bound, others } = decide({ ...silent, evidence: undefined }).inquiry?.question ?? {}
+  t.match([bound, ...(others ?? [])], [{ biosUUID: BIOS_UUID }, { biosUUID: OTHER_UUID, moref: 'vm-42' }])
+  t.ok(decide({ ...silent, evidence: absence(silent, { others: others ?? [] }) }).deletion)
+
+  const earlier = { ...unverified, namedVM: boundVM({ moref: 'vm-7', instanceUUID: '', biosUUID: NOBODY }) }
+  const kept = decide({ ...ended, report: { ...report({ ...facts.report }), status: earlier } })
+  t.match(kept.status?.namedVM ?? earlier.namedVM, { moref: 'vm-7' }, 'it takes no other machine’s place')
 })
 
 t.test('a Node that is Ready again is not left out of service', async (t) => {

@@ -61,7 +61,7 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
     case 'seen':
       // What is contradicted is neither tainted nor untainted: whether it is this VM is the very question.
       return standing.status.identityLevel === undefined
-        ? { ...isThere(presence.vm, standing, node), ...keptVM(standing.status) }
+        ? { ...isThere(presence.vm, standing, node), ...renamedAs(presence.vm, vm, standing.status) }
         : seen(presence.vm, vm, standing, facts)
     case 'missed':
       // Nobody ever saw it: as long as its kubelet calls it ready, there is nothing to find out.
@@ -112,6 +112,16 @@ function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<Lifecy
   const known = copy || vm.ancestry === undefined ? undefined : binding(vm)
   const stands = known ?? namedVM
   return stands === undefined ? {} : { namedVM: stands }
+}
+
+/**
+ * The same VM, whose BIOS UUID is another than when it was bound: its Node is contradicted from its next boot on, and
+ * once the VM is gone nothing else would tell that the new UUID was its own.
+ */
+function renamedAs(vm: VirtualMachine, bound: BoundVM, status: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
+  const asBound = vm.biosUUID === undefined || vm.biosUUID === bound.biosUUID
+  const another = status.namedVM !== undefined && !isBoundTo(status.namedVM, vm)
+  return asBound || another ? keptVM(status) : namedAs(vm, status)
 }
 
 function isPending({ status: { conditions } }: Standing): boolean {
