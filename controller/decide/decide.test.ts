@@ -94,6 +94,19 @@ const REFUSALS: {
     words: /vc1.*System\.Read/,
   },
   {
+    name: 'no VM has the UUID, and another UUID is searched for too',
+    facts: facts({
+      lookups: [BIOS_UUID, '430e3f74-ea84-f9a2-7736-6106bb5dbf6b'].map((uuid) => ({
+        vCenter: 'vc1',
+        uuid,
+        lookup: { state: 'answered', vms: [] },
+      })),
+    }),
+    condition: 'VMFound',
+    reason: 'NoVMWithUUID',
+    words: /in vCenter vc1; check/,
+  },
+  {
     name: 'two VMs have the UUID and neither claim nor MAC tells them apart',
     facts: facts({
       vms: [vm({ claim: undefined }), vm({ reference: 'vm-43', name: 'copy', claim: undefined })],

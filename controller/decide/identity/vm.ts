@@ -130,7 +130,10 @@ function noSerial(spec: NodeReportSpec): Verdict {
 }
 
 function noVM(uuid: string, facts: NodeFacts): Verdict {
-  const names = facts.lookups.map(({ vCenter }) => vCenter).join(', ')
+  const names = facts.lookups
+    .filter((lookup) => lookup.uuid === uuid)
+    .map(({ vCenter }) => vCenter)
+    .join(', ')
   return no(
     'NoVMWithUUID',
     `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM is there and that the vCenter account has System.Read on it`,
