@@ -15,9 +15,8 @@ const TICK = 5_000
 /** Milliseconds by which a clock may be wrong. */
 const CLOCKS_DIFFER = 60_000
 
-export function createWorld(random: Random, timeline: Timeline): World {
+export function createWorld(random: Random, timeline: Timeline, settings = drawSettings(random)): World {
   const logger = pino({ level: 'silent' })
-  const settings = drawSettings(random)
   const judge = createJudge(() => world)
   const api = createApiServer(timeline, judge.onWrite, judge.onRefused)
   const stop = new AbortController()

@@ -101,6 +101,38 @@ export const MACHINE_FAULTS: Faults = {
       )
     return undefined
   },
+  /**
+   * As Cluster API replaces workers, in the order of its Machine controller: a new machine first, then the old one is
+   * cordoned, powered off and destroyed, and its Node is deleted: soon, or when Rollcall has been there long before.
+   */
+  'rolling-replacement'(world, { vCenter }) {
+    const { machines, api, timeline, random, settings } = world
+    const workers = machines.all.filter(({ vm }) => vm?.vCenter === vCenter).slice(1, 3 + random.below(4))
+    let start = 0
+    for (const machine of workers) {
+      const { nodeName, vm } = machine
+      const deletes = (): void => {
+        if (api.nodes.get(nodeName)?.metadata.uid === machine.nodeUID) api.putNode(nodeName, undefined)
+      }
+      const destroys = (): void => {
+        const node = api.nodes.get(nodeName)
+        const taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
+        if (node !== undefined)
+          api.putNode(nodeName, { ...node, spec: { ...node.spec, taints: [...node.spec.taints, taint] } })
+        machines.halt(machine, 'poweredOff')
+        machines.destroy(machine)
+        const slow = 3 * settings.lifecycle.absentFor + settings.lifecycle.leaderAge
+        timeline.after(random.pick([1_000, slow, slow]), `the Node of ${nodeName} is deleted`, deletes)
+      }
+      timeline.after(start, `${nodeName} gets a successor`, () => {
+        if (vm === undefined || machine.vm !== vm) return
+        machines.create(`${nodeName}-${machines.all.length}`, vCenter, vm.folder)
+        timeline.after(random.between(20_000, 30_000), `${nodeName} is destroyed`, destroys)
+      })
+      start += random.between(31_000, 40_000)
+    }
+    return undefined
+  },
   /** An autoscaler removes most of a group at once, as its taint says. */
   'scaled-down'(world, { vCenter }) {
     const { machines, api, random } = world

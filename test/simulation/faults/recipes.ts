@@ -75,6 +75,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'login-refused' }, { kind: 'crash-loop' }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [{ kind: 'workers-replaced' }],
+  [{ kind: 'rolling-replacement' }],
   [{ kind: 'scaled-down' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'replica-killed', at: 0.5 }],
