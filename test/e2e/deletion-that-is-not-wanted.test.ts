@@ -25,7 +25,7 @@ const cases = [
   {
     deletion: 'dry-run',
     reason: 'DryRun',
-    why: 'lifecycle.deletion is dry-run, else the Node were deleted now; set it to on to have it so',
+    why: 'lifecycle.deletion is dry-run; with on, this Node would be deleted now',
   },
 ] as const
 

@@ -129,8 +129,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       settings.deletion === 'dry-run'
         ? {
             reason: 'DryRun',
-            message:
-              'lifecycle.deletion is dry-run, else the Node were deleted now; set it to on to have it so',
+            message: 'lifecycle.deletion is dry-run; with on, this Node would be deleted now',
           }
         : undefined,
   },
