@@ -31,6 +31,9 @@ export async function keepRunning(
     '',
     `  curl ${controller.url}/metrics`,
     '',
+    'No kubelet and no garbage collector run here. So a Node whose VM you destroy stays Ready, and Rollcall keeps',
+    'it (NodeReady); and the NodeReport of a Node that was deleted stays behind.',
+    '',
     style('bold', 'Ctrl-C ends it.'),
   )
   if (!signal.aborted) await once(signal, 'abort')

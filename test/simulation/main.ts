@@ -1,4 +1,4 @@
-/** `node test/simulation/main.ts`: the controller's real code in a world that fails, by seeds. */
+/** `npm run simulate`: the controller's real code in a world that fails, by seeds. */
 import { MUTATIONS } from './mutations/all.ts'
 import { tryMutation } from './mutations/try.ts'
 import { HELP, type Options, parseOptions } from './options.ts'

@@ -4,7 +4,7 @@ import { MUTATIONS } from './mutations/all.ts'
 import { mutate } from './mutations/mutation.ts'
 import { tryMutation } from './mutations/try.ts'
 
-/** Those whose loss shows soonest; `node test/simulation/main.ts --mutations` tries all. */
+/** Those whose loss shows soonest; `npm run simulate -- --mutations` tries all. */
 const QUICK = [
   'precondition DeletionOn',
   'precondition BrakeOpen',

@@ -18,7 +18,7 @@ export type CommandLine =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string }
 
-export const HELP = `usage: node test/simulation/main.ts [options]
+export const HELP = `usage: npm run simulate -- [options]
 
 Drives the controller's real code over a model of vCenters, an API server, agents, kubelets, two replicas and
 their clocks, while all of them fail in any order, and looks after each step whether a promise is broken.

@@ -14,12 +14,12 @@ export function brokenLines({ seed, steps, time, violation, trace }: RunResult):
     `  ${violation.what}`,
     `  seed ${seed}, step ${steps}, ${(time / 1000).toFixed(3)} s of the model's time; the last steps:`,
     ...trace.map((line) => `    ${line}`),
-    `  again: node test/simulation/main.ts --seed ${seed}`,
+    `  again: npm run simulate -- --seed ${seed}`,
   ]
 }
 
 /** Of the pairs that never met, so many are named. */
-const NAMED = 40
+const NAMED = 10
 
 export function seriesLines(series: Series, firstSeed: number, seconds: number): readonly string[] {
   const { steps, runs, pairs, deletions, broken } = series

@@ -3,7 +3,7 @@ import { brokenLines } from './print.ts'
 import { simulate } from './run.ts'
 import { simulateSeries } from './series.ts'
 
-/** Some ten seconds. `node test/simulation/main.ts` goes on for as long as wanted. */
+/** Some ten seconds. `npm run simulate` goes on for as long as wanted. */
 const STEPS = 150_000
 
 t.test('no promise is broken, whatever fails', async (t) => {
