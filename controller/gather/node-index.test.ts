@@ -90,6 +90,18 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   t.same(index.addressHolders('10.0.0.5'), [])
 })
 
+t.test('the brake has closed for a Node as long as it is to stay', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const status = { nodeUID: NODE_UID, vm: boundVM(), brakeClosedAt: '2026-03-01T10:00:00Z' }
+  index.report('worker-1', report({ status }))
+  index.node('worker-1', node())
+  t.match([...index.latched()], [{ name: 'worker-1', vCenter: 'vc1' }])
+  index.node('worker-1', node({ deletion: 'proceed' }))
+  t.same([...index.latched()], [], 'a person lets it go')
+  index.node('worker-1', node({ deleting: true }))
+  t.same([...index.latched()], [], 'it is being deleted, and a finalizer keeps it')
+})
+
 t.test('a vCenter is inhabited by another Node whose VM is not missed', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }

@@ -30,7 +30,7 @@ export interface NodeIndex {
   boundTo(vCenterInstanceUUID: string): number
   /** Which those are. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
-  /** Nodes that the brake has closed for, and whose removal nobody means. */
+  /** Nodes that the brake has closed for, that stay, and whose removal nobody means. */
   latched(): Iterable<LatchedNode>
   /** Nodes that have this address, or, in lower case, this host name. */
   addressHolders(address: string): readonly string[]
@@ -157,7 +157,8 @@ export function isInhabited(
 }
 
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
-  if (node === undefined || isRemovalMeant(node)) return undefined
+  // One that is being deleted is judged no more, and may wait for a finalizer without end.
+  if (node === undefined || node.deleting || isRemovalMeant(node)) return undefined
   const [machine] = subjectOf(node, report)?.machines ?? []
   if (machine === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
   return { name, vCenter: machine.vCenter, vCenterInstanceUUID: machine.vCenterInstanceUUID }

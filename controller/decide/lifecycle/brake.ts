@@ -84,14 +84,17 @@ export function quietTime({ absentFor }: LifecycleSettings): number {
   return 2 * absentFor
 }
 
-/** Whether it opens again by itself: few have been missed for so long, and vCenter has said throughout that this VM is gone. */
+/**
+ * Whether it opens again by itself: few have been missed for so long, and vCenter has said throughout that this VM is gone.
+ * Of a machine that goes on speaking each answer begins anew; that must not hold all others for ever.
+ */
 export function opensAgain(
-  { absent }: Pick<Evidence, 'absent'>,
+  { absent, spoken }: Pick<Evidence, 'absent' | 'spoken'>,
   fleet: Fleet,
   settings: LifecycleSettings,
 ): boolean {
   const quiet = quietTime(settings)
-  return fleet.fewFor >= quiet && absent !== undefined && absent.last - absent.since >= quiet
+  return fleet.fewFor >= quiet && absent !== undefined && (spoken || absent.last - absent.since >= quiet)
 }
 
 /**
