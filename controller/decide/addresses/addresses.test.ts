@@ -195,12 +195,12 @@ for (const row of ROWS) {
 }
 
 t.test('the hostname is the kubelet’s own, else the guest’s, else the Node’s name', async (t) => {
-  const hostname = (own: { type: string; address: string }[], guest: string | undefined) => {
+  const hostname = (own: { type: string; address: string }[], guest?: string, name = 'worker-1') => {
     const { hostname: _, ...rest } = spec()
     const { addresses } = chooseAddresses(
       guest === undefined ? rest : { ...rest, hostname: guest },
       vm(),
-      context({ addresses: own }),
+      context({ name, addresses: own }),
     )
     return addresses?.at(-1)?.address
   }
@@ -209,6 +209,8 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
   t.equal(hostname([], undefined), 'worker-1')
   t.equal(hostname([{ type: 'Hostname', address: 'x'.repeat(300) }], 'guest'), 'guest')
   t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
+  t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], '10.0.0.9'), 'worker-1', 'another’s address')
+  t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], 'guest', '10.0.0.9'), '10.0.0.9', 'its name')
 })
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
 import type { Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
@@ -130,7 +131,10 @@ function kept(family: Family, vm: VirtualMachine, context: AddressContext): Cand
  */
 function hostname(spec: NodeReportSpec, { node, holder }: AddressContext): string {
   const own = node.addresses.find(({ type }) => type === 'Hostname')?.address
-  const free = (name: string) => holder(name.toLowerCase()) === undefined
+  // An IP address that nobody has seen on a vNIC would be held against the Node that comes with it.
+  const free = (name: string) =>
+    holder(name.toLowerCase()) === undefined &&
+    (name === node.name || !ipaddr.IPv4.isValidFourPartDecimal(name))
   return (
     [own, spec.hostname].find((name) => name !== undefined && isHostname(name) && free(name)) ?? node.name
   )
