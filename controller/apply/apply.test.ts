@@ -164,7 +164,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     fenced: true,
     deletion: {
       vCenter: 'vc1',
-      vCenterInstanceUUID: 'uuid',
+      group: 'uuid',
       absentSince: 0,
       announcement: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
     },

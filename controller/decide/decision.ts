@@ -40,7 +40,8 @@ export interface Decision {
 export interface Deletion {
   /** The vCenter that had the VM. */
   readonly vCenter: string
-  readonly vCenterInstanceUUID: string
+  /** See `groupOf`. */
+  readonly group: string
   /** Monotonic; undefined where the VM's removal was meant, and does not count for the brake. */
   readonly absentSince: number | undefined
   /** Told when the Node is gone. */
@@ -49,6 +50,8 @@ export interface Deletion {
 
 /** One missed VM, as the brake counts it. */
 export interface Absence {
+  /** Among which Nodes it counts: see `groupOf`. */
+  readonly group: string
   /** Since when it is missed, monotonic. */
   readonly since: number
   /** Whether it counts. */
@@ -57,7 +60,7 @@ export interface Absence {
   readonly latched: boolean
   /** ... and whether it keeps the Node. */
   readonly held: boolean
-  /** Whether few are missed in that vCenter. */
+  /** Whether few of these Nodes are missed. */
   readonly few: boolean
 }
 

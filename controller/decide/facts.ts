@@ -70,8 +70,8 @@ export interface NodeFacts {
   readonly deletionRefused: string | undefined
   /** Since when this Node's VM is missed, monotonic, if this leader knows it. */
   readonly absentSince: number | undefined
-  /** By `about.instanceUuid`; this Node counts among the bound alone. */
-  readonly fleet: (vCenterInstanceUUID: string) => Fleet
+  /** By group (see `groupOf`); this Node counts among the bound alone. */
+  readonly fleet: (group: string) => Fleet
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: number
   /** Milliseconds since the epoch, for what is written down. */

@@ -53,9 +53,9 @@ export function gather(
     provable: provable(node, report, sources),
     deletionRefused: inquiries.refusal(name),
     absentSince: inquiries.absentSince(name, node.uid),
-    fleet: (vCenter) => ({
-      bound: index.boundTo(vCenter),
-      ...inquiries.fleet(vCenter, name, index.latched()),
+    fleet: (group) => ({
+      bound: index.inGroup(group),
+      ...inquiries.fleet(group, name, index.latched()),
     }),
     leadingFor: sources.leadingFor(),
     ...times,

@@ -102,6 +102,20 @@ t.test('the brake has closed for a Node as long as it is to stay', async (t) => 
   t.same([...index.latched()], [], 'it is being deleted, and a finalizer keeps it')
 })
 
+t.test('a Node that only names the VM of another does not count with it', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const named = { nodeUID: NODE_UID, namedVM: boundVM(), brakeClosedAt: '2026-03-01T10:00:00Z' }
+  const vCenter = boundVM().vCenterInstanceUUID
+  index.node('worker-1', node({ providerID: `vsphere://${BIOS_UUID}` }))
+  index.report('worker-1', report({ status: { nodeUID: NODE_UID, vm: boundVM() } }))
+  index.node('joined', node({ name: 'joined', providerID: `vsphere://${BIOS_UUID}` }))
+  index.report('joined', report({ name: 'joined', status: named }))
+  t.equal(index.inGroup(vCenter), 1, 'the limit is not wider for it')
+  t.equal(index.inGroup(''), 1)
+  t.match([...index.latched()], [{ name: 'joined', vCenter: 'vc1', group: '' }], 'nor does it hold others')
+  t.same([...index.namesIn(vCenter)], ['worker-1', 'joined'], 'though it is a reason to expect VMs there')
+})
+
 t.test('a vCenter is inhabited by another Node whose VM is not missed', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }

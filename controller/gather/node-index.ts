@@ -2,7 +2,7 @@ import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isRemovalMeant } from '../decide/lifecycle/brake.ts'
-import { subjectOf } from '../decide/lifecycle/subject.ts'
+import { groupOf, subjectOf } from '../decide/lifecycle/subject.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -23,12 +23,9 @@ export interface NodeIndex {
   uuidsOf(name: string): readonly string[]
   /** Whether any Node is about a VM with this BIOS UUID: then {@link NodeIndex.uuidsOf} has it. */
   isLookedFor(uuid: string): boolean
-  /**
-   * How many Nodes were found to be VMs of this vCenter (`about.instanceUuid`); for the empty text, those that were
-   * initialised for vSphere and never found.
-   */
-  boundTo(vCenterInstanceUUID: string): number
-  /** Which those are. */
+  /** How many Nodes the brake counts together: see `groupOf`. */
+  inGroup(group: string): number
+  /** Nodes that were found to be VMs of this vCenter (`about.instanceUuid`), or name one that was seen there. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
   /** Nodes that the brake has closed for, that stay, and whose removal nobody means. */
   latched(): Iterable<LatchedNode>
@@ -43,7 +40,8 @@ export interface LatchedNode {
   readonly name: string
   /** Its vCenter's name in the configuration. */
   readonly vCenter: string
-  readonly vCenterInstanceUUID: string
+  /** See `groupOf`. */
+  readonly group: string
 }
 
 interface Entry {
@@ -63,10 +61,12 @@ interface Keys {
   readonly addresses: readonly string[]
   /** `about.instanceUuid` of the vCenter that has its VM. */
   readonly vCenter: readonly string[]
+  /** See `groupOf`. */
+  readonly group: readonly string[]
 }
 
-const KINDS = ['looked', 'subject', 'given', 'uid', 'addresses', 'vCenter'] as const
-const NONE: Keys = { looked: [], subject: [], given: [], uid: [], addresses: [], vCenter: [] }
+const KINDS = ['looked', 'subject', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
+const NONE: Keys = { looked: [], subject: [], given: [], uid: [], addresses: [], vCenter: [], group: [] }
 
 export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
@@ -79,6 +79,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     uid: createMultimap(),
     addresses: createMultimap(),
     vCenter: createMultimap(),
+    group: createMultimap(),
   }
 
   function keysOf({ node, report }: Entry): Keys {
@@ -94,6 +95,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
       uid: node === undefined ? [] : [node.uid],
       addresses: node === undefined ? [] : addressesOf(node, report),
       vCenter: subject === undefined ? [] : [subject.machines[0].vCenterInstanceUUID],
+      group: subject === undefined ? [] : [groupOf(subject)],
     }
   }
 
@@ -137,7 +139,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
       return [...new Set([...looked, ...subject])]
     },
     isLookedFor: (uuid) => maps.looked.has(uuid) || maps.subject.has(uuid),
-    boundTo: (vCenter) => maps.vCenter.get(vCenter).size,
+    inGroup: (group) => maps.group.get(group).size,
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],
@@ -159,9 +161,9 @@ export function isInhabited(
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
   // One that is being deleted is judged no more, and may wait for a finalizer without end.
   if (node === undefined || node.deleting || isRemovalMeant(node)) return undefined
-  const [machine] = subjectOf(node, report)?.machines ?? []
-  if (machine === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
-  return { name, vCenter: machine.vCenter, vCenterInstanceUUID: machine.vCenterInstanceUUID }
+  const subject = subjectOf(node, report)
+  if (subject === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
+  return { name, vCenter: subject.machines[0].vCenter, group: groupOf(subject) }
 }
 
 /**

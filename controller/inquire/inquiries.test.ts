@@ -8,11 +8,11 @@ import { createInquiries } from './inquiries.ts'
 const VCENTER = boundVM().vCenterInstanceUUID
 
 function absent(changes: Partial<Absence> = {}): Absence {
-  return { since: 0, counts: true, latched: false, held: false, few: true, ...changes }
+  return { group: VCENTER, since: 0, counts: true, latched: false, held: false, few: true, ...changes }
 }
 
-function deletion(vCenterInstanceUUID = VCENTER) {
-  return { vCenterInstanceUUID, absentSince: 7 }
+function deletion(group = VCENTER) {
+  return { group, absentSince: 7 }
 }
 
 function inquiry(changes: Partial<Inquiry> = {}, vm = boundVM()): Inquiry {
@@ -64,7 +64,10 @@ t.test('those that are missed are counted by vCenter, without oneself', async (t
   inquiries.take('n1', inquiry())
   inquiries.take('n2', inquiry({ absence: absent({ latched: true, held: true }) }))
   inquiries.take('off', { question: inquiry().question, ask: true })
-  inquiries.take('elsewhere', inquiry({}, boundVM({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })))
+  inquiries.take(
+    'elsewhere',
+    inquiry({ absence: absent({ group: 'two' }) }, boundVM({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })),
+  )
   t.same(fleet(VCENTER, 'n1'), { missed: 1, latched: 1, deletedAgo: [] })
   t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] })
   t.same(inquiries.missing('vc1', []), { missing: 2, brakeClosed: true })
@@ -147,7 +150,7 @@ t.test('a Node that is being deleted is missed until it is forgotten', async (t)
 
 t.test('those that the brake has closed for are held while nobody can ask about them', async (t) => {
   const { inquiries } = setUp()
-  const latched = ['n1', 'n2'].map((name) => ({ name, vCenter: 'vc1', vCenterInstanceUUID: VCENTER }))
+  const latched = ['n1', 'n2'].map((name) => ({ name, vCenter: 'vc1', group: VCENTER }))
   inquiries.take('n1', inquiry({ absence: absent({ latched: true }) }))
   t.match(inquiries.fleet(VCENTER, 'n3', latched), { latched: 2, absentOrLatched: 2 })
   t.match(inquiries.fleet(VCENTER, 'n1', latched), { latched: 1, absentOrLatched: 1 }, 'without itself')

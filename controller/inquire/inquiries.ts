@@ -29,8 +29,8 @@ export interface Inquiries {
   evidence(name: string): Evidence | undefined
   /** Since when the VM of this Node is missed, monotonic; undefined where it is not, or that is not known here. */
   absentSince(name: string, nodeUID: string): number | undefined
-  /** Those of this vCenter that are missed, without this one, and the Nodes of it that were deleted. */
-  fleet(vCenterInstanceUUID: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
+  /** Those of this group (see `groupOf`) that are missed, without this one, and the Nodes of it that were deleted. */
+  fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
   /** Whether the VM of this Node is missed, or its Node was just deleted for that. */
   isMissed(name: string): boolean
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
@@ -39,7 +39,7 @@ export interface Inquiries {
     latched: Iterable<LatchedNode>,
   ): { readonly missing: number; readonly brakeClosed: boolean }
   /** To be told of a deletion before it is tried, so that two at once count as two; one that is tried again counts once... */
-  deleting(deletion: Pick<Deletion, 'vCenterInstanceUUID' | 'absentSince'>, nodeUID: string): Attempt
+  deleting(deletion: Pick<Deletion, 'group' | 'absentSince'>, nodeUID: string): Attempt
   /** What the API server said in the last minutes, when it would not have the deletion of this Node. */
   refusal(name: string): string | undefined
 }
@@ -72,14 +72,14 @@ const LONG_AGO = { uptime: -Infinity, now: -Infinity }
 
 export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
-  /** For each vCenter, since when few of its VMs are missed. */
+  /** For each group, since when few of it are missed. */
   const few = new Map<string, number>()
-  /** For each vCenter, its Nodes by their UIDs. */
+  /** For each group, its Nodes by their UIDs. */
   const deleted = new Map<string, Map<string, Deleted>>()
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
 
-  function recent(vCenter: string): Map<string, Deleted> {
-    return new Map([...(deleted.get(vCenter) ?? [])].filter(([, { at }]) => uptime() - at < MEMORY))
+  function recent(group: string): Map<string, Deleted> {
+    return new Map([...(deleted.get(group) ?? [])].filter(([, { at }]) => uptime() - at < MEMORY))
   }
 
   return {
@@ -92,10 +92,9 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       const before = entries.get(name)
       const same = before !== undefined && isAbout(before.inquiry.question, inquiry.question)
       entries.set(name, { inquiry, evidence: same ? before.evidence : undefined })
-      const { absence, question } = inquiry
-      const vCenter = question.vm.vCenterInstanceUUID
-      if (absence?.few === false) few.delete(vCenter)
-      else if (absence !== undefined && !few.has(vCenter)) few.set(vCenter, uptime())
+      const { absence } = inquiry
+      if (absence?.few === false) few.delete(absence.group)
+      else if (absence !== undefined && !few.has(absence.group)) few.set(absence.group, uptime())
     },
     resume(exists) {
       for (const [name, { inquiry, evidence }] of entries) {
@@ -119,19 +118,19 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       const { question, absence } = entries.get(name)?.inquiry ?? {}
       return question?.nodeUID === nodeUID ? absence?.since : undefined
     },
-    fleet(vCenter, except, latched) {
+    fleet(group, except, latched) {
       const absentSince: number[] = []
       const closedFor = new Set<string>()
       const absentOrLatched = new Set<string>()
-      const gone = recent(vCenter)
+      const gone = recent(group)
       for (const [name, { inquiry }] of entries) {
-        const { nodeUID, vm } = inquiry.question
+        const { nodeUID } = inquiry.question
         const { absence } = inquiry
         const itself = name === except
         // One that is deleted may be looked at until the watch knows; else it is there, and its deletion came to nothing.
         if (!itself && (absence === undefined || gone.get(nodeUID)?.sure)) continue
         gone.delete(nodeUID)
-        if (itself || absence === undefined || vm.vCenterInstanceUUID !== vCenter) continue
+        if (itself || absence === undefined || absence.group !== group) continue
         if (absence.counts) {
           absentSince.push(absence.since)
           absentOrLatched.add(name)
@@ -139,22 +138,21 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
         if (absence.latched) closedFor.add(name)
       }
       // Those that nobody asks about now, since their vCenter is away, are held still.
-      for (const { name, vCenterInstanceUUID } of latched)
-        if (name !== except && vCenterInstanceUUID === vCenter) closedFor.add(name)
+      for (const each of latched) if (each.name !== except && each.group === group) closedFor.add(each.name)
       for (const name of closedFor) absentOrLatched.add(name)
       return {
         absentSince,
         latched: closedFor.size,
         absentOrLatched: absentOrLatched.size,
         deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: uptime() - at, absentSince })),
-        fewFor: uptime() - (few.get(vCenter) ?? uptime()),
+        fewFor: uptime() - (few.get(group) ?? uptime()),
       }
     },
     isMissed(name) {
       const inquiry = entries.get(name)?.inquiry
       if (inquiry === undefined) return false
-      const { vm, nodeUID } = inquiry.question
-      return inquiry.absence !== undefined || deleted.get(vm.vCenterInstanceUUID)?.has(nodeUID) === true
+      const { nodeUID } = inquiry.question
+      return inquiry.absence !== undefined || [...deleted.values()].some((each) => each.has(nodeUID))
     },
     missing(vCenter, latched) {
       const absences = [...entries.values()].flatMap(({ inquiry: { absence, question } }) =>
@@ -166,18 +164,18 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
           absences.some(({ held }) => held) || [...latched].some((node) => node.vCenter === vCenter),
       }
     },
-    deleting({ vCenterInstanceUUID: vCenter, absentSince }, nodeUID) {
+    deleting({ group, absentSince }, nodeUID) {
       const at = uptime()
-      const known = recent(vCenter)
+      const known = recent(group)
       const before = known.get(nodeUID)
       if (!before?.sure) known.set(nodeUID, { at, absentSince, sure: false })
-      deleted.set(vCenter, known)
+      deleted.set(group, known)
       return {
         succeeded() {
-          deleted.get(vCenter)?.set(nodeUID, { at, absentSince, sure: true })
+          deleted.get(group)?.set(nodeUID, { at, absentSince, sure: true })
         },
         failed(name, refusal) {
-          if (before === undefined) deleted.get(vCenter)?.delete(nodeUID)
+          if (before === undefined) deleted.get(group)?.delete(nodeUID)
           if (refusal !== undefined) refusals.set(name, { at, message: refusal })
         },
       }

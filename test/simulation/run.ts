@@ -74,10 +74,12 @@ function keepPeople(world: World): void {
     if (metadata.annotations['rollcall.dev/deletion'] !== undefined) annotate(metadata.name, undefined)
   }
   const look = (): void => {
-    for (const { instanceUUID } of world.vCenters) {
-      const bound = [...api.nodes.values()].filter(({ metadata: { name, uid } }) => {
-        const { status } = api.reports.get(name) ?? {}
-        return status?.nodeUID === uid && (status.vm ?? status.namedVM)?.vCenterInstanceUUID === instanceUUID
+    // Those that were never verified are counted together.
+    for (const group of [...world.vCenters.map(({ instanceUUID }) => instanceUUID), '']) {
+      const bound = [...api.nodes.values()].filter(({ metadata: { name, uid }, spec }) => {
+        const { vm, namedVM, nodeUID } = api.reports.get(name)?.status ?? {}
+        const names = vm ?? namedVM ?? spec.providerID
+        return nodeUID === uid && names !== undefined && (vm?.vCenterInstanceUUID ?? '') === group
       })
       const gone = bound.filter(({ metadata: { uid } }) => {
         const machines = machinesOf(world, uid)

@@ -76,10 +76,17 @@ t.test('it opens when few were missed for long, and proven to be so throughout',
   const absent = { since: 0, last: quiet, times: 3 }
   t.equal(opensAgain({ absent, spoken: false }, fleet({ fewFor: quiet }), settings), true)
   t.equal(opensAgain({ absent, spoken: false }, fleet({ fewFor: quiet - 1 }), settings), false)
-  t.equal(opensAgain({ absent: { ...absent, since: 1 }, spoken: false }, fleet({ fewFor: quiet }), settings), false)
+  t.equal(
+    opensAgain({ absent: { ...absent, since: 1 }, spoken: false }, fleet({ fewFor: quiet }), settings),
+    false,
+  )
   t.equal(opensAgain({ absent: undefined, spoken: false }, fleet({ fewFor: quiet }), settings), false)
   const lives = { absent: { ...absent, since: quiet }, spoken: true }
-  t.equal(opensAgain(lives, fleet({ fewFor: quiet }), settings), true, 'one that lives holds nobody else for ever')
+  t.equal(
+    opensAgain(lives, fleet({ fewFor: quiet }), settings),
+    true,
+    'one that lives holds nobody else for ever',
+  )
   t.equal(opensAgain({ ...lives, absent: undefined }, fleet({ fewFor: quiet }), settings), false)
   t.equal(fewAbsent(true, fleet({ absentOrLatched: 1 }), settings), true)
   t.equal(fewAbsent(false, fleet({ absentOrLatched: 2 }), settings), true)

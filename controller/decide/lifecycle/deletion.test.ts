@@ -523,6 +523,24 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
   t.equal(decide(ready).inquiry, undefined, 'nor asked')
 })
 
+t.test('one that only names a VM closes the brake for nobody who was verified', async (t) => {
+  const { status: { vm: namedVM, nodeUID } = {}, ...former } = gone().report ?? report()
+  const joined = report({ ...former, status: { ...(nodeUID && { nodeUID }), ...(namedVM && { namedVM }) } })
+  const asked: string[] = []
+  const decision = decide(
+    gone({
+      report: joined,
+      fleet(group) {
+        asked.push(group)
+        return fleet()
+      },
+    }),
+  )
+  t.same(asked, [''])
+  t.match(decision.deletion, { group: '' })
+  t.match(decide(gone()).deletion, { group: boundVM().vCenterInstanceUUID })
+})
+
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {
   const facts = settled()
   const spoken = report({ ...facts.report, spec: { ok: true, spec: agentlessReport(facts.node) } })

@@ -28,6 +28,8 @@ export interface Brake {
 
 export interface BrakeFacts {
   readonly bound: BoundVM
+  /** See `groupOf`. */
+  readonly group: string
   readonly before: NodeReportStatus
   readonly evidence: Evidence | undefined
   /** Whether vCenter has the VM after all, though no search finds it. */
@@ -40,7 +42,7 @@ export interface BrakeFacts {
  * Whether the brake holds a Node whose VM is missed, and whether that is to be remembered: only where what is missed now is
  * too much, and something would be deleted otherwise.
  */
-export function judgeBrake({ bound, before, evidence, there, fleet, facts }: BrakeFacts): Brake {
+export function judgeBrake({ bound, group, before, evidence, there, fleet, facts }: BrakeFacts): Brake {
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
@@ -57,7 +59,7 @@ export function judgeBrake({ bound, before, evidence, there, fleet, facts }: Bra
   const held =
     !meant && (closed || fleet.latched > 0 || (counts && tooManyWithDeleted(since, fleet, settings)))
   return {
-    absence: { since, counts, latched: closed && !meant, held, few },
+    absence: { group, since, counts, latched: closed && !meant, held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
       ...(closed

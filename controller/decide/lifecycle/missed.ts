@@ -14,7 +14,7 @@ import { type Brake, judgeBrake } from './judge-brake.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { registeredAs, seenIn } from './proofs.ts'
-import type { Subject } from './subject.ts'
+import { groupOf, type Subject } from './subject.ts'
 import { existsUnseen } from './unsearchable.ts'
 
 /** A look at a missed VM's Node at least so often, milliseconds. */
@@ -26,8 +26,9 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   const [bound] = subject.machines
   const evidence = evidenceOn(subject, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
-  const fleet = facts.fleet(bound.vCenterInstanceUUID)
-  const brake = judgeBrake({ bound, before, evidence, there: there !== undefined, fleet, facts })
+  const group = groupOf(subject)
+  const fleet = facts.fleet(group)
+  const brake = judgeBrake({ bound, group, before, evidence, there: there !== undefined, fleet, facts })
   const absence = there === undefined ? { absence: brake.absence } : {}
   const kept = { ...keptVM(before), absence: brake.status }
   if (evidence === undefined) {
@@ -108,14 +109,10 @@ function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm
   return undefined
 }
 
-function deletionOf(
-  { vCenter, vCenterInstanceUUID }: BoundVM,
-  { absence }: Brake,
-  { message }: Verdict,
-): Deletion {
+function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: Verdict): Deletion {
   return {
     vCenter,
-    vCenterInstanceUUID,
+    group: absence.group,
     absentSince: absence.counts ? absence.since : undefined,
     announcement: { type: 'Normal', reason: 'NodeDeleted', message },
   }

@@ -9,7 +9,7 @@ import {
   spec,
 } from '../../../test/fixtures/facts.ts'
 import type { NodeReport } from '../../facts/node.ts'
-import { isUnseen, subjectOf } from './subject.ts'
+import { groupOf, isUnseen, subjectOf } from './subject.ts'
 
 const OTHER = '42000000-0000-4000-8000-0000000000aa'
 const OTHER_SWAPPED = '00000042-0000-0040-8000-0000000000aa'
@@ -45,6 +45,19 @@ t.test('of one that was never verified, by its provider ID in both byte orders',
   t.same(uuids(migrated, undefined), [BIOS_UUID, SWAPPED_UUID])
   t.equal(subjectOf(migrated, undefined)?.bound, false)
   t.same(uuids(migrated, bare({ namedVM: boundVM() })), ['vm-42'], 'once it was seen')
+})
+
+t.test('who only names a VM is counted with its like, wherever that was seen', async (t) => {
+  const naming = node({ providerID: `vsphere://${BIOS_UUID}` })
+  const group = (status: Parameters<typeof bare>[0]) => {
+    const subject = subjectOf(naming, bare(status))
+    return subject && groupOf(subject)
+  }
+  const vCenter = boundVM().vCenterInstanceUUID
+  t.equal(group({ vm: boundVM(), identityLevel: 'proven' }), vCenter)
+  t.equal(group({ vm: boundVM() }), vCenter, 'nor is one let out whose level has ended')
+  t.equal(group({ namedVM: boundVM() }), '')
+  t.equal(group({}), '')
 })
 
 t.test('of one that names no machine, none', async (t) => {

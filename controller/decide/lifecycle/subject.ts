@@ -69,6 +69,15 @@ function unseenMachine(biosUUID: string): BoundVM {
   return { vCenter: 'unknown', vCenterInstanceUUID: '', moref: '', name: '', instanceUUID: '', biosUUID }
 }
 
+/**
+ * Among which Nodes the absence of this one's machine counts: those that were verified to be VMs of the same vCenter
+ * (`about.instanceUuid`). Who merely names a VM counts among its like, under the empty text: by joining such Nodes nobody
+ * is to close the brake for those that were verified, nor to widen it.
+ */
+export function groupOf({ machines: [vm], bound }: Subject): string {
+  return bound ? vm.vCenterInstanceUUID : ''
+}
+
 /** Whether a machine was never seen, so that it is known by its UUID alone. */
 export function isUnseen({ moref }: Pick<BoundVM, 'moref'>): boolean {
   return moref === ''

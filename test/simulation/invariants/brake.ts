@@ -24,7 +24,8 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const moments: number[] = []
   let bound = 0
   for (const [other, { status }] of api.reports) {
-    const { vm = status.namedVM, nodeUID, brakeClosedAt } = status
+    // Who only names a VM counts for nobody who was verified.
+    const { vm, nodeUID, brakeClosedAt } = status
     const known = api.nodes.get(other)
     if (other !== name && known?.metadata.uid !== nodeUID) continue
     if (vm?.vCenterInstanceUUID !== vCenter) continue

@@ -66,8 +66,8 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
   if (wait !== undefined && volumes > 0 && !detaching && (listed || gone < lifecycle.absentFor + wait))
     says('volumes are detached first', `${volumes} are not`)
-  // Those that nobody has ever seen are counted together.
-  const vCenter = (bound ?? named)?.vCenterInstanceUUID ?? ''
+  // Those that were never verified are counted together.
+  const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
   judgeRate(world, by, vCenter, says)
 }
