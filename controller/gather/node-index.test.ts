@@ -90,6 +90,23 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   t.same(index.addressHolders('10.0.0.5'), [])
 })
 
+t.test('of a Node that nobody has verified one address of each kind is known', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const addresses = [
+    ...['10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'].map((address) => ({
+      type: 'InternalIP',
+      address,
+    })),
+    { type: 'ExternalIP', address: '192.0.2.1' },
+    { type: 'Hostname', address: 'Joined.example' },
+    { type: 'Hostname', address: 'other' },
+    { type: 'InternalDNS', address: 'internal' },
+  ]
+  index.node('joined', node({ name: 'joined', taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }))
+  t.same(index.addressesOf('joined'), ['joined', '10.0.0.1', '2001:db8::1', '192.0.2.1', 'joined.example'])
+  t.same(index.addressHolders('10.0.0.2'), [], 'it does not hold a subnet against all others')
+})
+
 t.test('the brake has closed for a Node as long as it is to stay', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), brakeClosedAt: '2026-03-01T10:00:00Z' }

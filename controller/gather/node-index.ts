@@ -168,14 +168,28 @@ function latchedNode(name: string, { node, report }: Entry): LatchedNode | undef
 
 /**
  * A Node's name, and the addresses and host name that it was verified with. Where it was initialised and nothing is
- * verified yet, as by another provider before, what it shows counts.
+ * verified yet, as by another provider before, what it shows counts, as far as a provider could have written it.
  */
 function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
   const { identityLevel, addresses = [] } = standingStatus(report, node)
-  const shown = isUninitialized(node) ? [] : node.addresses
+  const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
   return [...new Set([node.name, ...counted.map(({ address }) => address.toLowerCase())])]
 }
+
+/** A provider writes one of each. A kubelet, which may write as many as it likes, could hold all of a subnet against others. */
+function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
+  const kinds = new Map<string, Node['addresses'][number]>()
+  for (const each of addresses) {
+    const { type, address } = each
+    if (!PROVIDED.has(type)) continue
+    const kind = `${type} ${type !== 'Hostname' && address.includes(':')}`
+    if (!kinds.has(kind)) kinds.set(kind, each)
+  }
+  return [...kinds.values()]
+}
+
+const PROVIDED: ReadonlySet<string> = new Set(['InternalIP', 'ExternalIP', 'Hostname'])
 
 /** BIOS UUIDs by which the Node object points to a VM, whoever wrote them there, in both byte orders. */
 function givenUUIDs(node: Node): readonly string[] {
