@@ -69,7 +69,8 @@ export function heldAddresses(
 ): readonly string[] {
   const node = sources.node(name)
   const gone = node !== undefined && isGone(node, sources.report(name), inquiries.evidence(name))
-  return gone ? [name] : index.addressesOf(name)
+  const held = index.addressesOf(name)
+  return gone ? held.filter((each) => each === name) : held
 }
 
 function provable(

@@ -103,8 +103,10 @@ t.test('of a Node that nobody has verified one address of each kind is known', a
     { type: 'InternalDNS', address: 'internal' },
   ]
   index.node('joined', node({ name: 'joined', taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }))
-  t.same(index.addressesOf('joined'), ['joined', '10.0.0.1', '2001:db8::1', '192.0.2.1', 'joined.example'])
+  t.same(index.addressesOf('joined'), ['joined', 'joined.example', '10.0.0.1', '2001:db8::1', '192.0.2.1'])
   t.same(index.addressHolders('10.0.0.2'), [], 'it does not hold a subnet against all others')
+  index.node('10.0.0.3', node({ name: '10.0.0.3', addresses: [{ type: 'Hostname', address: '10.0.0.3' }] }))
+  t.same(index.addressHolders('10.0.0.3'), [], 'nor does one that is called like an address')
 })
 
 t.test('the brake has closed for a Node as long as it is to stay', async (t) => {

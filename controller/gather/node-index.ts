@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
@@ -174,7 +175,10 @@ function addressesOf(node: Node, report: NodeReport | undefined): readonly strin
   const { identityLevel, addresses = [] } = standingStatus(report, node)
   const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
-  return [...new Set([node.name, ...counted.map(({ address }) => address.toLowerCase())])]
+  // A name that looks like an address is none: whoever is called by it need not have it.
+  const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))
+  const seen = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address.toLowerCase()]))
+  return [...new Set([...[node.name, ...names].filter((name) => !isIPv4(name)), ...seen])]
 }
 
 /** A provider writes one of each. A kubelet, which may write as many as it likes, could hold all of a subnet against others. */
