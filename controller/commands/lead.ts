@@ -3,8 +3,9 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
-import { createNodeIndex, isInhabited } from '../gather/node-index.ts'
+import { createNodeIndex } from '../gather/node-index.ts'
 import { createAsker } from '../inquire/asker.ts'
+import { createInhabited } from '../inquire/inhabited.ts'
 import type { Inquiries } from '../inquire/inquiries.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
@@ -96,7 +97,13 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
         inventories,
         heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
         volumesAttachedTo: createVolumeAttachments(client, clock, signal),
-        isInhabited: (vCenter, except) => isInhabited(index, inquiries.isMissed, vCenter, except),
+        isInhabited: createInhabited({
+          index,
+          inquiries,
+          inventories,
+          isReady: (name) => nodes.get(name)?.ready?.status === 'True',
+          absentFor: settings.lifecycle.absentFor,
+        }),
         onAnswer: (name) => queue.add(name),
         clock,
         logger,

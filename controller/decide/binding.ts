@@ -1,6 +1,6 @@
 import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import { groupOf, type VirtualMachine } from '../facts/virtual-machine.ts'
 
 /** What was found out about this very Node. A report that was a former Node's has nothing to say of the next. */
 export function standingStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
@@ -25,5 +25,5 @@ export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boole
   if (bound.moref === vm.reference) return true
   const { instanceUUID } = bound
   if (instanceUUID === '') return false
-  return instanceUUID === vm.instanceUUID || vm.faultTolerance?.instanceUUIDs.includes(instanceUUID) === true
+  return instanceUUID === vm.instanceUUID || groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }

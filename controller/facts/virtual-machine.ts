@@ -67,9 +67,19 @@ export interface FaultTolerance {
   readonly instanceUUIDs: readonly string[]
 }
 
+/** The Fault Tolerance group of a VM. What names others alone came with a copied configuration, and says nothing. */
+export function groupOf({
+  faultTolerance,
+  instanceUUID,
+}: Pick<VirtualMachine, 'faultTolerance' | 'instanceUUID'>): FaultTolerance | undefined {
+  const named = instanceUUID !== undefined && faultTolerance?.instanceUUIDs.includes(instanceUUID) === true
+  return named ? faultTolerance : undefined
+}
+
 /** Whether another VM runs what this one is, which takes over from it. */
-export function isSecondary({ faultTolerance }: Pick<VirtualMachine, 'faultTolerance'>): boolean {
-  return faultTolerance !== undefined && faultTolerance.role !== 1
+export function isSecondary(vm: Parameters<typeof groupOf>[0]): boolean {
+  const role = groupOf(vm)?.role
+  return role !== undefined && role !== 1
 }
 
 export interface VirtualMachine {

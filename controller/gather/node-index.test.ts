@@ -9,7 +9,7 @@ import {
   SWAPPED_UUID,
   spec,
 } from '../../test/fixtures/facts.ts'
-import { createNodeIndex, isInhabited } from './node-index.ts'
+import { createNodeIndex } from './node-index.ts'
 
 t.test('Nodes are found by what they report and by what they are', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
@@ -133,25 +133,4 @@ t.test('a Node that only names the VM of another does not count with it', async 
   t.equal(index.inGroup(''), 1)
   t.match([...index.latched()], [{ name: 'joined', vCenter: 'vc1', group: '' }], 'nor does it hold others')
   t.same([...index.namesIn(vCenter)], ['worker-1', 'joined'], 'though it is a reason to expect VMs there')
-})
-
-t.test('a vCenter is inhabited by another Node whose VM is not missed', async (t) => {
-  const index = createNodeIndex(SETTINGS.identity)
-  const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
-  for (const name of ['worker-1', 'worker-2']) {
-    index.node(name, node({ name }))
-    index.report(name, report({ name, status }))
-  }
-  const vCenter = boundVM().vCenterInstanceUUID
-  const inhabited = (except: string, ...missed: string[]) =>
-    isInhabited(index, (name) => missed.includes(name), vCenter, except)
-  t.equal(inhabited('worker-1'), true)
-  t.equal(inhabited('worker-1', 'worker-1'), true)
-  t.equal(inhabited('worker-1', 'worker-2'), false)
-  t.equal(
-    isInhabited(index, () => false, 'another', 'worker-1'),
-    false,
-  )
-  index.node('worker-2', undefined)
-  t.equal(inhabited('worker-1'), false, 'its Node is gone')
 })

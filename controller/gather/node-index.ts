@@ -148,17 +148,6 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   }
 }
 
-/** Whether another Node than this one is bound to a VM of this vCenter (`about.instanceUuid`), which is not missed. */
-export function isInhabited(
-  { namesIn }: Pick<NodeIndex, 'namesIn'>,
-  isMissed: (name: string) => boolean,
-  vCenterInstanceUUID: string,
-  except: string,
-): boolean {
-  for (const name of namesIn(vCenterInstanceUUID)) if (name !== except && !isMissed(name)) return true
-  return false
-}
-
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
   // One that is being deleted is judged no more, and may wait for a finalizer without end.
   if (node === undefined || node.deleting || isRemovalMeant(node)) return undefined

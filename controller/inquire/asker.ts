@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../watch/queue.ts'
+import type { IsInhabited } from './inhabited.ts'
 import type { Inquiries } from './inquiries.ts'
 
 export interface AskerOptions {
@@ -12,8 +13,7 @@ export interface AskerOptions {
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
-  /** Whether another Node than this one is bound to a VM of this vCenter (`about.instanceUuid`), which is not missed. */
-  readonly isInhabited: (vCenterInstanceUUID: string, except: string) => boolean
+  readonly isInhabited: IsInhabited
   /** Told when there is an answer to look at. */
   readonly onAnswer: (name: string) => void
   readonly clock: Clock
@@ -52,8 +52,9 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
     ])
     if (signal.aborted) return 'done'
     const answeredAt = { uptime: clock.monotonic(), now: clock.now() }
-    const vCenters = probes.flatMap(({ vCenterInstanceUUID }) => vCenterInstanceUUID ?? [])
-    const inhabited = new Set(vCenters.filter((uuid) => options.isInhabited(uuid, name)))
+    const inhabited = new Set(
+      probes.flatMap((probe) => (options.isInhabited(probe, name) ? (probe.vCenterInstanceUUID ?? []) : [])),
+    )
     inquiries.answer(name, question, {
       probes,
       others,

@@ -136,17 +136,22 @@ t.test(
   },
 )
 
-t.test('a Node that is being deleted is missed until it is forgotten', async (t) => {
-  const { inquiries } = setUp()
-  t.equal(inquiries.isMissed('n1'), false)
-  inquiries.take('n1', inquiry())
-  t.equal(inquiries.isMissed('n1'), true)
-  const attempt = inquiries.deleting(deletion(), 'uid')
-  inquiries.take('n1', { question: inquiry().question, ask: false })
-  t.equal(inquiries.isMissed('n1'), true, 'its VM did not come back')
-  attempt.failed('n1', undefined)
-  t.equal(inquiries.isMissed('n1'), false, 'it was seen again')
-})
+t.test(
+  'for how long a VM is missed, and that one whose Node is being deleted does not come back',
+  async (t) => {
+    const { inquiries, turn } = setUp()
+    t.equal(inquiries.missedFor('n1'), 0)
+    inquiries.take('n1', inquiry())
+    t.equal(inquiries.missedFor('n1'), 0, 'it has just vanished')
+    turn(1000)
+    t.equal(inquiries.missedFor('n1'), 1000)
+    const attempt = inquiries.deleting(deletion(), 'uid')
+    inquiries.take('n1', { question: inquiry().question, ask: false })
+    t.equal(inquiries.missedFor('n1'), Number.POSITIVE_INFINITY)
+    attempt.failed('n1', undefined)
+    t.equal(inquiries.missedFor('n1'), 0, 'it was seen again')
+  },
+)
 
 t.test('those that the brake has closed for are held while nobody can ask about them', async (t) => {
   const { inquiries } = setUp()

@@ -31,8 +31,8 @@ export interface Inquiries {
   absentSince(name: string, nodeUID: string): number | undefined
   /** Those of this group (see `groupOf`) that are missed, without this one, and the Nodes of it that were deleted. */
   fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
-  /** Whether the VM of this Node is missed, or its Node was just deleted for that. */
-  isMissed(name: string): boolean
+  /** For how long the VM of this Node is missed, milliseconds: 0 where it is not, for ever where its Node was just deleted. */
+  missedFor(name: string): number
   /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(
     vCenter: string,
@@ -148,11 +148,12 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
         fewFor: uptime() - (few.get(group) ?? uptime()),
       }
     },
-    isMissed(name) {
+    missedFor(name) {
       const inquiry = entries.get(name)?.inquiry
-      if (inquiry === undefined) return false
+      if (inquiry === undefined) return 0
       const { nodeUID } = inquiry.question
-      return inquiry.absence !== undefined || [...deleted.values()].some((each) => each.has(nodeUID))
+      if ([...deleted.values()].some((each) => each.has(nodeUID))) return Number.POSITIVE_INFINITY
+      return inquiry.absence === undefined ? 0 : uptime() - inquiry.absence.since
     },
     missing(vCenter, latched) {
       const absences = [...entries.values()].flatMap(({ inquiry: { absence, question } }) =>

@@ -31,7 +31,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     }))
   }
 
-  function vCenter(name: string): VCenterModel {
+  function vCenter(name: string, strangers = true): VCenterModel {
     const made = createVCenterModel({
       name,
       instanceUUID: random.uuid(),
@@ -45,7 +45,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
         judge.judged(name, accepted, Math.abs(clock?.ahead ?? 0) <= CLOCKS_DIFFER)
       },
     })
-    for (const folder of made.folders.slice(2)) addStranger(made, folder)
+    if (strangers) for (const folder of made.folders.slice(2)) addStranger(made, folder)
     return made
   }
 
@@ -65,7 +65,8 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     })
   }
 
-  const vCenters = random.chance(0.6) ? [vCenter('vc-1'), vCenter('vc-2')] : [vCenter('vc-1')]
+  const second = random.pick(['none', 'none', 'few', 'few', 'one', 'empty'] as const)
+  const vCenters = [vCenter('vc-1'), ...(second === 'none' ? [] : [vCenter('vc-2', second === 'few')])]
   const machines = createMachines({
     api,
     timeline,
@@ -111,7 +112,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     end: () => stop.abort(),
   }
 
-  populate(world)
+  populate(world, second)
   startReplica(0, 1)
   startReplica(1, 2)
   const tick = (): void => {
@@ -122,9 +123,11 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   return world
 }
 
-function populate({ random, vCenters, machines }: World): void {
+/** The second vCenter may have nothing but one VM, or not even that. */
+function populate({ random, vCenters, machines }: World, second: 'none' | 'few' | 'one' | 'empty'): void {
+  const inSecond = { none: 0, empty: 0, one: 1, few: 1 + random.below(3) }[second]
   for (const [index, vCenter] of vCenters.entries()) {
-    const count = index === 0 ? 4 + random.below(4) : 1 + random.below(3)
+    const count = index === 0 ? 4 + random.below(4) : inSecond
     for (let n = 1; n <= count; n++) {
       // The first folder holds one alone, so that no other's being found says anything of it.
       const [first, ...rest] = vCenter.folders

@@ -120,6 +120,8 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
   t.match(findVM(asserted, facts({ vms: [role(mine, 1), role(copy, 2)] })), { vm: { reference: 'vm-42' } })
   const stranger = { ...copy, reference: 'vm-44', instanceUUID: NODE_UID }
   t.match(find(role(mine, 1), role(copy, 2), stranger), { vm: { reference: 'vm-42' } }, 'beside a copy')
+  const copied = role({ ...stranger, ...otherNIC }, 1)
+  t.match(find(role(mine, 1), role(copy, 2), copied), { vm: { reference: 'vm-42' } }, 'a copy is of no group')
   for (const [what, vms] of [
     ['only the secondary is shown', [role(copy, 2)]],
     ['roles change, and neither is the primary', [role(mine, 2), role(copy, 2)]],

@@ -1,5 +1,5 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
-import { isSecondary, type VirtualMachine } from '../../facts/virtual-machine.ts'
+import { groupOf, isSecondary, type VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
@@ -105,10 +105,10 @@ function tellApart(
 }
 
 /** As two primaries of one Fault Tolerance group, while vCenter tells of a failover one VM after the other. */
-function isOfGroup({ faultTolerance, reference }: VirtualMachine, other: VirtualMachine): boolean {
-  const { instanceUUID } = other
-  if (instanceUUID === undefined || other.reference === reference) return false
-  return faultTolerance?.instanceUUIDs.includes(instanceUUID) === true
+function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
+  const { instanceUUID, reference } = other
+  if (instanceUUID === undefined || reference === vm.reference) return false
+  return groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 
 function noSystemUUID(): Verdict {

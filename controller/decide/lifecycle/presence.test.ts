@@ -39,6 +39,11 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
   ['there, with its secondary', [answered(FIRST, { ...OTHER, ...SECOND })], 'seen'],
   ['a secondary by now', [answered(SECOND, { ...OTHER, ...FIRST })], 'seen'],
   ['gone, and its secondary became the primary', [answered({ ...OTHER, ...FIRST })], 'seen'],
+  [
+    'gone, and a copy is there that names its group',
+    [answered({ ...OTHER, ...FIRST, instanceUUID: '50000000-0000-4000-8000-000000000009' })],
+    'other',
+  ],
   ['gone, and its secondary is there', [answered({ ...OTHER, ...SECOND })], 'unknown'],
   ['nowhere', [NONE, NONE], 'missed'],
   ['no vCenter at all', [], 'pending'],

@@ -1,5 +1,5 @@
 /** What becomes of machines and of their VMs. */
-import type { Machine } from '../model/machine.ts'
+import type { Machine, VM } from '../model/machine.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
 
@@ -184,6 +184,39 @@ export const MACHINE_FAULTS: Faults = {
       machine: undefined,
     })
     return () => made.vCenter.unregister(made)
+  },
+  /** A secondary beside the VM, and a failover to it now and then. */
+  'fault-tolerant'({ random, timeline }, { machine }) {
+    const { vm } = machine
+    if (vm === undefined || vm.faultTolerance !== undefined) return undefined
+    const secondary = vm.vCenter.register({ ...vm, instanceUUID: random.uuid() })
+    const group = [vm, secondary]
+    const instanceUUIDs = group.map(({ instanceUUID }) => instanceUUID)
+    const lead = (primary: VM): void => {
+      machine.vm = primary
+      machine.lastVM = primary
+      for (const each of group)
+        change(each, (each) => {
+          each.faultTolerance = { role: each === primary ? 1 : 2, instanceUUIDs }
+        })
+    }
+    lead(vm)
+    for (const [index, primary] of [secondary, vm].entries()) {
+      timeline.after((index + random.next()) * 40_000, `${machine.nodeName} fails over`, () => {
+        if (machine.vm !== undefined && group.every((each) => each.vCenter.vms.has(each.reference)))
+          lead(primary)
+      })
+    }
+    return () => {
+      const kept = machine.destroyed ? undefined : machine.vm
+      for (const each of group) {
+        if (each !== kept && each.vCenter.vms.has(each.reference)) each.vCenter.unregister(each)
+        else
+          change(each, (each) => {
+            each.faultTolerance = undefined
+          })
+      }
+    }
   },
   'bios-uuid-changed'({ random }, { machine }) {
     const { vm } = machine

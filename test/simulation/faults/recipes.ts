@@ -73,6 +73,14 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'sessions-die', at: 0.3, until: 0.6 }],
   [gone, { kind: 'vcenter-errors' }],
   [{ kind: 'login-refused' }, { kind: 'crash-loop' }],
+  [gone, { kind: 'root-denied' }],
+  [gone, { kind: 'other-roots-denied', until: 1.2 }],
+  [silent, { kind: 'fault-tolerant' }],
+  [
+    { kind: 'fault-tolerant', until: 0.8 },
+    { kind: 'vm-destroyed', at: 0.2 },
+  ],
+  [silent, { kind: 'fault-tolerant' }, { kind: 'vm-unregistered-running', at: 0.3 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [{ kind: 'workers-replaced' }],
   [{ kind: 'rolling-replacement' }],
@@ -133,6 +141,9 @@ const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'other-vcenter-answers' }],
   [silent, { kind: 'vcenter-restarts' }],
   [silent, { kind: 'old-backup-restored' }],
+  [gone],
+  [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],
+  [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
 ]
 
 /** Those for small vCenters as often as all others of some kind. */

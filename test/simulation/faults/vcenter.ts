@@ -1,4 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
+import { ROOT } from '../model/answers.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { Faults } from './fault.ts'
 
@@ -10,6 +11,14 @@ function reach(vCenter: VCenterModel, state: VCenterModel['reach']): () => void 
   vCenter.breakWaits()
   return () => {
     vCenter.reach = 'works'
+  }
+}
+
+/** What is below has privileges of its own, so that nothing is hidden. */
+function denyRoot(vCenters: readonly VCenterModel[]): () => void {
+  for (const { denied } of vCenters) denied.add(ROOT)
+  return () => {
+    for (const { denied } of vCenters) denied.delete(ROOT)
   }
 }
 
@@ -90,7 +99,7 @@ export const VCENTER_FAULTS: Faults = {
     for (const { reference } of vCenter.folders) vCenter.denied.add(reference)
     vCenter.changedAll()
     return () => {
-      vCenter.denied.clear()
+      for (const { reference } of vCenter.folders) vCenter.denied.delete(reference)
       vCenter.changedAll()
     }
   },
@@ -104,6 +113,8 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.changedAll()
     }
   },
+  'root-denied': (_, { vCenter }) => denyRoot([vCenter]),
+  'other-roots-denied': ({ vCenters }, { vCenter }) => denyRoot(vCenters.filter((each) => each !== vCenter)),
   'role-without-propagation'(_, { vCenter }) {
     vCenter.withoutPropagation = true
     vCenter.changedAll()

@@ -1,5 +1,5 @@
 /** What must be true at the moment at which the API server deletes a Node for a controller. */
-import type { Machine } from '../model/machine.ts'
+import type { Machine, VM } from '../model/machine.ts'
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { judgeBrake } from './brake.ts'
@@ -97,7 +97,7 @@ function existence(
   // No search finds one that is inaccessible: it answers by reference alone.
   const searchable = vm?.connectionState === 'inaccessible' ? [] : [vm?.instanceUUID, vm?.biosUUID]
   const told = vm !== undefined && [vm.reference, ...searchable].some((each) => known.has(each))
-  if (told && vm.registeredAt <= since)
+  if (told && vm.registeredAt <= since && !isUnseeable(vm))
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.
   const sign =
@@ -106,6 +106,18 @@ function existence(
   return !told && power === 'poweredOn' && sign !== undefined
     ? `its machine runs and has spoken at ${sign} ms`
     : undefined
+}
+
+/**
+ * The one case that nothing tells from a VM that is gone, which `docs/lifecycle.md` names: all that stands above it may be
+ * read, nothing in there, it has another reference by now, and its vCenter has no other Node's VM.
+ */
+export function isUnseeable(vm: VM): boolean {
+  const { withoutPropagation, vms } = vm.vCenter
+  return (
+    withoutPropagation &&
+    [...vms.values()].every(({ machine }) => machine === undefined || machine === vm.machine)
+  )
 }
 
 /** The rate is counted when a deletion is tried, and judged when it has come through. */

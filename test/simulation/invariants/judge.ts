@@ -1,9 +1,10 @@
 /** Looks at each thing that happens, and says which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Probe } from '../../../controller/facts/existence.ts'
+import { ROOT } from '../model/answers.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
-import { judgeDeletion } from './deletion.ts'
+import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createLoginJudge } from './logins.ts'
 import { judgeTaints } from './out-of-service.ts'
 import { judgeOwnWrites } from './own-writes.ts'
@@ -12,6 +13,9 @@ import { judgeReportStatus } from './report-status.ts'
 
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
 const MOST_REFUSALS = 3
+
+/** Longer than the questions take, milliseconds. */
+const RECENT = 90_000
 
 /** So many answers are remembered. */
 const MOST_HEARD = 20
@@ -44,6 +48,18 @@ export function createJudge(world: () => World): Judge {
     return known
   }
 
+  const isBlind = () => world().vCenters.some(({ denied }) => denied.has(ROOT))
+
+  /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
+  function isWronglyEmpty({ canary, vCenter: name }: Probe): boolean {
+    if (canary.state !== 'none') return false
+    const { vCenters, timeline } = world()
+    const vCenter = vCenters.find((each) => each.name === name)
+    return [...(vCenter?.vms.values() ?? [])].some(
+      (vm) => vm.machine !== undefined && timeline.now - vm.registeredAt > RECENT && !isUnseeable(vm),
+    )
+  }
+
   const moment = ({ monotonic }: Process) => ({ at: world().timeline.now, monotonic: monotonic() })
 
   const judge: Judge = {
@@ -65,14 +81,19 @@ export function createJudge(world: () => World): Judge {
     },
     asked(process, nodeName) {
       more(questions, nodeName)
-      work(process.name, nodeName).asked = moment(process)
+      const known = work(process.name, nodeName)
+      known.asked = moment(process)
+      known.blind = isBlind()
       world().timeline.note(`${process.name} asks for the VM of ${nodeName}`)
       for (const told of judge.onQuestion) told(nodeName)
     },
     heard(process, nodeName, probes) {
       const known = work(process.name, nodeName)
       const sessions = [...new Set(probes.map(({ vCenter, session }) => `${vCenter}=${session}`))].join(' ')
-      const answer = { at: world().timeline.now, whole: probes.every(isWhole), sessions }
+      // Whatever the code has asked: who may not read the root may not know what else there is.
+      const blind = known.blind === true && isBlind()
+      const whole = !blind && probes.every(isWhole) && probes.every((probe) => !isWronglyEmpty(probe))
+      const answer = { at: world().timeline.now, whole, sessions }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

@@ -18,6 +18,8 @@ export interface Moment {
 /** What is remembered of a controller's work on one Node: when it last began to ask, was answered, decided to delete. */
 export interface Work {
   asked?: Moment
+  /** Whether the account could not read the root folder of some vCenter then. */
+  blind?: boolean
   /** Of the last answers, newest first: when they came, and whether they left no doubt. */
   heard?: readonly { readonly at: number; readonly whole: boolean; readonly sessions: string }[]
   answered?: Moment & { readonly asked: Moment }

@@ -44,7 +44,7 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   DestroyPropertyCollector: () => [],
 }
 
-/** Of the root folder, on which nobody loses privileges here. */
+/** Of the root folder. */
 export const ROOT = 'group-d1'
 
 export interface Reply {

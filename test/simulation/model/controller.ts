@@ -2,8 +2,9 @@
 import type { Settings } from '../../../controller/decide/facts.ts'
 import type { Probe } from '../../../controller/facts/existence.ts'
 import type { Node, NodeReport } from '../../../controller/facts/node.ts'
-import { createNodeIndex, isInhabited } from '../../../controller/gather/node-index.ts'
+import { createNodeIndex } from '../../../controller/gather/node-index.ts'
 import { createAsker } from '../../../controller/inquire/asker.ts'
+import { createInhabited } from '../../../controller/inquire/inhabited.ts'
 import { createInquiries, type Inquiries } from '../../../controller/inquire/inquiries.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
 import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
@@ -148,7 +149,13 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       inventories,
       heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
       volumesAttachedTo: createVolumeAttachments(client, process, signal),
-      isInhabited: (vCenter, except) => isInhabited(index, inquiries.isMissed, vCenter, except),
+      isInhabited: createInhabited({
+        index,
+        inquiries,
+        inventories,
+        isReady: (name) => nodes.get(name)?.ready?.status === 'True',
+        absentFor: settings.lifecycle.absentFor,
+      }),
       onAnswer(name) {
         watch.answered(process, name)
         queue.add(name)

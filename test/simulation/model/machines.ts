@@ -120,6 +120,8 @@ export function createMachines(options: MachinesOptions): Machines {
       machine,
       connectionState: 'connected',
       shownPower: undefined,
+      // Who is registered anew is in no group.
+      faultTolerance: undefined,
       ...as,
       folder,
     })

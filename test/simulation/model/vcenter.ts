@@ -148,7 +148,12 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
     unregister(vm) {
       vms.delete(vm.reference)
-      if (vm.machine?.vm === vm) vanish(vm.machine, vm, timeline.now)
+      if (vm.machine?.vm === vm) {
+        // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.
+        const other = [...vms.values()].find(({ machine }) => machine === vm.machine)
+        if (other === undefined) vanish(vm.machine, vm, timeline.now)
+        else vm.machine.vm = other
+      }
       tell(vm.reference)
     },
     changed: (vm) => tell(vm.reference),

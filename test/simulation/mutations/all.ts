@@ -34,6 +34,51 @@ const LEFT_OUT: readonly Mutation[] = [
 
 const OTHERS: readonly Mutation[] = [
   {
+    name: 'privileges: the root folder is asked for',
+    edits: [
+      edit(
+        'controller/vcenter/probe/privileges.ts',
+        'let left = [...parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root)), root]',
+        'let left = parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root))',
+      ),
+    ],
+  },
+  {
+    name: 'privileges: the root folder of every vCenter counts',
+    edits: [
+      edit(
+        `${LIFECYCLE}/proofs.ts`,
+        "privileges.state === 'unproven' ?",
+        "privileges.state === 'unproven' && privileges.failure.vCenter === vm.vCenter ?",
+      ),
+      edit(
+        `${LIFECYCLE}/proofs.ts`,
+        'missing: ({ probes }) =>\n      first(probes, ({ privileges }',
+        'missing: ({ vm, probes }) =>\n      first(probes, ({ privileges }',
+      ),
+    ],
+  },
+  {
+    name: 'canary: other Nodes tell that a vCenter is not empty',
+    edits: [
+      edit(
+        `${LIFECYCLE}/proofs.ts`,
+        "canary.state === 'none' && inhabited.has(vCenterInstanceUUID)",
+        'inhabited.size < 0',
+      ),
+    ],
+  },
+  {
+    name: 'binding: a copy is of no group, whatever its configuration names',
+    edits: [
+      edit(
+        'controller/facts/virtual-machine.ts',
+        'return named ? faultTolerance : undefined',
+        'return faultTolerance',
+      ),
+    ],
+  },
+  {
     name: 'evidence: a new session begins the count anew',
     edits: [
       edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...answer, question })', 'true'),

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { BIOS_UUID, boundVM, NODE_UID, node, report, SETTINGS, vm } from '../../test/fixtures/facts.ts'
+import type { Lookup } from '../facts/vcenter-view.ts'
+import { createNodeIndex } from '../gather/node-index.ts'
+import { createInhabited } from './inhabited.ts'
+
+const HERE = { vCenter: 'vc1', vCenterInstanceUUID: boundVM().vCenterInstanceUUID }
+const NONE: Lookup = { state: 'answered', vms: [] }
+const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
+
+/** Two Nodes of this vCenter. */
+function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NONE, ready = false) {
+  const index = createNodeIndex(SETTINGS.identity)
+  const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
+  for (const name of ['worker-1', 'worker-2']) {
+    index.node(name, node({ name }))
+    index.report(name, report({ name, status }))
+  }
+  const isInhabited = createInhabited({
+    index,
+    inquiries: { missedFor: (name) => missedFor[name] ?? 0 },
+    inventories: [
+      { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? lookup : NONE) },
+      { vCenter: 'vc2', lookup: () => NONE },
+    ],
+    isReady: () => ready,
+    absentFor: 1000,
+  })
+  return { isInhabited: (vCenter = HERE) => isInhabited(vCenter, 'worker-1'), index }
+}
+
+t.test(
+  'another Node tells that a vCenter has a VM, unless its VM is missed for long, or elsewhere',
+  async (t) => {
+    for (const [what, missedFor, lookup, expected] of [
+      ['its VM is shown', 0, { state: 'answered', vms: [vm()] }, true],
+      ['its VM cannot be asked for', 0, { state: 'unknown', failure }, true],
+      ['its VM was not asked for yet', 0, { state: 'pending' }, true],
+      ['its VM is missed since just now', 1, NONE, true],
+      ['its VM is missed for long', 1000, NONE, false],
+      ['its VM is not there, and nobody misses it', 0, NONE, false],
+    ] as const) {
+      t.equal(setUp({ 'worker-2': missedFor }, lookup).isInhabited(), expected, what)
+    }
+  },
+)
+
+t.test('the Node itself, Nodes that are gone, and Nodes of other vCenters tell nothing', async (t) => {
+  const { isInhabited, index } = setUp({}, { state: 'answered', vms: [vm()] })
+  t.equal(isInhabited({ vCenter: 'vc2', vCenterInstanceUUID: 'two' }), false)
+  t.equal(isInhabited(), true)
+  index.node('worker-2', undefined)
+  t.equal(isInhabited(), false)
+})

@@ -1,0 +1,41 @@
+import type { Probe } from '../facts/existence.ts'
+import type { Inventory } from '../facts/vcenter-view.ts'
+import type { NodeIndex } from '../gather/node-index.ts'
+import type { Inquiries } from './inquiries.ts'
+
+export interface InhabitedOptions {
+  readonly index: Pick<NodeIndex, 'namesIn' | 'uuidsOf'>
+  readonly inquiries: Pick<Inquiries, 'missedFor'>
+  readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
+  /** Whether the kubelet of this Node calls it ready. */
+  readonly isReady: (name: string) => boolean
+  /** `lifecycle.absentFor`, milliseconds. */
+  readonly absentFor: number
+}
+
+/** Tells whether a vCenter must have a VM to show, whatever it shows: see `Answer.inhabited`. */
+export type IsInhabited = (vCenter: Pick<Probe, 'vCenter' | 'vCenterInstanceUUID'>, except: string) => boolean
+
+/**
+ * Another Node than this one is bound to a VM there. Not one whose VM is missed for long (while an inventory is loading,
+ * all are missed for a short time) and which is not ready (else its machine runs, and is hidden), nor one whose VM this
+ * vCenter does not have, and another one does.
+ */
+export function createInhabited(options: InhabitedOptions): IsInhabited {
+  const { index, inquiries, inventories, isReady, absentFor } = options
+  return ({ vCenter, vCenterInstanceUUID = '' }, except) => {
+    const inventory = inventories.find((each) => each.vCenter === vCenter)
+    const isElsewhere = (name: string): boolean =>
+      index.uuidsOf(name).every((uuid) => {
+        const lookup = inventory?.lookup(uuid)
+        return lookup?.state === 'answered' && lookup.vms.length === 0
+      })
+    for (const name of index.namesIn(vCenterInstanceUUID)) {
+      if (name === except) continue
+      const missedFor = inquiries.missedFor(name)
+      const isAway = missedFor > 0 ? missedFor >= absentFor && !isReady(name) : isElsewhere(name)
+      if (!isAway) return true
+    }
+    return false
+  }
+}
