@@ -2,6 +2,7 @@ import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
+import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createAsker } from '../inquire/asker.ts'
@@ -184,7 +185,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   })
   metrics.queueDepth(queue.depth)
   metrics.lifecycle(() =>
-    inventories.map(({ vCenter }) => ({ vCenter, ...inquiries.missing(vCenter, index.latched()) })),
+    [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
+      vCenter,
+      ...inquiries.missing(vCenter, index.latched()),
+    })),
   )
   metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.vCentersUp(() =>

@@ -24,7 +24,10 @@ export interface NodeIndex {
   uuidsOf(name: string): readonly string[]
   /** Whether any Node is about a VM with this BIOS UUID: then {@link NodeIndex.uuidsOf} has it. */
   isLookedFor(uuid: string): boolean
-  /** How many Nodes the brake counts together: see `groupOf`. */
+  /**
+   * Of how many Nodes those that the brake counts together are a share: see `groupOf`. Those that were never verified are
+   * a share of all Nodes of vSphere: left over from another provider, each of them would else be all of its group.
+   */
   inGroup(group: string): number
   /** Nodes that were found to be VMs of this vCenter (`about.instanceUuid`), or name one that was seen there. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
@@ -100,6 +103,12 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
     }
   }
 
+  function subjects(): number {
+    let count = 0
+    for (const { group } of keys.values()) count += group.length
+    return count
+  }
+
   function enter(name: string, entry: Entry): void {
     const before = keys.get(name) ?? NONE
     const held = latchedNode(name, entry)
@@ -140,7 +149,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
       return [...new Set([...looked, ...subject])]
     },
     isLookedFor: (uuid) => maps.looked.has(uuid) || maps.subject.has(uuid),
-    inGroup: (group) => maps.group.get(group).size,
+    inGroup: (group) => (group === '' ? subjects() : maps.group.get(group).size),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],

@@ -4,6 +4,7 @@ import { absence } from '../../../test/fixtures/probes.ts'
 import {
   allowedAbsent,
   atOnce,
+  brakeHolds,
   countsAsAbsent,
   fewAbsent,
   opensAgain,
@@ -91,6 +92,13 @@ t.test('it opens when few were missed for long, and proven to be so throughout',
   t.equal(fewAbsent(true, fleet({ absentOrLatched: 1 }), settings), true)
   t.equal(fewAbsent(false, fleet({ absentOrLatched: 2 }), settings), true)
   t.equal(fewAbsent(true, fleet({ absentOrLatched: 2 }), settings), false)
+})
+
+t.test('machines that no vCenter ever showed are called that, and let go by the same command', async (t) => {
+  const { message } = brakeHolds(node(), { vCenter: 'unknown', moref: '' })
+  t.match(message, /more machines that no vCenter has ever shown vanished at once/)
+  t.match(message, /brakeClosedFor=="unknown"/)
+  t.match(brakeHolds(node(), { vCenter: 'vc1', moref: 'vm-1' }).message, /more VMs of vCenter vc1 vanished/)
 })
 
 t.test('what counts is proven absent, not Ready, and meant by nobody', async (t) => {

@@ -8,6 +8,7 @@ import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import type { Evidence } from './evidence.ts'
 import type { Missing } from './proofs.ts'
+import { isUnseen } from './subject.ts'
 
 /** The other Nodes of one vCenter, in numbers. Times are monotonic, milliseconds. */
 export interface Fleet {
@@ -133,11 +134,17 @@ export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: Lifec
 }
 
 /** Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew. */
-export function brakeHolds({ name }: Pick<Node, 'name'>, { vCenter }: Pick<BoundVM, 'vCenter'>): Missing {
+export function brakeHolds(
+  { name }: Pick<Node, 'name'>,
+  { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
+): Missing {
+  const machines = isUnseen({ moref })
+    ? 'machines that no vCenter has ever shown'
+    : `VMs of vCenter ${vCenter}`
   const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeClosedFor=="${vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeClosed',
-    message: `the brake holds: more VMs of vCenter ${vCenter} vanished at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or for all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
+    message: `the brake holds: more ${machines} vanished at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or for all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
 }
 

@@ -541,6 +541,19 @@ t.test('one that only names a VM closes the brake for nobody who was verified', 
   t.match(decide(gone()).deletion, { group: boundVM().vCenterInstanceUUID })
 })
 
+t.test('the brake closes for machines that were never seen only where they would be deleted', async (t) => {
+  const many = {
+    fleet: () => fleet({ bound: 5, absentSince: [0, 0, 0], absentOrLatched: 3 }),
+    absentSince: 0,
+  }
+  const held = decide({ ...migrated({ unbound: 'delete' }), ...many })
+  t.equal(held.deletion, undefined)
+  t.match(held.status, { brakeClosedFor: 'unknown' })
+  t.match(pending(held)?.message, /machines that no vCenter has ever shown/)
+  const reported = decide({ ...migrated(), ...many })
+  t.equal(reported.status?.brakeClosedAt, undefined, 'they would not')
+})
+
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {
   const facts = settled()
   const spoken = report({ ...facts.report, spec: { ok: true, spec: agentlessReport(facts.node) } })

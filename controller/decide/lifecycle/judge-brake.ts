@@ -13,6 +13,7 @@ import {
   tooManyWithDeleted,
 } from './brake.ts'
 import type { Evidence } from './evidence.ts'
+import { isUnseen } from './subject.ts'
 
 /** What every leader is to know of a VM that is missed; it stands in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeClosedAt' | 'brakeClosedFor'>
@@ -47,12 +48,13 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
   const counts = !there && countsAsAbsent(node, evidence)
-  const wasClosed = settings.deletion === 'on' && before.brakeClosedAt !== undefined
+  const deletes = settings.deletion === 'on' && (!isUnseen(bound) || settings.unbound === 'delete')
+  const wasClosed = deletes && before.brakeClosedAt !== undefined
   const few = fewAbsent(counts || wasClosed, fleet, settings)
   const tooMany = counts && tooManyAbsent(since, fleet, settings)
   const opens =
     wasClosed && !tooMany && few && evidence !== undefined && opensAgain(evidence, fleet, settings)
-  const closes = settings.deletion === 'on' && tooMany && !wasClosed
+  const closes = deletes && tooMany && !wasClosed
   const closed = closes || (wasClosed && !opens)
   // A person's leave passes it by, and does not open it: taken back, it holds as before.
   const meant = isRemovalMeant(node)

@@ -64,9 +64,12 @@ function unseenUUIDs(
   return found
 }
 
+/** The name that stands for the vCenter of machines that none has ever shown. */
+export const NEVER_SEEN = 'unknown'
+
 /** A machine of which nothing but its UUID is known: no vCenter is its own, and no reference. */
 function unseenMachine(biosUUID: string): BoundVM {
-  return { vCenter: 'unknown', vCenterInstanceUUID: '', moref: '', name: '', instanceUUID: '', biosUUID }
+  return { vCenter: NEVER_SEEN, vCenterInstanceUUID: '', moref: '', name: '', instanceUUID: '', biosUUID }
 }
 
 /**

@@ -182,7 +182,13 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'addresses: a machine that is proven gone holds none',
-    edits: [edit('controller/gather/gather.ts', 'return gone ? [name] : index', 'return index')],
+    edits: [
+      edit(
+        'controller/gather/gather.ts',
+        'return gone ? held.filter((each) => each === name) : held',
+        'return held',
+      ),
+    ],
   },
   {
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
