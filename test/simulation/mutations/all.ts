@@ -69,16 +69,6 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'binding: a copy is of no group, whatever its configuration names',
-    edits: [
-      edit(
-        'controller/facts/virtual-machine.ts',
-        'return named ? faultTolerance : undefined',
-        'return faultTolerance',
-      ),
-    ],
-  },
-  {
     name: 'evidence: a new session begins the count anew',
     edits: [
       edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...answer, question })', 'true'),
@@ -215,10 +205,10 @@ const OTHERS: readonly Mutation[] = [
   {
     name: 'inquiries: deletions are counted',
     edits: [
-      edit('controller/inquire/inquiries.ts', 'deleted.set(vCenter, known)', ''),
+      edit('controller/inquire/inquiries.ts', 'deleted.set(group, known)', ''),
       edit(
         'controller/inquire/inquiries.ts',
-        'deleted.get(vCenter)?.set(nodeUID, { at, absentSince, sure: true })',
+        'deleted.get(group)?.set(nodeUID, { at, absentSince, sure: true })',
         '',
       ),
     ],
