@@ -117,6 +117,8 @@ t.test('the brake has closed for a Node as long as it is to stay', async (t) => 
   t.match([...index.latched()], [{ name: 'worker-1', vCenter: 'vc1' }])
   index.node('worker-1', node({ deletion: 'proceed' }))
   t.same([...index.latched()], [], 'a person lets it go')
+  index.node('worker-1', node({ deletion: 'hold' }))
+  t.same([...index.latched()], [], 'a person holds it, which must not hold the others')
   index.node('worker-1', node({ deleting: true }))
   t.same([...index.latched()], [], 'it is being deleted, and a finalizer keeps it')
 })

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import { standingStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
-import { isRemovalMeant } from '../decide/lifecycle/brake.ts'
+import { isDecided } from '../decide/lifecycle/brake.ts'
 import { groupOf, subjectOf } from '../decide/lifecycle/subject.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
@@ -159,7 +159,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
 
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
   // One that is being deleted is judged no more, and may wait for a finalizer without end.
-  if (node === undefined || node.deleting || isRemovalMeant(node)) return undefined
+  if (node === undefined || node.deleting || isDecided(node)) return undefined
   const subject = subjectOf(node, report)
   if (subject === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
   return { name, vCenter: subject.machines[0].vCenter, group: groupOf(subject) }

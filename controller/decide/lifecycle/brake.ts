@@ -112,12 +112,17 @@ export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'ta
   return deletion === 'proceed' || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
 }
 
+/** Whether somebody has said what becomes of the Node, that it goes or that it stays: then it says nothing of vCenter. */
+export function isDecided(node: Pick<Node, 'deletion' | 'taints'>): boolean {
+  return isRemovalMeant(node) || node.deletion !== undefined
+}
+
 /**
  * Whether an absence counts: it is proven, nobody has said that it is meant or that the Node stays, and the Node is not
  * Ready. One that is Ready since its kubelet goes on speaking counts: vCenter is wrong about that one.
  */
 export function countsAsAbsent(node: Node, evidence: Evidence | undefined): boolean {
-  if (evidence?.absent === undefined || isRemovalMeant(node) || node.deletion !== undefined) return false
+  if (evidence?.absent === undefined || isDecided(node)) return false
   return node.ready?.status !== 'True' || evidence.spoken
 }
 

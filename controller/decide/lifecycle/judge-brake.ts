@@ -6,6 +6,7 @@ import {
   countsAsAbsent,
   type Fleet,
   fewAbsent,
+  isDecided,
   isRemovalMeant,
   opensAgain,
   quietTime,
@@ -61,7 +62,7 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
   const held =
     !meant && (closed || fleet.latched > 0 || (counts && tooManyWithDeleted(since, fleet, settings)))
   return {
-    absence: { group, since, counts, latched: closed && !meant, held, few },
+    absence: { group, since, counts, latched: closed && !isDecided(node), held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
       ...(closed

@@ -44,6 +44,11 @@ t.test('of one that was never verified, by its provider ID in both byte orders',
   const migrated = node({ providerID: `vsphere://${BIOS_UUID.toUpperCase()}`, systemUUID: '' })
   t.same(uuids(migrated, undefined), [BIOS_UUID, SWAPPED_UUID])
   t.equal(subjectOf(migrated, undefined)?.bound, false)
+  t.same(
+    uuids(migrated, bare({}, SWAPPED_UUID)),
+    [BIOS_UUID, SWAPPED_UUID],
+    'whatever order the report has it in',
+  )
   t.same(uuids(migrated, bare({ namedVM: boundVM() })), ['vm-42'], 'once it was seen')
 })
 

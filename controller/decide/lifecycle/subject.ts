@@ -57,9 +57,9 @@ function unseenUUIDs(
     told.push(...uuids)
   }
   const both = (uuid: string): readonly string[] => [...new Set([uuid, swapUUID(uuid)])]
-  // The report has vCenter's byte order.
-  take(add(spec?.machine.serialUUID, (uuid) => [uuid]))
   take(add(providerUUIDs(node)[0], both))
+  // The report has vCenter's byte order. It comes later: it must not make a single order do for the provider ID.
+  take(add(spec?.machine.serialUUID, (uuid) => [uuid]))
   take(add(canonicalUUID(node.systemUUID), both))
   return found
 }

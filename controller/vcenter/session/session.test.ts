@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
 import { systemClock } from '../../clock.ts'
@@ -116,6 +117,13 @@ t.test('other failures of a login are not refusals', async (t) => {
   t.notOk(session.pause())
   await session.ensure(signal)
   t.equal(counts.Login, 2)
+})
+
+t.test('the words of a refused login are not repeated: they may hold the password', async (t) => {
+  const { session, signal } = setUp({ Login: () => fault('SystemError', '', 'no such user or p<w') })
+  await t.rejects(session.ensure(signal), { message: /the fault SystemError$/ })
+  const failure = await session.ensure(signal).catch((error: unknown) => error)
+  t.notMatch(inspect(failure, { depth: 9 }), /p<w|p&lt;w/)
 })
 
 t.test('what is no vCenter gets no password', async (t) => {

@@ -3,7 +3,7 @@ import type { VCenterConfig } from '../../config/config.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { isSessionLost, type Reference, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Logins, Pause } from './logins.ts'
@@ -79,7 +79,10 @@ export function createSession(options: SessionOptions): Session {
       async send(password, number) {
         const parameters = element('userName', config.user) + element('password', password.reveal())
         const call = { operation: 'Login', target: sessionManager, parameters, deadline, signal: loginSignal }
-        const response = await soap.call(call)
+        const response = await soap.call(call).catch((error: unknown) => {
+          // What stands in front of vCenter may repeat the password in its words.
+          throw error instanceof SoapFault ? new SoapFault(error.fault, '', error.object) : error
+        })
         latest = { number, key: textOf(child(response, 'returnval'), 'key') }
       },
     })

@@ -93,8 +93,8 @@ export class SoapFault extends VCenterError {
   readonly privilege: string | undefined
 
   constructor(fault: string, text: string, object?: Reference, privilege?: string) {
-    const about = object === undefined ? '' : ` on ${object.type} ${object.value}`
-    super(reasonOf(fault), `vCenter answers with the fault ${fault}${about}${detail(fault, text)}`)
+    const about = object === undefined ? '' : ` on ${cut(object.type)} ${cut(object.value)}`
+    super(reasonOf(fault), `vCenter answers with the fault ${cut(fault)}${about}${detail(fault, text)}`)
     this.name = 'SoapFault'
     this.fault = fault
     this.object = object
@@ -119,6 +119,10 @@ function reasonOf(fault: string): FailureReason {
 function detail(fault: string, text: string): string {
   if (fault === 'NoPermission') return ', give the account the role Read-only from the root on'
   return text === '' || text === fault ? '' : `: ${text.slice(0, 200)}`
+}
+
+function cut(name: string): string {
+  return name.slice(0, 100)
 }
 
 /** Whether the session has ended, so that everything made in it is gone as well. */
