@@ -56,6 +56,8 @@ export interface Absence {
   readonly since: number
   /** Whether it counts. */
   readonly counts: boolean
+  /** Whether it may yet come to count. */
+  readonly pending: boolean
   /** Whether the brake has closed for the Node... */
   readonly latched: boolean
   /** ... and whether it keeps the Node. */

@@ -8,7 +8,16 @@ import { createInquiries } from './inquiries.ts'
 const VCENTER = boundVM().vCenterInstanceUUID
 
 function absent(changes: Partial<Absence> = {}): Absence {
-  return { group: VCENTER, since: 0, counts: true, latched: false, held: false, few: true, ...changes }
+  return {
+    group: VCENTER,
+    since: 0,
+    counts: true,
+    pending: false,
+    latched: false,
+    held: false,
+    few: true,
+    ...changes,
+  }
 }
 
 function deletion(group = VCENTER) {
@@ -186,6 +195,7 @@ t.test('Nodes that went while nobody watched are forgotten, what was deleted is 
   inquiries.take('n2', inquiry())
   inquiries.deleting(deletion(), 'gone')
   inquiries.resume((name) => name === 'n2')
+  t.same(inquiries.fleet(VCENTER, 'n3', []).pendingSince, [])
   t.match(inquiries.fleet(VCENTER, 'n3', []), { absentSince: [0], deleted: [{ absentSince: 7 }] })
   t.equal(inquiries.question('n1'), undefined)
 })

@@ -120,6 +120,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
     },
     fleet(group, except, latched) {
       const absentSince: number[] = []
+      const pendingSince: number[] = []
       const closedFor = new Set<string>()
       const absentOrLatched = new Set<string>()
       const gone = recent(group)
@@ -135,6 +136,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
           absentSince.push(absence.since)
           absentOrLatched.add(name)
         }
+        if (absence.pending) pendingSince.push(absence.since)
         if (absence.latched) closedFor.add(name)
       }
       // Those that nobody asks about now, since their vCenter is away, are held still.
@@ -142,6 +144,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       for (const name of closedFor) absentOrLatched.add(name)
       return {
         absentSince,
+        pendingSince,
         latched: closedFor.size,
         absentOrLatched: absentOrLatched.size,
         deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: uptime() - at, absentSince })),

@@ -9,7 +9,7 @@ import {
   fewAbsent,
   opensAgain,
   tooManyAbsent,
-  tooManyWithDeleted,
+  tooManyForNow,
   waitForRate,
   waveOf,
 } from './brake.ts'
@@ -54,7 +54,7 @@ t.test('in a cluster of three to nine, workers that go minutes apart are not too
     const others = Array.from({ length: bound - 2 }, (_, index) => -(index + 1) * 1.5 * MINUTE)
     t.equal(tooManyAbsent(0, fleet({ bound, absentSince: others }), settings), false)
     const deleted = others.map((absentSince) => ({ ago: 0, absentSince }))
-    t.equal(tooManyWithDeleted(0, fleet({ bound, deleted }), settings), false)
+    t.equal(tooManyForNow(0, fleet({ bound, deleted }), settings), false)
   }
   t.equal(tooManyAbsent(0, fleet({ bound: 9, absentSince: [-MINUTE] }), settings), true)
 })
@@ -64,13 +64,20 @@ t.test(
   async (t) => {
     const deleted = (...moments: (number | undefined)[]) =>
       fleet({ bound: 5, deleted: moments.map((absentSince) => ({ ago: 1, absentSince })) })
-    t.equal(tooManyWithDeleted(0, deleted(0), settings), true)
-    t.equal(tooManyWithDeleted(0, deleted(undefined, undefined), settings), false)
+    t.equal(tooManyForNow(0, deleted(0), settings), true)
+    t.equal(tooManyForNow(0, deleted(undefined, undefined), settings), false)
     t.equal(tooManyAbsent(0, deleted(0), settings), false, 'alone, they do not close it')
     const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, absentSince: 0 }] })
-    t.equal(tooManyWithDeleted(0, long, settings), false)
+    t.equal(tooManyForNow(0, long, settings), false)
   },
 )
+
+t.test('none goes while it is still to be told whether too many vanished with it', async (t) => {
+  const pending = fleet({ bound: 5, pendingSince: [0] })
+  t.equal(tooManyForNow(0, pending, settings), true)
+  t.equal(tooManyForNow(10 * MINUTE, pending, settings), false, 'that was another time')
+  t.equal(tooManyAbsent(0, pending, settings), false, 'nor does it close')
+})
 
 t.test('it opens when few were missed for long, and proven to be so throughout', async (t) => {
   const quiet = 2 * settings.absentFor

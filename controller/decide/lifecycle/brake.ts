@@ -16,6 +16,8 @@ export interface Fleet {
   readonly bound: number
   /** Since when the VM is missed, of each other Node that counts. */
   readonly absentSince: readonly number[]
+  /** The same of each that may yet come to count. */
+  readonly pendingSince: readonly number[]
   /** Other Nodes that the brake has closed for, by their status. */
   readonly latched: number
   /** Other Nodes that count, or that the brake has closed for. */
@@ -68,10 +70,14 @@ export function tooManyAbsent(absentSince: number, fleet: Fleet, settings: Lifec
   )
 }
 
-/** The same with those that were deleted just before: no more go until these are long enough ago. */
-export function tooManyWithDeleted(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
+/**
+ * The same with those that were deleted just before, and those of which it is not known yet whether they count: no more go
+ * until it is. Where half of a vCenter vanishes, proofs come one by one and so does what says that a Node is not Ready;
+ * the first of them must not go while the others are still to come.
+ */
+export function tooManyForNow(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
   const recent = recentlyDeleted(fleet, settings)
-  const wave = waveOf(absentSince, [...fleet.absentSince, ...recent], atOnce(settings))
+  const wave = waveOf(absentSince, [...fleet.absentSince, ...fleet.pendingSince, ...recent], atOnce(settings))
   return wave > allowedAbsent(fleet.bound + recent.length, settings)
 }
 

@@ -200,6 +200,21 @@ function many(count: number): Pick<NodeFacts, 'fleet'> {
   return { fleet: () => fleet({ absentSince: Array(count).fill(facts().uptime), absentOrLatched: count }) }
 }
 
+t.test('the first of many goes only when it is known of the others whether they count', async (t) => {
+  const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().uptime) }) }
+  const first = decide(gone(uncertain))
+  t.equal(first.deletion, undefined)
+  t.match(pending(first), { status: 'True', reason: 'BrakeClosed' })
+  t.equal(first.status?.brakeClosedAt, undefined, 'nothing is remembered of that')
+  const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
+  const { uptime } = facts()
+  t.match(decide({ ...gone({ node: ready }), absentSince: uptime - 1_000 }).inquiry?.absence, {
+    pending: true,
+  })
+  const longAgo = uptime - 2 * lifecycle.absentFor
+  t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).inquiry?.absence, { pending: false })
+})
+
 t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
   const closed = decide(gone(many(4)))
   t.match(closed.status, { brakeClosedAt: '2026-03-01T10:00:00Z', brakeClosedFor: 'vc1' })

@@ -11,7 +11,7 @@ import {
   opensAgain,
   quietTime,
   tooManyAbsent,
-  tooManyWithDeleted,
+  tooManyForNow,
 } from './brake.ts'
 import type { Evidence } from './evidence.ts'
 import { isUnseen } from './subject.ts'
@@ -59,10 +59,11 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
   const closed = closes || (wasClosed && !opens)
   // A person's leave passes it by, and does not open it: taken back, it holds as before.
   const meant = isRemovalMeant(node)
-  const held =
-    !meant && (closed || fleet.latched > 0 || (counts && tooManyWithDeleted(since, fleet, settings)))
+  const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(since, fleet, settings)))
+  // For a while only: one that stays unproven, or Ready, must not hold the others.
+  const pending = !there && !counts && !isDecided(node) && facts.uptime - since < quietTime(settings)
   return {
-    absence: { group, since, counts, latched: closed && !isDecided(node), held, few },
+    absence: { group, since, counts, pending, latched: closed && !isDecided(node), held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
       ...(closed

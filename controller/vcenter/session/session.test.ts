@@ -120,7 +120,7 @@ t.test('other failures of a login are not refusals', async (t) => {
 })
 
 t.test('the words of a refused login are not repeated: they may hold the password', async (t) => {
-  const { session, signal } = setUp({ Login: () => fault('SystemError', '', 'no such user or p<w') })
+  const { session, signal } = setUp({ Login: () => fault('SystemError', '', 'no such user or p&lt;w') })
   await t.rejects(session.ensure(signal), { message: /the fault SystemError$/ })
   const failure = await session.ensure(signal).catch((error: unknown) => error)
   t.notMatch(inspect(failure, { depth: 9 }), /p<w|p&lt;w/)
