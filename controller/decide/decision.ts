@@ -54,6 +54,8 @@ export interface Absence {
   readonly group: string
   /** Since when it is missed, monotonic. */
   readonly since: number
+  /** Until when its machine may have been there: later than that where its kubelet has spoken meanwhile. */
+  readonly until: number
   /** Whether it counts. */
   readonly counts: boolean
   /** Whether it may yet come to count. */

@@ -26,7 +26,9 @@ export interface Node {
   readonly addresses: readonly { readonly type: string; readonly address: string }[]
   readonly systemUUID: string
   /** The Ready condition; undefined where there is none. */
-  readonly ready: { readonly status: string; readonly lastHeartbeatTime: string } | undefined
+  readonly ready:
+    | { readonly status: string; readonly lastHeartbeatTime: string; readonly lastTransitionTime?: string }
+    | undefined
   /** Value of {@link ANNOTATION_DELETION}. */
   readonly deletion: string | undefined
 }

@@ -11,6 +11,7 @@ function absent(changes: Partial<Absence> = {}): Absence {
   return {
     group: VCENTER,
     since: 0,
+    until: 0,
     counts: true,
     pending: false,
     latched: false,
@@ -166,9 +167,9 @@ t.test('those that the brake has closed for are held while nobody can ask about 
   const { inquiries } = setUp()
   const latched = ['n1', 'n2'].map((name) => ({ name, vCenter: 'vc1', group: VCENTER }))
   inquiries.take('n1', inquiry({ absence: absent({ latched: true }) }))
-  t.match(inquiries.fleet(VCENTER, 'n3', latched), { latched: 2, absentOrLatched: 2 })
-  t.match(inquiries.fleet(VCENTER, 'n1', latched), { latched: 1, absentOrLatched: 1 }, 'without itself')
-  t.match(inquiries.fleet('two', 'n3', latched), { latched: 0, absentOrLatched: 0 })
+  t.match(inquiries.fleet(VCENTER, 'n3', latched), { latched: 2 })
+  t.match(inquiries.fleet(VCENTER, 'n1', latched), { latched: 1 }, 'without itself')
+  t.match(inquiries.fleet('two', 'n3', latched), { latched: 0 })
   t.same(inquiries.missing('vc1', latched), { missing: 1, brakeClosed: true })
   t.same(inquiries.missing('vc2', latched), { missing: 0, brakeClosed: false })
 })
@@ -196,7 +197,7 @@ t.test('Nodes that went while nobody watched are forgotten, what was deleted is 
   inquiries.deleting(deletion(), 'gone')
   inquiries.resume((name) => name === 'n2')
   t.same(inquiries.fleet(VCENTER, 'n3', []).pendingSince, [])
-  t.match(inquiries.fleet(VCENTER, 'n3', []), { absentSince: [0], deleted: [{ absentSince: 7 }] })
+  t.match(inquiries.fleet(VCENTER, 'n3', []), { absentSince: [{ since: 0 }], deleted: [{ absentSince: 7 }] })
   t.equal(inquiries.question('n1'), undefined)
 })
 

@@ -1,5 +1,5 @@
 import type { Deletion, Inquiry } from '../decide/decision.ts'
-import type { Fleet } from '../decide/lifecycle/brake.ts'
+import type { Fleet, Span } from '../decide/lifecycle/brake.ts'
 import { type Answer, type Evidence, isAbout, type Question, weigh } from '../decide/lifecycle/evidence.ts'
 import type { LatchedNode } from '../gather/node-index.ts'
 
@@ -119,10 +119,9 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       return question?.nodeUID === nodeUID ? absence?.since : undefined
     },
     fleet(group, except, latched) {
-      const absentSince: number[] = []
-      const pendingSince: number[] = []
+      const absentSince: Span[] = []
+      const pendingSince: Span[] = []
       const closedFor = new Set<string>()
-      const absentOrLatched = new Set<string>()
       const gone = recent(group)
       for (const [name, { inquiry }] of entries) {
         const { nodeUID } = inquiry.question
@@ -132,21 +131,16 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
         if (!itself && (absence === undefined || gone.get(nodeUID)?.sure)) continue
         gone.delete(nodeUID)
         if (itself || absence === undefined || absence.group !== group) continue
-        if (absence.counts) {
-          absentSince.push(absence.since)
-          absentOrLatched.add(name)
-        }
-        if (absence.pending) pendingSince.push(absence.since)
+        if (absence.counts) absentSince.push(absence)
+        if (absence.pending) pendingSince.push(absence)
         if (absence.latched) closedFor.add(name)
       }
       // Those that nobody asks about now, since their vCenter is away, are held still.
       for (const each of latched) if (each.name !== except && each.group === group) closedFor.add(each.name)
-      for (const name of closedFor) absentOrLatched.add(name)
       return {
         absentSince,
         pendingSince,
         latched: closedFor.size,
-        absentOrLatched: absentOrLatched.size,
         deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: uptime() - at, absentSince })),
         fewFor: uptime() - (few.get(group) ?? uptime()),
       }

@@ -29,7 +29,13 @@ const whole = {
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
     conditions: [
       { type: 'MemoryPressure', status: 'False', lastHeartbeatTime: '2026-01-01T00:05:00Z' },
-      { type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:05:01Z', reason: 'KubeletReady' },
+      {
+        type: 'Ready',
+        status: 'True',
+        lastHeartbeatTime: '2026-01-01T00:05:01Z',
+        lastTransitionTime: '2026-01-01T00:00:09Z',
+        reason: 'KubeletReady',
+      },
     ],
     images: [{ names: ['huge'] }],
     nodeInfo: { systemUUID: '4227E4B2', kernelVersion: '6.1' },
@@ -52,7 +58,11 @@ t.test('takes what is needed and nothing else', async (t) => {
     providerID: 'vsphere://42',
     addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
     systemUUID: '4227E4B2',
-    ready: { status: 'True', lastHeartbeatTime: '2026-01-01T00:05:01Z' },
+    ready: {
+      status: 'True',
+      lastHeartbeatTime: '2026-01-01T00:05:01Z',
+      lastTransitionTime: '2026-01-01T00:00:09Z',
+    },
     deletion: 'hold',
   })
 })
@@ -126,7 +136,8 @@ const conditions: [string, unknown[], Node['ready']][] = [
 ]
 for (const [what, given, expected] of conditions) {
   t.test(`readiness: ${what}`, async (t) => {
-    t.strictSame(parseNode({ metadata: bare, status: { conditions: given } })?.ready, expected)
+    const { ready } = parseNode({ metadata: bare, status: { conditions: given } }) ?? {}
+    t.strictSame(ready, expected && { ...expected, lastTransitionTime: '' })
   })
 }
 

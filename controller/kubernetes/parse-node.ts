@@ -18,6 +18,7 @@ const Condition = v.object({
   type: v.string(),
   status: v.string(),
   lastHeartbeatTime: v.nullish(v.string(), ''),
+  lastTransitionTime: v.nullish(v.string(), ''),
 })
 
 const NodeObject = v.object({
@@ -66,6 +67,7 @@ export function parseNode(object: unknown): Node | undefined {
     ready: ready && {
       status: shortText(ready.status),
       lastHeartbeatTime: shortText(ready.lastHeartbeatTime),
+      lastTransitionTime: shortText(ready.lastTransitionTime),
     },
     deletion: deletion === undefined ? undefined : shortText(deletion),
   }

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Settings } from '../../controller/decide/facts.ts'
 import { createWorld } from './create-world.ts'
 import { unleash } from './faults/storm.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
 import type { Violation } from './invariants/promises.ts'
+import type { NodeObject } from './model/objects.ts'
 import { createRandom } from './random.ts'
 import { createTimeline } from './timeline.ts'
 import { machinesOf, type World } from './world.ts'
@@ -67,7 +69,10 @@ export async function simulate(seed: number): Promise<RunResult> {
   return result
 }
 
-/** People who look after the cluster once the faults are over, and let go whom the brake holds for as long as they are many. */
+/**
+ * People who look after the cluster once the faults are over, and let go whom the brake holds where so many vanished at
+ * once, as the controller found it, that it will not open by itself.
+ */
 function keepPeople(world: World): void {
   const { api, timeline, annotate } = world
   for (const { metadata } of api.nodes.values()) {
@@ -85,8 +90,12 @@ function keepPeople(world: World): void {
         const machines = machinesOf(world, uid)
         return machines.length > 0 && machines.every(({ destroyed }) => destroyed)
       })
+      const status = ({ metadata: { name } }: NodeObject) => api.reports.get(name)?.status
       const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
-      if (gone.length <= Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))) continue
+      const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
+      const latched = gone.filter((node) => status(node)?.brakeClosedAt !== undefined)
+      const moments = gone.map((node) => Date.parse(status(node)?.absentSince ?? ''))
+      if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {
         const held = api.reports.get(metadata.name)?.status.brakeClosedAt !== undefined
         if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)
@@ -96,4 +105,16 @@ function keepPeople(world: World): void {
     timeline.after(20_000, 'a person looks', look)
   }
   look()
+}
+
+/** How many of these moments, milliseconds, follow one another closely; in the status they are seconds. */
+function largestWave(moments: readonly number[], { absentFor }: Settings['lifecycle']): number {
+  const gap = Math.min(60_000, Math.max(5_000, absentFor / 5)) + 1_000
+  let [largest, size, last] = [0, 0, Number.NEGATIVE_INFINITY]
+  for (const moment of moments.toSorted((a, b) => a - b)) {
+    size = moment - last <= gap ? size + 1 : 1
+    largest = Math.max(largest, size)
+    last = moment
+  }
+  return largest
 }

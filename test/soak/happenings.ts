@@ -1,11 +1,12 @@
-import type { Condition } from '../../agent/contract.ts'
 import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
+import type { People } from './people.ts'
 import type { Site } from './site.ts'
 
 /** What may become of one machine. Time, chance and the end of the soak are handed in. */
 export interface HappeningContext {
   readonly site: Site
+  readonly people: People
   readonly random: Random
   /** Waits so many seconds, or until the storm is over. */
   pause(seconds: number): Promise<void>
@@ -43,23 +44,6 @@ async function rebuild({ site: { vcsim, fleet } }: HappeningContext, guest: Gues
   const next = await fleet.join(vm, guest)
   await fleet.leave(guest)
   return next
-}
-
-/** Reads its report until a condition names the command that mends it, and runs that. */
-async function obey({ site, pause, over }: HappeningContext, guest: Guest): Promise<void> {
-  const { name } = guest
-  while (!over()) {
-    await pause(5)
-    const report = (await site.reports()).find(({ metadata }) => metadata.name === name)
-    const told = report?.status?.conditions?.find(({ message }: Condition) =>
-      message.includes(`kubectl delete node ${name}`),
-    )
-    if (told === undefined) continue
-    site.ledger.note(name, performance.now(), `a person reads ${told.type} ${told.reason}`)
-    await site.removeNode(name)
-    guest.restartKubelet()
-    return
-  }
 }
 
 export const HAPPENINGS: readonly Happening[] = [
@@ -130,7 +114,7 @@ export const HAPPENINGS: readonly Happening[] = [
     name: 'is rebuilt while its Node stays',
     weight: 1,
     async run(guest, context) {
-      await obey(context, await rebuild(context, guest))
+      context.people.lookAfter(await rebuild(context, guest))
     },
   },
   {
@@ -141,6 +125,8 @@ export const HAPPENINGS: readonly Happening[] = [
       next.busy = true
       await context.pause(context.random.between(5, 60))
       await go(context, next)
+      // Mostly it goes by itself; not where vCenter could not be asked as long as the second VM was there.
+      context.people.lookAfter(next)
     },
   },
 ]

@@ -24,8 +24,6 @@ const LIFECYCLE = {
   leaderAge: '5s',
   deletionsPerMinute: 60,
   outOfServiceAfter: '60s',
-  // Else the Node of a VM that came and went while vCenter could not be asked is left to a person.
-  unbound: 'delete',
 } as const
 
 /** Everything that runs, and what may be done to it. */

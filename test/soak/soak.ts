@@ -3,6 +3,7 @@ import { createRandom } from '../simulation/random.ts'
 import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
 import { type Held, judgeEnd } from './judge-end.ts'
 import { middle, type Span } from './memory.ts'
+import { createPeople } from './people.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
 import { openSite, type Site } from './site.ts'
 import { type Storm, unleash } from './storm.ts'
@@ -55,8 +56,10 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const ending = new AbortController()
   const mayChangeLeaders = () =>
     Object.values(times).every(({ from, to }) => elapsed() < from - width / 2 || elapsed() >= to)
+  const people = createPeople(site)
   const storm = unleash({
     site,
+    people,
     random: createRandom(seed),
     nodes: count,
     signal: ending.signal,
@@ -65,6 +68,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const watching = new AbortController()
   const watch = Promise.all([
     every(500, watching.signal, () => judgeDeletions(site, (line) => print(line))),
+    every(5_000, watching.signal, people.look),
     every(5_000, watching.signal, async () => {
       await site.replicas.sample(elapsed())
       // What is measured is a leader's memory.

@@ -3,10 +3,12 @@ import type { Random } from '../simulation/random.ts'
 import { DISTURBANCES } from './disturbances.ts'
 import type { Guest } from './guest.ts'
 import { come, go, HAPPENINGS, type HappeningContext } from './happenings.ts'
+import type { People } from './people.ts'
 import type { Site } from './site.ts'
 
 export interface StormOptions {
   readonly site: Site
+  readonly people: People
   readonly random: Random
   /** How many machines there are to be, more or less. */
   readonly nodes: number
@@ -30,7 +32,7 @@ export interface Storm {
 }
 
 /** Lets things happen to machines, and to all of it, until the signal aborts. */
-export function unleash({ site, random, nodes, signal, mayChangeLeaders }: StormOptions): Storm {
+export function unleash({ site, people, random, nodes, signal, mayChangeLeaders }: StormOptions): Storm {
   const counts = new Map<string, number>()
   const disturbances: { at: number; what: string }[] = []
   const failures: string[] = []
@@ -38,6 +40,7 @@ export function unleash({ site, random, nodes, signal, mayChangeLeaders }: Storm
   const parts = new Map<string, string>()
   const context: HappeningContext = {
     site,
+    people,
     random,
     // sleep() rejects only when the signal aborts.
     pause: (seconds) => sleep(seconds * 1000, undefined, { signal }).catch(() => undefined),

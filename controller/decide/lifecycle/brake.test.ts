@@ -1,5 +1,5 @@
 import t from 'tap'
-import { facts, fleet, node, SETTINGS } from '../../../test/fixtures/facts.ts'
+import { at, facts, fleet, node, SETTINGS } from '../../../test/fixtures/facts.ts'
 import { absence } from '../../../test/fixtures/probes.ts'
 import {
   allowedAbsent,
@@ -32,31 +32,41 @@ t.test('a share of the Nodes may be missed, and in small clusters a few', async 
     const chosen = { ...settings, maxAbsentShare: share, maxAbsentMinimum: minimum }
     t.equal(allowedAbsent(bound, chosen), allowed, `${allowed} of ${bound}`)
     const missed = (others: number) => fleet({ bound, absentSince: Array(others).fill(0) })
-    if (allowed > 0) t.equal(tooManyAbsent(0, missed(allowed - 1), chosen), false)
-    t.equal(tooManyAbsent(0, missed(allowed), chosen), true)
+    if (allowed > 0) t.equal(tooManyAbsent(at(0), missed(allowed - 1), chosen), false)
+    t.equal(tooManyAbsent(at(0), missed(allowed), chosen), true)
   }
 })
 
 t.test('those that vanish one after the other are no wave', async (t) => {
-  t.equal(waveOf(100, [], 10), 1)
-  t.equal(waveOf(100, [110, 90, 100], 10), 4)
-  t.equal(waveOf(100, [111, 89], 10), 1)
-  t.equal(waveOf(100, [130, 110, 120, 70, 80, 90], 10), 7, 'each within the gap of the next')
-  t.equal(waveOf(100, [141, 120, 130, 110], 10), 4, 'but not beyond a gap')
+  const wave = (moment: number, others: readonly number[]) => waveOf(at(moment), others.map(at), 10)
+  t.equal(wave(100, []), 1)
+  t.equal(wave(100, [110, 90, 100]), 4)
+  t.equal(wave(100, [111, 89]), 1)
+  t.equal(wave(100, [130, 110, 120, 70, 80, 90]), 7, 'each within the gap of the next')
+  t.equal(wave(100, [141, 120, 130, 110]), 4, 'but not beyond a gap')
   t.equal(atOnce(settings), MINUTE)
   t.equal(atOnce({ ...settings, absentFor: 50_000 }), 10_000)
   t.equal(atOnce({ ...settings, absentFor: 1_000 }), 5_000)
   t.equal(atOnce({ ...settings, absentFor: 3_600_000 }), MINUTE)
 })
 
+t.test('what is first missed in parts and falls silent together is one wave', async (t) => {
+  const parts = [0, 0, 5 * MINUTE, 9 * MINUTE].map((since) => ({ since, until: 9 * MINUTE }))
+  const [own = at(0), ...others] = parts
+  t.equal(waveOf(own, others, MINUTE), 4)
+  t.equal(waveOf(at(8 * MINUTE), parts, MINUTE), 5, 'and what vanished in between')
+  t.equal(waveOf(at(11 * MINUTE), parts, MINUTE), 1)
+  t.equal(tooManyAbsent(own, { ...fleet(), absentSince: others }, settings), true)
+})
+
 t.test('in a cluster of three to nine, workers that go minutes apart are not too many', async (t) => {
   for (const bound of [3, 5, 9]) {
     const others = Array.from({ length: bound - 2 }, (_, index) => -(index + 1) * 1.5 * MINUTE)
-    t.equal(tooManyAbsent(0, fleet({ bound, absentSince: others }), settings), false)
+    t.equal(tooManyAbsent(at(0), fleet({ bound, absentSince: others }), settings), false)
     const deleted = others.map((absentSince) => ({ ago: 0, absentSince }))
-    t.equal(tooManyForNow(0, fleet({ bound, deleted }), settings), false)
+    t.equal(tooManyForNow(at(0), fleet({ bound, deleted }), settings), false)
   }
-  t.equal(tooManyAbsent(0, fleet({ bound: 9, absentSince: [-MINUTE] }), settings), true)
+  t.equal(tooManyAbsent(at(0), fleet({ bound: 9, absentSince: [-MINUTE] }), settings), true)
 })
 
 t.test(
@@ -64,19 +74,19 @@ t.test(
   async (t) => {
     const deleted = (...moments: (number | undefined)[]) =>
       fleet({ bound: 5, deleted: moments.map((absentSince) => ({ ago: 1, absentSince })) })
-    t.equal(tooManyForNow(0, deleted(0), settings), true)
-    t.equal(tooManyForNow(0, deleted(undefined, undefined), settings), false)
-    t.equal(tooManyAbsent(0, deleted(0), settings), false, 'alone, they do not close it')
+    t.equal(tooManyForNow(at(0), deleted(0), settings), true)
+    t.equal(tooManyForNow(at(0), deleted(undefined, undefined), settings), false)
+    t.equal(tooManyAbsent(at(0), deleted(0), settings), false, 'alone, they do not close it')
     const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, absentSince: 0 }] })
-    t.equal(tooManyForNow(0, long, settings), false)
+    t.equal(tooManyForNow(at(0), long, settings), false)
   },
 )
 
 t.test('none goes while it is still to be told whether too many vanished with it', async (t) => {
   const pending = fleet({ bound: 5, pendingSince: [0] })
-  t.equal(tooManyForNow(0, pending, settings), true)
-  t.equal(tooManyForNow(10 * MINUTE, pending, settings), false, 'that was another time')
-  t.equal(tooManyAbsent(0, pending, settings), false, 'nor does it close')
+  t.equal(tooManyForNow(at(0), pending, settings), true)
+  t.equal(tooManyForNow(at(10 * MINUTE), pending, settings), false, 'that was another time')
+  t.equal(tooManyAbsent(at(0), pending, settings), false, 'nor does it close')
 })
 
 t.test('it opens when few were missed for long, and proven to be so throughout', async (t) => {
@@ -96,9 +106,15 @@ t.test('it opens when few were missed for long, and proven to be so throughout',
     'one that lives holds nobody else for ever',
   )
   t.equal(opensAgain({ ...lives, absent: undefined }, fleet({ fewFor: quiet }), settings), false)
-  t.equal(fewAbsent(true, fleet({ absentOrLatched: 1 }), settings), true)
-  t.equal(fewAbsent(false, fleet({ absentOrLatched: 2 }), settings), true)
-  t.equal(fewAbsent(true, fleet({ absentOrLatched: 2 }), settings), false)
+  const few = (latched: boolean, moment: number | undefined, others: Parameters<typeof fleet>[0]) =>
+    fewAbsent({ latched, counted: moment === undefined ? undefined : at(moment) }, fleet(others), settings)
+  t.equal(few(true, undefined, { latched: 1 }), true)
+  t.equal(few(true, undefined, { latched: 2 }), false)
+  t.equal(few(false, 0, { absentSince: [0] }), true)
+  t.equal(few(false, 0, { absentSince: [0, 0] }), false)
+  t.equal(few(false, undefined, { absentSince: [0, 0, 0] }), false)
+  const apart = [-2 * MINUTE, -4 * MINUTE, -6 * MINUTE]
+  t.equal(few(true, 0, { absentSince: apart }), true, 'those that went one by one meanwhile')
 })
 
 t.test('machines that no vCenter ever showed are called that, and let go by the same command', async (t) => {

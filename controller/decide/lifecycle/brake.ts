@@ -10,18 +10,22 @@ import type { Evidence } from './evidence.ts'
 import type { Missing } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 
+/** When a VM vanished: between when it was first missed and when its machine was last there for certain. */
+export interface Span {
+  readonly since: number
+  readonly until: number
+}
+
 /** The other Nodes of one vCenter, in numbers. Times are monotonic, milliseconds. */
 export interface Fleet {
   /** Nodes that are verified to be VMs of this vCenter, the one that is judged among them. */
   readonly bound: number
   /** Since when the VM is missed, of each other Node that counts. */
-  readonly absentSince: readonly number[]
+  readonly absentSince: readonly Span[]
   /** The same of each that may yet come to count. */
-  readonly pendingSince: readonly number[]
+  readonly pendingSince: readonly Span[]
   /** Other Nodes that the brake has closed for, by their status. */
   readonly latched: number
-  /** Other Nodes that count, or that the brake has closed for. */
-  readonly absentOrLatched: number
   /** The last deletions. */
   readonly deleted: readonly {
     readonly ago: number
@@ -45,28 +49,28 @@ export function atOnce({ absentFor }: LifecycleSettings): number {
   return Math.min(60_000, Math.max(5_000, absentFor / 5))
 }
 
-/** How many of these vanished in one wave with this one, itself included: each within `gap` of the next. */
-export function waveOf(moment: number, others: readonly number[], gap: number): number {
-  const reach = (sorted: readonly number[]): number => {
-    let last = moment
-    const end = sorted.findIndex((each) => {
-      const breaks = Math.abs(each - last) > gap
-      last = each
-      return breaks
-    })
-    return end < 0 ? sorted.length : end
+/** Those of these that vanished in one wave, each within `gap` of another; the waves in order. */
+function wavesOf(spans: readonly Span[], gap: number): readonly (readonly Span[])[] {
+  const waves: Span[][] = []
+  let end = Number.NEGATIVE_INFINITY
+  for (const span of spans.toSorted((a, b) => a.since - b.since)) {
+    if (span.since - end > gap) waves.push([])
+    waves.at(-1)?.push(span)
+    end = Math.max(end, span.until)
   }
-  const later = others.filter((each) => each >= moment).sort((a, b) => a - b)
-  const earlier = others.filter((each) => each < moment).sort((a, b) => b - a)
-  return 1 + reach(later) + reach(earlier)
+  return waves
+}
+
+/** How many of these vanished in one wave with this one, itself included. */
+export function waveOf(own: Span, others: readonly Span[], gap: number): number {
+  return wavesOf([own, ...others], gap).find((wave) => wave.includes(own))?.length ?? 1
 }
 
 /** Whether those that are missed now are too many: then it closes, and stays so. */
-export function tooManyAbsent(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
+export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleSettings): boolean {
   const recent = recentlyDeleted(fleet, settings)
   return (
-    waveOf(absentSince, fleet.absentSince, atOnce(settings)) >
-    allowedAbsent(fleet.bound + recent.length, settings)
+    waveOf(own, fleet.absentSince, atOnce(settings)) > allowedAbsent(fleet.bound + recent.length, settings)
   )
 }
 
@@ -75,15 +79,24 @@ export function tooManyAbsent(absentSince: number, fleet: Fleet, settings: Lifec
  * until it is. Where half of a vCenter vanishes, proofs come one by one and so does what says that a Node is not Ready;
  * the first of them must not go while the others are still to come.
  */
-export function tooManyForNow(absentSince: number, fleet: Fleet, settings: LifecycleSettings): boolean {
+export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleSettings): boolean {
   const recent = recentlyDeleted(fleet, settings)
-  const wave = waveOf(absentSince, [...fleet.absentSince, ...fleet.pendingSince, ...recent], atOnce(settings))
+  const wave = waveOf(own, [...fleet.absentSince, ...fleet.pendingSince, ...recent], atOnce(settings))
   return wave > allowedAbsent(fleet.bound + recent.length, settings)
 }
 
-/** Whether no more are missed, at whatever time they vanished, than may vanish at once. */
-export function fewAbsent(counts: boolean, fleet: Fleet, settings: LifecycleSettings): boolean {
-  return fleet.absentOrLatched + (counts ? 1 : 0) <= allowedAbsent(fleet.bound, settings)
+/**
+ * Whether it holds no more than may vanish at once, and no more of the missed have: those that went one after the other
+ * while it held them must not keep it closed.
+ */
+export function fewAbsent(
+  own: { readonly latched: boolean; readonly counted: Span | undefined },
+  fleet: Fleet,
+  settings: LifecycleSettings,
+): boolean {
+  const missed = own.counted === undefined ? fleet.absentSince : [own.counted, ...fleet.absentSince]
+  const largest = Math.max(0, ...wavesOf(missed, atOnce(settings)).map(({ length }) => length))
+  return Math.max(largest, fleet.latched + (own.latched ? 1 : 0)) <= allowedAbsent(fleet.bound, settings)
 }
 
 /** For so long few must be missed before it opens by itself, and for so long those that were deleted count. */
@@ -159,8 +172,10 @@ export function brakeHolds(
   }
 }
 
-function recentlyDeleted({ deleted }: Fleet, settings: LifecycleSettings): readonly number[] {
+function recentlyDeleted({ deleted }: Fleet, settings: LifecycleSettings): readonly Span[] {
   return deleted.flatMap(({ ago, absentSince }) =>
-    absentSince !== undefined && ago < quietTime(settings) ? [absentSince] : [],
+    absentSince !== undefined && ago < quietTime(settings)
+      ? [{ since: absentSince, until: absentSince }]
+      : [],
   )
 }

@@ -197,7 +197,7 @@ t.test('an annotation that is neither holds the Node too, and is not repeated', 
 
 /** So many other VMs vanished just now. */
 function many(count: number): Pick<NodeFacts, 'fleet'> {
-  return { fleet: () => fleet({ absentSince: Array(count).fill(facts().uptime), absentOrLatched: count }) }
+  return { fleet: () => fleet({ absentSince: Array(count).fill(facts().uptime) }) }
 }
 
 t.test('the first of many goes only when it is known of the others whether they count', async (t) => {
@@ -213,6 +213,27 @@ t.test('the first of many goes only when it is known of the others whether they 
   })
   const longAgo = uptime - 2 * lifecycle.absentFor
   t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).inquiry?.absence, { pending: false })
+})
+
+t.test('one that fell silent long after its VM was first missed was there until then', async (t) => {
+  const facts = gone()
+  const lastTransitionTime = new Date(NOW - 70_000).toISOString()
+  const span = (status: string, since: number) => {
+    const ready = { status, lastHeartbeatTime: '', lastTransitionTime }
+    const decision = decide({
+      ...gone({ node: { ...facts.node, ready } }),
+      absentSince: facts.uptime - since,
+    })
+    return decision.inquiry?.absence
+  }
+  const uptime = facts.uptime
+  t.match(span('Unknown', 500_000), { since: uptime - 500_000, until: uptime - 130_000 })
+  t.match(
+    span('Unknown', 60_000),
+    { since: uptime - 60_000, until: uptime - 60_000 },
+    'as when it is destroyed',
+  )
+  t.match(span('True', 500_000), { since: uptime - 500_000, until: uptime - 500_000 })
 })
 
 t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
@@ -558,7 +579,7 @@ t.test('one that only names a VM closes the brake for nobody who was verified', 
 
 t.test('the brake closes for machines that were never seen only where they would be deleted', async (t) => {
   const many = {
-    fleet: () => fleet({ bound: 5, absentSince: [0, 0, 0], absentOrLatched: 3 }),
+    fleet: () => fleet({ bound: 5, absentSince: [0, 0, 0] }),
     absentSince: 0,
   }
   const held = decide({ ...migrated({ unbound: 'delete' }), ...many })

@@ -48,22 +48,23 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
+  const own = { since, until: Math.max(since, aliveUntil(facts)) }
   const counts = !there && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && (!isUnseen(bound) || settings.unbound === 'delete')
   const wasClosed = deletes && before.brakeClosedAt !== undefined
-  const few = fewAbsent(counts || wasClosed, fleet, settings)
-  const tooMany = counts && tooManyAbsent(since, fleet, settings)
+  const few = fewAbsent({ latched: wasClosed, counted: counts ? own : undefined }, fleet, settings)
+  const tooMany = counts && tooManyAbsent(own, fleet, settings)
   const opens =
     wasClosed && !tooMany && few && evidence !== undefined && opensAgain(evidence, fleet, settings)
   const closes = deletes && tooMany && !wasClosed
   const closed = closes || (wasClosed && !opens)
   // A person's leave passes it by, and does not open it: taken back, it holds as before.
   const meant = isRemovalMeant(node)
-  const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(since, fleet, settings)))
+  const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
   // For a while only: one that stays unproven, or Ready, must not hold the others.
   const pending = !there && !counts && !isDecided(node) && facts.uptime - since < quietTime(settings)
   return {
-    absence: { group, since, counts, pending, latched: closed && !isDecided(node), held, few },
+    absence: { group, ...own, counts, pending, latched: closed && !isDecided(node), held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
       ...(closed
@@ -83,4 +84,17 @@ function absentSince(before: NodeReportStatus, { absentSince, uptime, now }: Bra
   if (absentSince !== undefined) return absentSince
   const written = Date.parse(before.absentSince ?? '')
   return Number.isNaN(written) ? uptime : uptime - Math.max(0, now - written)
+}
+
+/** A silent kubelet is noticed within so many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */
+const NOTICE = 60_000
+
+/**
+ * When the kubelet of a Node that is not Ready was alive for certain. What was missed in parts, while vCenter restarted or
+ * leaders changed, and fell silent together, vanished at once; what was destroyed falls silent as it is first missed.
+ */
+function aliveUntil({ node: { ready }, uptime, now }: BrakeFacts['facts']): number {
+  const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
+  if (ready?.status === 'True' || Number.isNaN(silentSince)) return Number.NEGATIVE_INFINITY
+  return uptime - Math.max(0, now - silentSince) - NOTICE
 }

@@ -113,7 +113,7 @@ function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: Verdi
   return {
     vCenter,
     group: absence.group,
-    absentSince: absence.counts ? absence.since : undefined,
+    absentSince: absence.counts ? absence.until : undefined,
     announcement: { type: 'Normal', reason: 'NodeDeleted', message },
   }
 }

@@ -83,6 +83,11 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'fault-tolerant' }, { kind: 'vm-unregistered-running', at: 0.3 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [{ kind: 'workers-replaced' }],
+  [
+    { kind: 'all-silent', until: 1.1 },
+    { kind: 'old-backup-restored', until: 1.1 },
+    { kind: 'workers-replaced' },
+  ],
   [{ kind: 'rolling-replacement' }],
   [{ kind: 'scaled-down' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }],

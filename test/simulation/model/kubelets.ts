@@ -65,7 +65,14 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
           : { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
         status: {
           addresses: [{ type: 'Hostname', address: nodeName }],
-          conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: wallTime(timeline.now) }],
+          conditions: [
+            {
+              type: 'Ready',
+              status: 'True',
+              lastHeartbeatTime: wallTime(timeline.now),
+              lastTransitionTime: wallTime(timeline.now),
+            },
+          ],
           nodeInfo: { systemUUID: biosUUID },
         },
       })
@@ -83,7 +90,12 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
   function setReady(node: NodeObject, status: string, heartbeat?: string): void {
     const conditions = node.status.conditions.map((each) =>
       each.type === 'Ready'
-        ? { ...each, status, lastHeartbeatTime: heartbeat ?? each.lastHeartbeatTime }
+        ? {
+            ...each,
+            status,
+            lastHeartbeatTime: heartbeat ?? each.lastHeartbeatTime,
+            lastTransitionTime: each.status === status ? each.lastTransitionTime : wallTime(timeline.now),
+          }
         : each,
     )
     const others = node.spec.taints.filter(({ key }) => key !== UNREACHABLE)

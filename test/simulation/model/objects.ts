@@ -28,6 +28,7 @@ export interface NodeObject {
       readonly type: string
       readonly status: string
       readonly lastHeartbeatTime: string
+      readonly lastTransitionTime: string
     }[]
     readonly nodeInfo: { readonly systemUUID: string }
   }
@@ -58,6 +59,7 @@ const Status = v.looseObject({
   nodeUID: v.optional(v.string()),
   identityLevel: v.optional(v.string()),
   brakeClosedAt: v.optional(v.string()),
+  absentSince: v.optional(v.string()),
   vm: v.optional(Bound),
   namedVM: v.optional(Bound),
   conditions: v.optional(v.array(Condition), []),

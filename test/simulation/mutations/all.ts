@@ -119,13 +119,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'brake: what vanished at once counts together',
-    edits: [
-      edit(
-        `${LIFECYCLE}/brake.ts`,
-        'return 1 + reach(later) + reach(earlier)',
-        'return later.length > 99 ? 0 : 1',
-      ),
-    ],
+    edits: [edit(`${LIFECYCLE}/brake.ts`, 'if (span.since - end > gap) waves.push([])', 'waves.push([])')],
   },
   {
     name: 'brake: it opens after few were missed for long',
