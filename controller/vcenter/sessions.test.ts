@@ -104,7 +104,9 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     const lab = await openLab(t, { timings: { ...QUICK, pollWait: 1_000, resync: 1_000 } })
     const { uuid } = await vmAt(lab, 0)
     const second = await vmAt(lab, 1)
-    for (const each of [uuid, second.uuid]) lab.inventory.follow(each)
+    // Where one alone is followed, others are looked for at each resync, and would meet the fault first.
+    const third = await vmAt(lab, 2)
+    for (const each of [uuid, second.uuid, third.uuid]) lab.inventory.follow(each)
     await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
     await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
     const before = lab.changes.length
