@@ -30,7 +30,7 @@ t.test('somebody else writes to the same Nodes all the time', async (t) => {
   await nodes.until(
     'all are initialised all the same',
     () => names.every((n) => isInitialized(nodes.last(n))),
-    25_000,
+    120_000,
   )
   await reports.until('and reported', () =>
     names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),

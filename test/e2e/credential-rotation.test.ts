@@ -128,7 +128,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   ] as const) {
     const settings = { labels, lifecycle: { confirmations: 4 } }
     await scene.secret.write({ [CONF]: vsphereConf({ ...vcsim, password: 'third-pw' }, settings) })
-    await scene.controller.says(changed, 10_000)
+    await scene.controller.says(changed, 120_000)
     await refused(scene)
   }
   t.same((await vcsim.calls()).operations.Login, 1, 'the old one')

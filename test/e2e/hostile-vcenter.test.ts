@@ -44,7 +44,7 @@ t.test('from the first call on: the waiting Node is told, and recovery needs nob
       await events.until('an Event says so', () => eventsOf(events, member.name).length > 0)
       t.match(eventsOf(events, member.name)[0], { type: 'Warning', reason, count: 1 })
       await vcsim.clearFaults()
-      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 20_000)
+      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 120_000)
       t.equal(nodes.of(member.name).length, 3)
       const { peakResident } = await usage.now()
       await usage.stop()

@@ -46,7 +46,7 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
   await member.reportOnce()
   await until('its write is on the way', () => proxy.held() > hanging, 4_000)
   old.kill('SIGSTOP')
-  await until('the other leads', () => isLeading(next), 25_000)
+  await until('the other leads', () => isLeading(next), 120_000)
   await nodes.until('it writes', () => address(nodes.last('worker'), 'InternalIP') === '10.8.0.1')
   const count = nodes.of('worker').length
 

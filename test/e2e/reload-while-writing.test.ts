@@ -31,7 +31,7 @@ t.test('they are finished, and none is sent twice', async (t) => {
   proxy.set('works', DELAY)
   await secret.write({ [CONF]: vsphereConf(vcsim, { lifecycle: { confirmations: 4 } }) })
   await load.write()
-  await controller.says(/configuration taken up/, 10_000)
+  await controller.says(/configuration taken up/, 120_000)
   const done = members.filter(({ name }) => isInitialized(nodes.last(name))).length
   t.ok(done < NODES, `${done} of ${NODES} were done when it was taken up`)
 

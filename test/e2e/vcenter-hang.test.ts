@@ -52,7 +52,7 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
   const [first, second] = [await stage.member('first'), await stage.member('second')]
   const zone = (name: string) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone']
   await first.reportOnce()
-  await nodes.until('the first is initialised', () => isInitialized(nodes.last(first.name)), 20_000)
+  await nodes.until('the first is initialised', () => isInitialized(nodes.last(first.name)), 120_000)
   await second.reportOnce()
   await nodes.until('the second need not wait', () => isInitialized(nodes.last(second.name)), 4_000)
   for (const { name } of [first, second]) {

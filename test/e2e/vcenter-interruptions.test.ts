@@ -61,6 +61,6 @@ t.test('the tag service is down: the rest goes on, the labels follow', async (t)
   await nodes.until(
     'the label has come',
     () => nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'] !== undefined,
-    20_000,
+    120_000,
   )
 })

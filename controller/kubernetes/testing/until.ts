@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  patience = 15_000,
+  patience = 60_000,
 ): Promise<void> {
   const start = performance.now()
   while (!(await condition())) {
