@@ -55,7 +55,7 @@ t.test('by default it is said how to let them go', async (t) => {
     await events.until('it is told aloud', () => eventsOfReason(stage, name, 'NotBound').length > 0)
     t.ok(nodes.last(name))
   }
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="unknown"}'), undefined)
+  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="unknown"}'), 0)
   t.equal(reports.last(well.name), undefined, 'of one that is well nothing is said')
   t.equal(nodes.of(well.name).length, 1, 'nor anything written')
   await controller.stop()
