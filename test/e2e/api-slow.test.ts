@@ -6,7 +6,7 @@ import { address, condition, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
 /** Each way. A renewal of the Lease takes twice as long, of the 5 s that it has. */
-const DELAY = 500
+const DELAY = 200
 
 const stage = await openStage(t, { vms: 6 })
 const { cluster, nodes, reports, vcsim } = stage
