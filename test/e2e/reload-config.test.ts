@@ -42,7 +42,11 @@ async function open(t: Test, conf: string): Promise<Scene> {
 async function change({ secret, controller }: Scene, conf: string, says: RegExp): Promise<number> {
   const [start, heard] = [performance.now(), controller.stderr.length]
   await secret.write({ [CONF]: conf })
-  await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)), 120_000)
+  await until(
+    `it says ${says}`,
+    () => controller.stderr.slice(heard).some((line) => says.test(line)),
+    120_000,
+  )
   return performance.now() - start
 }
 
