@@ -52,7 +52,15 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
     ({ lists, biosUUID }) =>
       lists.has(bound?.moref ?? '') || lists.has(named?.moref ?? '') || (unseen && known.has(biosUUID)),
   )
-  const gone = Math.min(...ones.map(({ firstVanishedAt = now }) => now - firstVanishedAt))
+  // One that failed over to a VM by which nothing tells it is gone since then, though a vCenter lists it.
+  const listedAs = (vm: VM | undefined): boolean =>
+    vm !== undefined && [vm.reference, vm.instanceUUID, vm.biosUUID].some((each) => known.has(each))
+  const gone = Math.min(
+    ...ones.map(
+      ({ firstVanishedAt, vm }) =>
+        now - (firstVanishedAt ?? (listedAs(vm) ? now : (vm?.registeredAt ?? now))),
+    ),
+  )
   // Said here once more, so that the code cannot change it.
   const takes = unseen ? 6 * lifecycle.absentFor : lifecycle.absentFor
   if (gone < takes) says('absence is confirmed', `gone for ${gone} ms of ${takes}`)

@@ -48,7 +48,8 @@ export function createJudge(world: () => World): Judge {
     return known
   }
 
-  const isBlind = () => world().vCenters.some(({ denied }) => denied.has(ROOT))
+  // Who answers in the place of another shows what it has itself.
+  const isBlind = () => world().vCenters.some((each) => (each.impostor ?? each).denied.has(ROOT))
 
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
   function isWronglyEmpty({ canary, vCenter: name }: Probe): boolean {
