@@ -62,7 +62,6 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     logger,
   })
   const lease = createLeaseStore(client, options.lease.namespace, options.lease.name)
-  const logins = createLogins({ attempts: createLoginAttempts(lease), timings, clock, random, logger })
   const election = createLeaderElection({
     lease,
     identity,
@@ -70,6 +69,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     random,
     logger,
   })
+  const logins = createLogins({ attempts: createLoginAttempts(election), timings, clock, random, logger })
   const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
   metrics.events(events.counts)
   let leadership: Leadership | undefined

@@ -7,7 +7,7 @@ t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()
   const slowly = async (record: LeaseRecord): Promise<Lease> => {
     await clock.turn(3_000)
-    return { record, object: {} }
+    return { record, annotations: {}, metadata: {} }
   }
   const lease: LeaseStore = {
     get: async () => undefined,
@@ -26,7 +26,7 @@ t.test('a slow answer makes the term no longer', async (t) => {
 t.test('the time that is left is counted from the last change that was seen', async (t) => {
   const clock = createHandClock()
   const record = { holder: 'b', durationSeconds: 15, acquireTime: '', renewTime: '1', transitions: 0 }
-  let current: Lease = { record, object: {} }
+  let current: Lease = { record, annotations: {}, metadata: {} }
   const lease: LeaseStore = {
     get: async () => current,
     create: async () => undefined,
@@ -40,7 +40,7 @@ t.test('the time that is left is counted from the last change that was seen', as
   await clock.turn(10_000)
   t.notOk(await candidate.acquireOrRenew(signal))
   t.equal(candidate.expiresIn, 5_000, 'looking again changes nothing')
-  current = { record: { ...record, renewTime: '2' }, object: {} }
+  current = { record: { ...record, renewTime: '2' }, annotations: {}, metadata: {} }
   t.notOk(await candidate.acquireOrRenew(signal))
   t.equal(candidate.expiresIn, 15_000)
   await clock.turn(20_000)
@@ -53,7 +53,7 @@ t.test('of two renewals at once the answers may come in either order', async (t)
   const records: LeaseRecord[] = []
   const lease: LeaseStore = {
     get: async () => undefined,
-    create: async (record) => ({ record, object: {} }),
+    create: async (record) => ({ record, annotations: {}, metadata: {} }),
     update: (_, record) => {
       records.push(record)
       return new Promise((resolve) => answers.push(resolve))
@@ -68,7 +68,7 @@ t.test('of two renewals at once the answers may come in either order', async (t)
   const second = candidate.renew(signal)
   for (const index of [1, 0]) {
     const record = records[index]
-    if (record) answers[index]?.({ record, object: {} })
+    if (record) answers[index]?.({ record, annotations: {}, metadata: {} })
     t.ok(await (index === 1 ? second : first))
     t.equal(candidate.renewedAt, 2_000, 'the later one counts')
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
+import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
 
 export interface CandidateOptions {
   readonly lease: LeaseStore
@@ -7,6 +7,8 @@ export interface CandidateOptions {
   readonly durationSeconds: number
   readonly clock: Clock
 }
+
+export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
 /** One who wants a Lease: what it saw of it and when, and the single steps. The loops are the election's. */
 export interface Candidate {
@@ -31,6 +33,13 @@ export interface Candidate {
    * @throws as {@link acquireOrRenew}
    */
   renew(signal: AbortSignal): Promise<boolean>
+  /**
+   * Renews the Lease with the annotations that `edit` makes of those that stand there; does nothing where that is
+   * undefined. Resolves with whether it is done: false where the Lease is not ours, and where somebody wrote meanwhile.
+   *
+   * @throws as {@link acquireOrRenew}
+   */
+  annotate(edit: EditAnnotations, signal: AbortSignal): Promise<boolean>
   /** Gives the Lease back if it is ours, so that the next need not wait. */
   release(signal: AbortSignal): Promise<void>
 }
@@ -80,17 +89,32 @@ export function createCandidate({
     return true
   }
 
-  async function step(mayWrite: (found: LeaseRecord) => boolean, signal: AbortSignal): Promise<boolean> {
-    const held = seen
-    // Most often nobody has touched our Lease, and one request does.
-    if (held?.record.holder === identity) {
-      if (await write(() => store.update(held, ours(held.record), signal))) return true
+  async function update(found: Lease, signal: AbortSignal, edit: EditAnnotations): Promise<boolean> {
+    const annotations = edit(found.annotations)
+    if (annotations === undefined) return true
+    return write(() => store.update({ ...found, annotations }, ours(found.record), signal))
+  }
+
+  async function step(
+    mayWrite: (found: LeaseRecord) => boolean,
+    signal: AbortSignal,
+    edit: EditAnnotations = asTheyAre,
+  ): Promise<boolean> {
+    // Most often nobody has touched our Lease, and one request does. Where another write of ours came first, its
+    // answer is as new as what could be read.
+    for (let held = seen, before: Lease | undefined; held !== before; before = held, held = seen) {
+      if (held?.record.holder === identity && (await update(held, signal, edit))) return true
     }
     const found = await store.get(signal)
-    if (!found) return write(() => store.create(ours(undefined), signal))
+    // One that was just made has no annotations: they are not done yet.
+    if (!found) return (await write(() => store.create(ours(undefined), signal))) && edit === asTheyAre
     observe(found)
-    if (!mayWrite(found.record)) return false
-    return write(() => store.update(found, ours(found.record), signal))
+    return mayWrite(found.record) && update(found, signal, edit)
+  }
+
+  /** The same term, and no other of ours: that one has a work of its own. */
+  function isSameTerm(term: LeaseRecord | undefined): (found: LeaseRecord) => boolean {
+    return (found) => found.holder === identity && found.transitions === term?.transitions
   }
 
   return {
@@ -107,10 +131,8 @@ export function createCandidate({
       return renewed.wall
     },
     acquireOrRenew: (signal) => step(() => expiresIn() === 0, signal),
-    renew(signal) {
-      const term = seen?.record
-      return step((found) => found.holder === identity && found.transitions === term?.transitions, signal)
-    },
+    renew: (signal) => step(isSameTerm(seen?.record), signal),
+    annotate: (edit, signal) => step(isSameTerm(seen?.record), signal, edit),
     async release(signal) {
       const found = await store.get(signal)
       if (found?.record.holder !== identity) return
@@ -120,6 +142,10 @@ export function createCandidate({
       if (released) observe(released)
     },
   }
+}
+
+function asTheyAre(annotations: Annotations): Annotations {
+  return annotations
 }
 
 function sameRecord(a: LeaseRecord, b: LeaseRecord): boolean {

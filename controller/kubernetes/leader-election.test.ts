@@ -17,7 +17,7 @@ function office(clock: HandClock, log: string[], identity: string, windDown = 0)
 
 function setUp(t: { teardown(fn: () => Promise<void>): unknown }) {
   const clock = createHandClock()
-  const lease: LeaseStub = createLeaseStub()
+  const lease: LeaseStub = createLeaseStub(clock)
   const timeline: string[] = []
   function candidate(identity: string, lead: Lead = office(clock, timeline, identity)) {
     const line: LeaseLine = lease.line(identity)

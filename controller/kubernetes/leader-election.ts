@@ -12,8 +12,6 @@ export const LEASE_DURATION = 15_000
 const RENEW_DEADLINE = 10_000
 const RETRY_PERIOD = 2_000
 const RETRY_JITTER = 1.2
-/** Of one attempt, which is up to three requests. */
-const ATTEMPT_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 2_000
 /** How long past its lease a leader may take to stop before it counts as stuck. */
 const STUCK_AFTER = 20_000
@@ -36,6 +34,8 @@ export type Lead = (signal: AbortSignal, term: Term) => Promise<void>
 export interface LeaderElection {
   /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
   run(lead: Lead, signal: AbortSignal): Promise<void>
+  /** While this replica leads; see {@link Candidate.annotate}. */
+  readonly annotate: Candidate['annotate']
   status(): LeadershipStatus
 }
 
@@ -66,7 +66,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      if (await attempt(candidate.acquireOrRenew, ATTEMPT_TIMEOUT, signal)) return true
+      if (await attempt(candidate.acquireOrRenew, RENEW_DEADLINE, signal)) return true
       const retry = RETRY_PERIOD * (1 + random() * RETRY_JITTER)
       // The moment it expires is known: waiting past it would leave the work undone for up to one retry more.
       const expiry = candidate.expiresIn
@@ -83,7 +83,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       if (signal.aborted) return true
       const left = candidate.renewedAt + RENEW_DEADLINE - clock.monotonic()
       // An attempt under way is finished even when the signal aborts: what became of it must be known for the release.
-      if (left > 0) await attempt(candidate.renew, Math.min(ATTEMPT_TIMEOUT, left), never)
+      if (left > 0) await attempt(candidate.renew, left, never)
       const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= RENEW_DEADLINE
       if (lost) return false
     }
@@ -159,6 +159,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
         if (!lost) return
       }
     },
+    annotate: candidate.annotate,
     status() {
       const late = clock.monotonic() - candidate.renewedAt - LEASE_DURATION
       const stuck = leading && late > STUCK_AFTER

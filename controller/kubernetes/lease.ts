@@ -13,10 +13,13 @@ export interface LeaseRecord {
   readonly transitions: number
 }
 
+export type Annotations = Readonly<Record<string, string>>
+
 export interface Lease {
   readonly record: LeaseRecord
-  /** The object as it came, to be sent back with another spec: labels and annotations are someone else's. */
-  readonly object: object
+  readonly annotations: Annotations
+  /** As it came, to be sent back: the labels, among others, are someone else's. */
+  readonly metadata: object
 }
 
 export interface LeaseStore {
@@ -24,12 +27,19 @@ export interface LeaseStore {
   get(signal: AbortSignal): Promise<Lease | undefined>
   /** Undefined when someone else created it first. */
   create(record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
-  /** Writes a record over just this version of the Lease; undefined when someone wrote it meanwhile. */
+  /**
+   * Writes a record, and the annotations of `lease`, over just this version of it; undefined when someone wrote it
+   * meanwhile.
+   */
   update(lease: Lease, record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
 }
 
+const TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 const LeaseObject = v.object({
-  metadata: v.object({ resourceVersion: v.string() }),
+  metadata: v.looseObject({
+    resourceVersion: v.string(),
+    annotations: v.nullish(v.record(v.string(), v.string()), {}),
+  }),
   spec: v.nullish(
     v.object({
       holderIdentity: v.nullish(v.string(), ''),
@@ -42,29 +52,36 @@ const LeaseObject = v.object({
   ),
 })
 
+/**
+ * Milliseconds of one request: half of the time in which a leader must renew, as in client-go's
+ * `NewFromKubeconfig`. Per request and not per attempt: where each answer takes seconds, an attempt that meets a
+ * conflict is three of them, and one that is given up before its last answer meets the next conflict.
+ */
+export const REQUEST_TIMEOUT = 5_000
+
 /** Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so of two writers one loses. */
 export function createLeaseStore(client: KubeClient, namespace: string, name: string): LeaseStore {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
   const path = `${collection}/${encodeURIComponent(name)}`
+  const timeout = REQUEST_TIMEOUT
 
   return {
     async get(signal) {
-      const object = await unless(404, client.request({ method: 'GET', path, signal }))
+      const object = await unless(404, client.request({ method: 'GET', path, timeout, signal }))
       return object === undefined ? undefined : parseLease(path, object)
     },
     async create(record, signal) {
-      const body = {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { namespace, name },
-        spec: specOf(record),
-      }
-      const object = await unless(409, client.request({ method: 'POST', path: collection, body, signal }))
+      const body = { ...TYPE, metadata: { namespace, name }, spec: specOf(record) }
+      const object = await unless(
+        409,
+        client.request({ method: 'POST', path: collection, body, timeout, signal }),
+      )
       return object === undefined ? undefined : parseLease(path, object)
     },
     async update(lease, record, signal) {
-      const body = { ...lease.object, spec: specOf(record) }
-      const object = await unless(409, client.request({ method: 'PUT', path, body, signal }))
+      const metadata = { ...lease.metadata, annotations: lease.annotations }
+      const body = { ...TYPE, metadata, spec: specOf(record) }
+      const object = await unless(409, client.request({ method: 'PUT', path, body, timeout, signal }))
       return object === undefined ? undefined : parseLease(path, object)
     },
   }
@@ -87,12 +104,13 @@ function specOf(record: LeaseRecord) {
 
 function parseLease(path: string, object: unknown): Lease {
   const parsed = v.safeParse(LeaseObject, object)
-  if (!parsed.success || typeof object !== 'object' || object === null) {
+  if (!parsed.success) {
     throw new Error(`${path} was answered with something that is no Lease`)
   }
-  const { spec } = parsed.output
+  const { spec, metadata } = parsed.output
   return {
-    object,
+    metadata,
+    annotations: metadata.annotations,
     record: {
       holder: spec.holderIdentity,
       durationSeconds: spec.leaseDurationSeconds,

@@ -1,14 +1,11 @@
 import * as v from 'valibot'
 import type { LoginAttempts } from '../facts/login-attempts.ts'
-import type { LeaseStore } from './lease.ts'
+import type { Candidate } from './candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
-/** The leader renews the Lease every two seconds, so that one conflict is likely and a second is not. */
+/** Of writes that others' came before. */
 const TRIES = 5
 
-const Annotated = v.looseObject({
-  metadata: v.looseObject({ annotations: v.nullish(v.record(v.string(), v.string()), {}) }),
-})
 const Accounts = v.pipe(
   v.string(),
   v.parseJson(),
@@ -16,27 +13,25 @@ const Accounts = v.pipe(
 )
 
 /**
- * Remembers in an annotation of the replicas' Lease: leader election sends annotations back as they came, and nobody
- * needs another right than the leader has.
+ * Remembers in an annotation of the replicas' Lease: only the leader logs in, the next one reads the annotation with the
+ * Lease, and nobody needs another right than the leader has. Each write renews the Lease too, so it never comes in the
+ * way of a renewal.
  */
-export function createLoginAttempts(lease: Pick<LeaseStore, 'get' | 'update'>): LoginAttempts {
+export function createLoginAttempts(lease: Pick<Candidate, 'annotate'>): LoginAttempts {
   return {
     async update(account, change, signal) {
       for (let tries = 0; tries < TRIES; tries++) {
-        const found = await lease.get(signal)
-        if (found === undefined) throw new Error('there is no Lease to remember the login in')
-        const object = v.parse(Annotated, found.object)
-        const { annotations } = object.metadata
-        const { [account]: before = [], ...others } = parseAccounts(annotations[ANNOTATION])
-        const changed = change(before.map(({ at, refused }) => ({ at: Date.parse(at), refused })))
-        if (changed === undefined) return
-        const after = changed.map(({ at, refused }) => ({ at: new Date(at).toISOString(), refused }))
-        const own = after.length === 0 ? {} : { [account]: after }
-        const text = JSON.stringify({ ...others, ...own })
-        const metadata = { ...object.metadata, annotations: { ...annotations, [ANNOTATION]: text } }
-        if (await lease.update({ ...found, object: { ...object, metadata } }, found.record, signal)) return
+        const done = await lease.annotate((annotations) => {
+          const { [account]: before = [], ...others } = parseAccounts(annotations[ANNOTATION])
+          const changed = change(before.map(({ at, refused }) => ({ at: Date.parse(at), refused })))
+          if (changed === undefined) return undefined
+          const after = changed.map(({ at, refused }) => ({ at: new Date(at).toISOString(), refused }))
+          const own = after.length === 0 ? {} : { [account]: after }
+          return { ...annotations, [ANNOTATION]: JSON.stringify({ ...others, ...own }) }
+        }, signal)
+        if (done) return
       }
-      throw new Error('others wrote the Lease each time')
+      throw new Error('this replica does not lead, or others wrote the Lease each time')
     },
   }
 }

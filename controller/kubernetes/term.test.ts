@@ -20,7 +20,7 @@ async function leader(t: { teardown(fn: () => Promise<void>): unknown }, skew: (
   const freeze = (ms: number) => {
     frozen += ms
   }
-  const lease = createLeaseStub()
+  const lease = createLeaseStub(clock)
   const line = lease.line('a')
   const terms: { term: Term; signal: AbortSignal }[] = []
   const election = createLeaderElection({

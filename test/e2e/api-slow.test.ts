@@ -5,8 +5,8 @@ import { lease } from './lease.ts'
 import { address, condition, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
-/** Each way. A renewal of the Lease takes twice as long, of the 5 s that it has. */
-const DELAY = 200
+/** Each way. A renewal of the Lease takes twice as long, of the 10 s that it has. */
+const DELAY = 1_000
 
 const stage = await openStage(t, { vms: 6 })
 const { cluster, nodes, reports, vcsim } = stage

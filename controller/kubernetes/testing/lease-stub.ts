@@ -1,4 +1,5 @@
-import type { Lease, LeaseRecord, LeaseStore } from '../lease.ts'
+import type { Clock } from '../../clock.ts'
+import { type Lease, type LeaseRecord, type LeaseStore, REQUEST_TIMEOUT } from '../lease.ts'
 
 /** A Lease in memory that treats writers as the API server does, and the lines to it, each of which can be cut. */
 export interface LeaseStub {
@@ -10,11 +11,11 @@ export interface LeaseStub {
 }
 
 export interface LeaseLine extends LeaseStore {
-  /** `deaf`: requests arrive, answers are lost. `hangs`: nothing comes before the request's signal aborts. */
+  /** `deaf`: requests arrive, answers are lost. `hangs`: nothing comes before the request is given up. */
   state: 'works' | 'cut' | 'hangs' | 'deaf'
 }
 
-export function createLeaseStub(): LeaseStub {
+export function createLeaseStub(clock: Clock): LeaseStub {
   let current: Lease | undefined
   const writes: LeaseStub['writes'][number][] = []
 
@@ -22,23 +23,24 @@ export function createLeaseStub(): LeaseStub {
     async function send<V>(signal: AbortSignal, act: () => V): Promise<V> {
       if (self.state === 'cut') throw new Error('connection refused')
       if (self.state === 'hangs') {
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        throw signal.reason
+        await clock.sleep(REQUEST_TIMEOUT, signal)
+        throw signal.aborted ? signal.reason : new Error('nothing came')
       }
       const answer = act()
       if (self.state === 'deaf') throw new Error('connection reset')
       return answer
     }
-    function write(record: LeaseRecord): Lease {
+    function write(record: LeaseRecord, annotations: Lease['annotations'] = {}): Lease {
       writes.push({ by, record })
-      current = { record, object: {} }
+      current = { record, annotations, metadata: {} }
       return current
     }
     const self: LeaseLine = {
       state: 'works',
       get: (signal) => send(signal, () => current),
       create: (record, signal) => send(signal, () => (current ? undefined : write(record))),
-      update: (lease, record, signal) => send(signal, () => (lease === current ? write(record) : undefined)),
+      update: (lease, record, signal) =>
+        send(signal, () => (lease.record === current?.record ? write(record, lease.annotations) : undefined)),
     }
     return self
   }
@@ -48,7 +50,7 @@ export function createLeaseStub(): LeaseStub {
       return current?.record
     },
     set record(record) {
-      current = record && { record, object: {} }
+      current = record && { record, annotations: {}, metadata: {} }
     },
     writes,
     line,

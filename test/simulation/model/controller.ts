@@ -67,16 +67,16 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   const { process, api, timeline, logger } = options
   const client = createModelClient(api, process, timeline)
   const lease = createLeaseStore(client, 'kube-system', 'rollcall')
-  const logins = createLogins({
-    attempts: createLoginAttempts(lease),
-    timings: TIMINGS,
+  const election = createLeaderElection({
+    lease,
+    identity: process.name,
     clock: process,
     random: process.random.next,
     logger,
   })
-  const election = createLeaderElection({
-    lease,
-    identity: process.name,
+  const logins = createLogins({
+    attempts: createLoginAttempts(election),
+    timings: TIMINGS,
     clock: process,
     random: process.random.next,
     logger,
