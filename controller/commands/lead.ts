@@ -25,7 +25,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { timeOfDay } from '../time-of-day.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
-import { createQueue, type Outcome } from '../watch/queue.ts'
+import { createQueue, DEFAULT_RATE, type Outcome } from '../watch/queue.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -56,6 +56,8 @@ export interface LeadOptions {
 const CONCURRENCY = 16
 /** VMs that are asked about at once: each costs a vCenter some six small calls. */
 const QUESTIONS = 4
+/** Milliseconds between two about the same VM once a burst is used up; less where Nodes may be deleted sooner. */
+const QUESTION_INTERVAL = 5_000
 const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** The work of the leader. */
@@ -116,6 +118,8 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     concurrency: QUESTIONS,
     backoff: BACKOFF,
+    // A node that claims to be another machine each second must not cost vCenter a search each second.
+    rate: { ...DEFAULT_RATE, interval: Math.min(QUESTION_INTERVAL, settings.lifecycle.absentFor / 60) },
     clock,
     random,
   })

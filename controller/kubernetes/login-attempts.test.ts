@@ -58,6 +58,16 @@ t.test('reads and writes one account, and leaves all else as it is', async (t) =
   t.match(annotations(), { [KEY]: `{${others}}` })
 })
 
+t.test('forgets an account that nobody has tried for a day before', async (t) => {
+  const old = '"old":[{"at":"2025-12-31T11:00:00.000Z","refused":true}]'
+  const recent = '"recent":[{"at":"2025-12-31T13:00:00.000Z","refused":true}]'
+  const { attempts, annotations } = stub(`{${old},${recent}}`)
+  await attempts.update('vc/1', () => [], signal)
+  t.equal(annotations()[KEY], `{${old},${recent}}`)
+  await attempts.update('vc/1', () => [{ at: AT, refused: false }], signal)
+  t.equal(annotations()[KEY], `{${recent},"vc/1":[{"at":"2026-01-01T12:00:00.123Z","refused":false}]}`)
+})
+
 t.test('what is not of its making counts as nothing', async (t) => {
   for (const text of [undefined, '', 'x', '[]', '{"vc/1":7}', '{"vc/1":[{"at":"now","refused":true}]}']) {
     const { attempts } = stub(text)

@@ -1,16 +1,20 @@
 import * as v from 'valibot'
-import type { LoginAttempts } from '../facts/login-attempts.ts'
+import type { LoginAttempt, LoginAttempts } from '../facts/login-attempts.ts'
 import type { Candidate } from './candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
+/** Milliseconds without an attempt after which an account is forgotten: nobody may be configured to use it any more. */
+const FORGOTTEN_AFTER = 86_400_000
 /** Of writes that others' came before. */
 const TRIES = 5
 
-const Accounts = v.pipe(
+const AccountsText = v.pipe(
   v.string(),
   v.parseJson(),
   v.record(v.string(), v.array(v.object({ at: v.pipe(v.string(), v.isoTimestamp()), refused: v.boolean() }))),
 )
+
+type Accounts = v.InferOutput<typeof AccountsText>
 
 /**
  * Remembers in an annotation of the replicas' Lease: only the leader logs in, the next one reads the annotation with the
@@ -27,7 +31,7 @@ export function createLoginAttempts(lease: Pick<Candidate, 'annotate'>): LoginAt
           if (changed === undefined) return undefined
           const after = changed.map(({ at, refused }) => ({ at: new Date(at).toISOString(), refused }))
           const own = after.length === 0 ? {} : { [account]: after }
-          return { ...annotations, [ANNOTATION]: JSON.stringify({ ...others, ...own }) }
+          return { ...annotations, [ANNOTATION]: JSON.stringify({ ...lately(others, changed), ...own }) }
         }, signal)
         if (done) return
       }
@@ -36,8 +40,18 @@ export function createLoginAttempts(lease: Pick<Candidate, 'annotate'>): LoginAt
   }
 }
 
+/** The accounts that were tried within a day of the latest of these attempts. */
+function lately(accounts: Accounts, attempts: readonly LoginAttempt[]): Accounts {
+  const latest = Math.max(...attempts.map(({ at }) => at))
+  return Object.fromEntries(
+    Object.entries(accounts).filter(([, tried]) =>
+      tried.some(({ at }) => latest - Date.parse(at) < FORGOTTEN_AFTER),
+    ),
+  )
+}
+
 /** What is not as we write it was written by somebody else, and is no memory of ours. */
-function parseAccounts(text: string | undefined): v.InferOutput<typeof Accounts> {
-  const parsed = v.safeParse(Accounts, text)
+function parseAccounts(text: string | undefined): Accounts {
+  const parsed = v.safeParse(AccountsText, text)
   return parsed.success ? parsed.output : {}
 }

@@ -1,4 +1,5 @@
 /** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Metrics } from '../metrics.ts'
 import { negotiateVersion } from './api-version.ts'
@@ -41,6 +42,8 @@ export interface SoapClientOptions {
 export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {
   let cookie: string | undefined
   let version = API_VERSION
+  // vCenter's logs keep the calls of many sessions and processes, which must not share their numbers.
+  const operations = `rollcall-${randomBytes(4).toString('hex')}`
   let calls = 0
 
   async function send({ operation, target, parameters, deadline, longPoll, records, signal }: SoapCall) {
@@ -49,7 +52,7 @@ export function createSoapClient({ connection, clock, metrics }: SoapClientOptio
       soapaction: `urn:vim25/${version}`,
     }
     if (cookie !== undefined) headers.cookie = `${COOKIE}=${cookie}`
-    const body = envelope(operation, target, parameters ?? '', `rollcall-${++calls}`)
+    const body = envelope(operation, target, parameters ?? '', `${operations}-${++calls}`)
     const request = { method: 'POST', path: '/sdk', headers, body, deadline, signal } as const
     return await connection.request(
       longPoll === true ? { ...request, longPoll } : request,
