@@ -36,7 +36,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
 
   return async (name) => {
     const now = clock.now()
-    const facts = gather(name, sources, { now, uptime: clock.monotonic() })
+    const facts = gather(name, sources, { now, monotonic: clock.monotonic() })
     if (facts === undefined) {
       nodes.forget(name)
       reports.forget(name)
@@ -72,7 +72,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     remember(nodes, facts.node, applied.nodes)
     if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
     if (decision.retry || applied.incomplete) return 'retry'
-    return decision.again === undefined ? 'done' : { after: decision.again }
+    return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
 }
 

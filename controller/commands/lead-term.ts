@@ -41,7 +41,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       }),
     signal,
   })
-  const inquiries = createInquiries({ uptime: () => clock.monotonic() })
+  const inquiries = createInquiries({ monotonic: () => clock.monotonic() })
   try {
     for (;;) {
       const { config, superseded } = configuration.current()

@@ -185,12 +185,12 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     ],
     retry: false,
     waitsFor,
-    ...lookAgain(identity, now),
+    ...requeueAtExpiry(identity, now),
   }
 }
 
-function lookAgain({ provenUntil }: Identity, now: number): { again?: number } {
-  return provenUntil === undefined ? {} : { again: Math.max(0, Date.parse(provenUntil) - now) }
+function requeueAtExpiry({ provenUntil }: Identity, now: number): { requeueAfter?: number } {
+  return provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }
 }
 
 function overridden(node: Node, patch: NodePatch | undefined): Announcement[] {

@@ -25,8 +25,8 @@ export interface Decision {
   readonly retry: boolean
   /** Nodes that hold an address which this one wants: it is to be looked at when they give one up. */
   readonly waitsFor?: readonly string[]
-  /** Milliseconds after which time alone changes the decision. */
-  readonly again?: number
+  /** Milliseconds after which the passing of time alone changes the decision. */
+  readonly requeueAfter?: number
   /** BIOS UUIDs to ask the vCenters for again. */
   readonly recheck?: readonly string[]
   /** What is being found out about a VM that is missed or off; without it, what was found out is forgotten. */

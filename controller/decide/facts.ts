@@ -77,5 +77,5 @@ export interface NodeFacts {
   /** Milliseconds since the epoch, for what is written down. */
   readonly now: number
   /** Milliseconds that never go back, for durations. */
-  readonly uptime: number
+  readonly monotonic: number
 }

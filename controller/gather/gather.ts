@@ -26,7 +26,7 @@ export interface Sources {
 export function gather(
   name: string,
   sources: Sources,
-  times: { readonly now: number; readonly uptime: number },
+  times: { readonly now: number; readonly monotonic: number },
 ): NodeFacts | undefined {
   const { index, inventories, inquiries, settings } = sources
   const node = sources.node(name)

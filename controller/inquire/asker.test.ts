@@ -44,7 +44,7 @@ t.test('every vCenter is asked, and both times are known', async (t) => {
   t.match(answers, [
     {
       askedAt: 1000,
-      answeredAt: { uptime: 11_000 },
+      answeredAt: { monotonic: 11_000 },
       heartbeat: 'beat',
       attachments: 2,
       probes: [{ vCenter: 'vc1' }, { vCenter: 'vc2' }],

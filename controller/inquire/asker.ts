@@ -51,7 +51,7 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
       Promise.all(question.others.map(async (vm) => ({ vm, probes: await probe(vm) }))),
     ])
     if (signal.aborted) return 'done'
-    const answeredAt = { uptime: clock.monotonic(), now: clock.now() }
+    const answeredAt = { monotonic: clock.monotonic(), now: clock.now() }
     const inhabited = new Set(
       probes.flatMap((probe) => (options.isInhabited(probe, name) ? (probe.vCenterInstanceUUID ?? []) : [])),
     )

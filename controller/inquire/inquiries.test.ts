@@ -35,15 +35,15 @@ function inquiry(changes: Partial<Inquiry> = {}, vm = boundVM()): Inquiry {
 }
 
 function setUp() {
-  let uptime = 0
-  const inquiries = createInquiries({ uptime: () => uptime })
+  let monotonic = 0
+  const inquiries = createInquiries({ monotonic: () => monotonic })
   const fleet = (vCenter: string, except: string) => {
     const { absentSince, deleted, latched } = inquiries.fleet(vCenter, except, [])
     return { missed: absentSince.length, latched, deletedAgo: deleted.map(({ ago }) => ago) }
   }
   const answer = (name: string, { question } = inquiry()) =>
-    inquiries.answer(name, question, answerAt(uptime, [probe()]))
-  return { inquiries, fleet, answer, turn: (ms: number) => (uptime += ms) }
+    inquiries.answer(name, question, answerAt(monotonic, [probe()]))
+  return { inquiries, fleet, answer, turn: (ms: number) => (monotonic += ms) }
 }
 
 t.test('what is answered is kept as long as anybody wants it', async (t) => {

@@ -5,7 +5,7 @@ import type { LatchedNode } from '../gather/node-index.ts'
 
 export interface InquiriesOptions {
   /** Milliseconds that never go back. */
-  readonly uptime: () => number
+  readonly monotonic: () => number
 }
 
 /**
@@ -68,9 +68,9 @@ const MEMORY = 2 * 168 * 3_600_000
 /** For so long after a refusal a deletion is not tried again. */
 const REFUSED = 300_000
 /** By both clocks. */
-const LONG_AGO = { uptime: -Infinity, now: -Infinity }
+const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
-export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
+export function createInquiries({ monotonic }: InquiriesOptions): Inquiries {
   const entries = new Map<string, Entry>()
   /** For each group, since when few of it are missed. */
   const few = new Map<string, number>()
@@ -79,7 +79,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
 
   function recent(group: string): Map<string, Deleted> {
-    return new Map([...(deleted.get(group) ?? [])].filter(([, { at }]) => uptime() - at < MEMORY))
+    return new Map([...(deleted.get(group) ?? [])].filter(([, { at }]) => monotonic() - at < MEMORY))
   }
 
   return {
@@ -94,7 +94,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       entries.set(name, { inquiry, evidence: same ? before.evidence : undefined })
       const { absence } = inquiry
       if (absence?.few === false) few.delete(absence.group)
-      else if (absence !== undefined && !few.has(absence.group)) few.set(absence.group, uptime())
+      else if (absence !== undefined && !few.has(absence.group)) few.set(absence.group, monotonic())
     },
     resume(exists) {
       for (const [name, { inquiry, evidence }] of entries) {
@@ -141,8 +141,8 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
         absentSince,
         pendingSince,
         latched: closedFor.size,
-        deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: uptime() - at, absentSince })),
-        fewFor: uptime() - (few.get(group) ?? uptime()),
+        deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: monotonic() - at, absentSince })),
+        fewFor: monotonic() - (few.get(group) ?? monotonic()),
       }
     },
     missedFor(name) {
@@ -150,7 +150,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       if (inquiry === undefined) return 0
       const { nodeUID } = inquiry.question
       if ([...deleted.values()].some((each) => each.has(nodeUID))) return Number.POSITIVE_INFINITY
-      return inquiry.absence === undefined ? 0 : uptime() - inquiry.absence.since
+      return inquiry.absence === undefined ? 0 : monotonic() - inquiry.absence.since
     },
     missing(vCenter, latched) {
       const absences = [...entries.values()].flatMap(({ inquiry: { absence, question } }) =>
@@ -163,7 +163,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
       }
     },
     deleting({ group, absentSince }, nodeUID) {
-      const at = uptime()
+      const at = monotonic()
       const known = recent(group)
       const before = known.get(nodeUID)
       if (!before?.sure) known.set(nodeUID, { at, absentSince, sure: false })
@@ -180,7 +180,7 @@ export function createInquiries({ uptime }: InquiriesOptions): Inquiries {
     },
     refusal(name) {
       const refusal = refusals.get(name)
-      return refusal !== undefined && uptime() - refusal.at < REFUSED ? refusal.message : undefined
+      return refusal !== undefined && monotonic() - refusal.at < REFUSED ? refusal.message : undefined
     },
   }
 }

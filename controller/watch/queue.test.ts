@@ -219,7 +219,7 @@ t.test('a key comes back after the time that it asked for, or when it is added b
     clock,
     process: async () => {
       seen.push(clock.now())
-      return seen.length < 3 ? { after: 900_000 } : 'done'
+      return seen.length < 3 ? { requeueAfter: 900_000 } : 'done'
     },
   })
   const start = clock.now()

@@ -7,10 +7,10 @@ import { createTokenBuckets, type TokenBucketsOptions } from '../token-buckets.t
 export type Outcome =
   /** Nothing to do until somebody adds the key again. */
   | 'done'
-  /** To be looked at again after a while that grows. */
+  /** To be requeued with backoff. */
   | 'retry'
-  /** Done, and to be looked at again after so many milliseconds if nobody adds it before. */
-  | { readonly after: number }
+  /** Done, and to be requeued after so many milliseconds unless something adds it sooner. */
+  | { readonly requeueAfter: number }
 
 export interface QueueOptions {
   /** Handles one key; never runs twice at once for the same key. A throw counts as `retry`. */
@@ -53,7 +53,7 @@ export function createQueue(options: QueueOptions): Queue {
   const { clock, random } = options
   const ready = new Set<string>()
   const active = new Map<string, Promise<void>>()
-  const again = new Set<string>()
+  const dirty = new Set<string>()
   const backoffs = new Map<string, Backoff>()
   const delays = new Map<string, Delay>()
   const buckets = createTokenBuckets(options.rate ?? DEFAULT_RATE)
@@ -61,7 +61,7 @@ export function createQueue(options: QueueOptions): Queue {
   let ended = false
 
   function add(key: string): void {
-    if (active.has(key)) again.add(key)
+    if (active.has(key)) dirty.add(key)
     else if (!ready.has(key)) admit(key)
   }
 
@@ -100,8 +100,8 @@ export function createQueue(options: QueueOptions): Queue {
     }
     active.delete(key)
     if (outcome !== 'retry') backoffs.delete(key)
-    if (again.delete(key)) admit(key)
-    else if (typeof outcome === 'object') later(key, outcome.after, 'time')
+    if (dirty.delete(key)) admit(key)
+    else if (typeof outcome === 'object') later(key, outcome.requeueAfter, 'time')
     else if (outcome === 'retry') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
       backoffs.set(key, backoff)

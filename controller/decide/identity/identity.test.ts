@@ -230,14 +230,14 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   t.equal(first.level, 'proven')
   t.match(verdict(first), { status: 'True', reason: 'ProvenBefore', message: /ClaimOfEarlierBoot/ })
   t.equal(first.status?.provenUntil, '2026-03-01T11:15:00Z')
-  t.equal(first.again, 15 * MINUTE)
+  t.equal(first.requeueAfter, 15 * MINUTE)
   t.same(first.announcements, [])
   t.equal(first.patch, undefined)
 
   const waiting = after(before, first)
   const later = decide({ ...waiting, now: now + 10 * MINUTE })
   t.same(later.status, first.status, 'waiting costs no write')
-  t.equal(later.again, 5 * MINUTE)
+  t.equal(later.requeueAfter, 5 * MINUTE)
 
   const renewed = decide({
     ...waiting,
@@ -247,7 +247,7 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   t.match(renewed, {
     level: 'proven',
     status: { provenUntil: undefined },
-    again: undefined,
+    requeueAfter: undefined,
     announcements: [],
   })
 

@@ -70,7 +70,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   t.equal(decision.fenced, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
   t.equal(decision.inquiry?.absence, undefined, 'from now on it counts among the deleted alone')
-  t.equal(decision.deletion?.absentSince, gone().uptime)
+  t.equal(decision.deletion?.absentSince, gone().monotonic)
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 
@@ -162,7 +162,7 @@ t.test('each precondition keeps the Node, by itself, and says why', async (t) =>
     t.ok((condition?.message.length ?? 0) > 40, `${name} says more than its name`)
     t.ok(decision.inquiry !== undefined, `${name}: it goes on being watched`)
     t.ok(
-      decision.inquiry?.ask === true || (decision.again ?? Number.NaN) > 0,
+      decision.inquiry?.ask === true || (decision.requeueAfter ?? Number.NaN) > 0,
       `${name}: there is a next look`,
     )
     const again = decide({
@@ -197,21 +197,21 @@ t.test('an annotation that is neither holds the Node too, and is not repeated', 
 
 /** So many other VMs vanished just now. */
 function many(count: number): Pick<NodeFacts, 'fleet'> {
-  return { fleet: () => fleet({ absentSince: Array(count).fill(facts().uptime) }) }
+  return { fleet: () => fleet({ absentSince: Array(count).fill(facts().monotonic) }) }
 }
 
 t.test('the first of many goes only when it is known of the others whether they count', async (t) => {
-  const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().uptime) }) }
+  const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
   const first = decide(gone(uncertain))
   t.equal(first.deletion, undefined)
   t.match(pending(first), { status: 'True', reason: 'BrakeClosed' })
   t.equal(first.status?.brakeClosedAt, undefined, 'nothing is remembered of that')
   const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
-  const { uptime } = facts()
-  t.match(decide({ ...gone({ node: ready }), absentSince: uptime - 1_000 }).inquiry?.absence, {
+  const { monotonic } = facts()
+  t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).inquiry?.absence, {
     pending: true,
   })
-  const longAgo = uptime - 2 * lifecycle.absentFor
+  const longAgo = monotonic - 2 * lifecycle.absentFor
   t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).inquiry?.absence, { pending: false })
 })
 
@@ -222,18 +222,18 @@ t.test('one that fell silent long after its VM was first missed was there until 
     const ready = { status, lastHeartbeatTime: '', lastTransitionTime }
     const decision = decide({
       ...gone({ node: { ...facts.node, ready } }),
-      absentSince: facts.uptime - since,
+      absentSince: facts.monotonic - since,
     })
     return decision.inquiry?.absence
   }
-  const uptime = facts.uptime
-  t.match(span('Unknown', 500_000), { since: uptime - 500_000, until: uptime - 130_000 })
+  const monotonic = facts.monotonic
+  t.match(span('Unknown', 500_000), { since: monotonic - 500_000, until: monotonic - 130_000 })
   t.match(
     span('Unknown', 60_000),
-    { since: uptime - 60_000, until: uptime - 60_000 },
+    { since: monotonic - 60_000, until: monotonic - 60_000 },
     'as when it is destroyed',
   )
-  t.match(span('True', 500_000), { since: uptime - 500_000, until: uptime - 500_000 })
+  t.match(span('True', 500_000), { since: monotonic - 500_000, until: monotonic - 500_000 })
 })
 
 t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
@@ -246,7 +246,7 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   const still = decide(remembered)
   t.equal(still.deletion, undefined, 'the others are back, and this one is not')
   t.equal(still.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
-  t.ok((still.again ?? Number.NaN) <= 60_000)
+  t.ok((still.requeueAfter ?? Number.NaN) <= 60_000)
 
   const other = decide(gone({ fleet: () => fleet({ latched: 1 }) }))
   t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
@@ -289,7 +289,7 @@ t.test('the brake opens by itself when few are missed, and have been for long', 
   })
   const young = decide(before)
   t.ok(young.status?.brakeClosedAt, 'its own absence is not proven for so long')
-  const absent = { since: before.uptime - quiet, last: before.uptime, times: 9 }
+  const absent = { since: before.monotonic - quiet, last: before.monotonic, times: 9 }
   const { evidence } = before
   const opened = evidence && decide({ ...before, evidence: { ...evidence, absent } })
   t.equal(opened?.status?.brakeClosedAt, undefined)
@@ -314,13 +314,13 @@ t.test('one command lets go all that it holds', async (t) => {
 })
 
 t.test('since when a VM is missed is written down once, and known to every leader', async (t) => {
-  const { uptime } = facts()
+  const { monotonic } = facts()
   const first = decide(gone({ evidence: undefined }))
   t.equal(first.status?.absentSince, '2026-03-01T10:00:00Z')
-  t.equal(first.inquiry?.absence?.since, uptime)
+  t.equal(first.inquiry?.absence?.since, monotonic)
   const before = gone({ now: NOW + 120_000, evidence: undefined })
   const later = { ...before, report: report({ ...before.report, status: first.status ?? {} }) }
-  t.equal(decide(later).inquiry?.absence?.since, uptime - 120_000, 'by the clock on the wall')
+  t.equal(decide(later).inquiry?.absence?.since, monotonic - 120_000, 'by the clock on the wall')
   t.equal(
     decide({ ...later, absentSince: 17 }).inquiry?.absence?.since,
     17,
@@ -348,10 +348,10 @@ t.test('who deletes nothing leaves no latch behind', async (t) => {
 })
 
 t.test('a vCenter that empties by and by is slowed down, and no more', async (t) => {
-  const { uptime } = facts()
+  const { monotonic } = facts()
   const after = (...ago: number[]) =>
     decide(
-      gone({ fleet: () => fleet({ deleted: ago.map((ago) => ({ ago, absentSince: uptime - 50_000 })) }) }),
+      gone({ fleet: () => fleet({ deleted: ago.map((ago) => ({ ago, absentSince: monotonic - 50_000 })) }) }),
     )
   t.ok(after(100_000).deletion)
   const held = after(100_000, 200_000)
@@ -383,7 +383,7 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
     )
   const quiet = 2 * lifecycle.absentFor
   t.equal(braked(NOW + quiet - 1).status?.brakeClosedAt, '2026-03-01T10:00:00Z')
-  t.equal(braked(NOW + quiet - 1).again, 1)
+  t.equal(braked(NOW + quiet - 1).requeueAfter, 1)
   t.equal(
     braked(NOW + quiet).status?.brakeClosedAt,
     undefined,
@@ -392,12 +392,12 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
 })
 
 t.test('answers that come late count, and old ones do not', async (t) => {
-  const slow = { ...absence(gone()), askedAt: gone().uptime - 40_000 }
+  const slow = { ...absence(gone()), askedAt: gone().monotonic - 40_000 }
   t.ok(decide(gone({ evidence: slow })).deletion, 'one answer took long')
   for (const [clock, answeredAt] of Object.entries({
-    uptime: { uptime: gone().uptime - 10_001, now: NOW },
-    'the wall': { uptime: gone().uptime, now: NOW - 10_001 },
-    'the wall, set back': { uptime: gone().uptime, now: NOW + 10_001 },
+    monotonic: { monotonic: gone().monotonic - 10_001, now: NOW },
+    'the wall': { monotonic: gone().monotonic, now: NOW - 10_001 },
+    'the wall, set back': { monotonic: gone().monotonic, now: NOW + 10_001 },
   })) {
     const decision = decide(gone({ evidence: { ...absence(gone()), answeredAt } }))
     t.equal(decision.deletion, undefined, clock)
@@ -410,7 +410,7 @@ t.test('who gets the same answer again and again asks less often', async (t) => 
   const unproven = (n: number, ago: number) =>
     decide(gone({ evidence: { ...absence(gone(), { probes, ago }), absent: undefined, unproven: n } }))
   t.same(
-    [1, 2, 3, 9].map((n) => unproven(n, 0).again),
+    [1, 2, 3, 9].map((n) => unproven(n, 0).requeueAfter),
     [30_000, 60_000, 60_000, 60_000],
     'and looks every minute',
   )
@@ -430,8 +430,8 @@ t.test('who waits for something else is asked about seldom, and searched for', a
     decide(gone({ evidence: absence(gone(), { ago }), node: { ...unready, deletion: 'hold' } }))
   t.equal(held(599_999).inquiry?.ask, false)
   t.same(held(599_999).recheck, [BIOS_UUID], 'it may be back')
-  t.equal(held(599_999).again, 1)
-  t.equal(held(100_000).again, 60_000)
+  t.equal(held(599_999).requeueAfter, 1)
+  t.equal(held(100_000).requeueAfter, 60_000)
   t.equal(held(600_000).inquiry?.ask, true)
   t.equal(
     decide(gone({ evidence: absence(gone(), { ago: 11_000 }) })).inquiry?.ask,

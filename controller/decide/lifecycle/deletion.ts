@@ -20,7 +20,7 @@ export interface Judgement {
   /** Whether vCenter is to be asked now... */
   readonly ask: boolean
   /** ... else in how many milliseconds there is more to be said. */
-  readonly again: number
+  readonly requeueAfter: number
 }
 
 /** Milliseconds between two questions at least, whatever is configured. */
@@ -58,12 +58,12 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
  * from the facts alone, whatever happened between.
  */
 export function judgeDeletion(facts: DeletionFacts): Judgement {
-  const { evidence, uptime } = facts
+  const { evidence, monotonic } = facts
   const proofs = missingOf(evidence)
   const others = missingPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
-  const due = evidence.askedAt + askAfter(facts, names) - uptime
+  const due = evidence.askedAt + askAfter(facts, names) - monotonic
   // An answer that is newer is all it takes.
   const detaches =
     proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
@@ -73,7 +73,7 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
     deletes,
     detaches,
     ask: !deletes && (stale || due <= 0),
-    again: Math.min(due, nextByTime(facts)),
+    requeueAfter: Math.min(due, nextByTime(facts)),
   }
 }
 

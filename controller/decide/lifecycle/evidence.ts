@@ -36,7 +36,7 @@ export interface Evidence {
   readonly others: readonly Probed[]
   readonly askedAt: number
   /** When the last of the answers came, by the monotonic clock and by the one on the wall. */
-  readonly answeredAt: { readonly uptime: number; readonly now: number }
+  readonly answeredAt: { readonly monotonic: number; readonly now: number }
   /** See {@link Answer.inhabited}. */
   readonly inhabited: ReadonlySet<string>
   /** Of the kubelet's Lease; undefined where it could not be read. */
@@ -101,9 +101,9 @@ const FRESH = 10_000
 /** By both clocks: one stands still in a machine that is suspended, the other may be set. */
 export function isFresh(
   { answeredAt }: Pick<Evidence, 'answeredAt'>,
-  { uptime, now }: { readonly uptime: number; readonly now: number },
+  { monotonic, now }: { readonly monotonic: number; readonly now: number },
 ): boolean {
-  return uptime - answeredAt.uptime <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
+  return monotonic - answeredAt.monotonic <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
 }
 
 /** What is missing of the proof that all machines are gone to which a Node points; empty where it is whole. */

@@ -25,7 +25,7 @@ export interface Brake {
   /** Whether it closes for this Node just now. */
   readonly closes: boolean
   /** Milliseconds until it may open by itself; undefined where time alone does not open it. */
-  readonly again: number | undefined
+  readonly requeueAfter: number | undefined
 }
 
 export interface BrakeFacts {
@@ -37,7 +37,7 @@ export interface BrakeFacts {
   /** Whether vCenter has the VM after all, though no search finds it. */
   readonly there: boolean
   readonly fleet: Fleet
-  readonly facts: Pick<NodeFacts, 'node' | 'settings' | 'absentSince' | 'uptime' | 'now'>
+  readonly facts: Pick<NodeFacts, 'node' | 'settings' | 'absentSince' | 'monotonic' | 'now'>
 }
 
 /**
@@ -62,11 +62,11 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
   const meant = isRemovalMeant(node)
   const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
   // For a while only: one that stays unproven, or Ready, must not hold the others.
-  const pending = !there && !counts && !isDecided(node) && facts.uptime - since < quietTime(settings)
+  const pending = !there && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
   return {
     absence: { group, ...own, counts, pending, latched: closed && !isDecided(node), held, few },
     status: {
-      ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.uptime - since)) }),
+      ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.monotonic - since)) }),
       ...(closed
         ? {
             brakeClosedAt: before.brakeClosedAt ?? timestamp(now),
@@ -75,15 +75,15 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
         : {}),
     },
     closes,
-    again: closed && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
+    requeueAfter: closed && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
   }
 }
 
 /** By the monotonic clock where this leader has seen it begin, else as another has written it down. */
-function absentSince(before: NodeReportStatus, { absentSince, uptime, now }: BrakeFacts['facts']): number {
+function absentSince(before: NodeReportStatus, { absentSince, monotonic, now }: BrakeFacts['facts']): number {
   if (absentSince !== undefined) return absentSince
   const written = Date.parse(before.absentSince ?? '')
-  return Number.isNaN(written) ? uptime : uptime - Math.max(0, now - written)
+  return Number.isNaN(written) ? monotonic : monotonic - Math.max(0, now - written)
 }
 
 /** A silent kubelet is noticed within so many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */
@@ -93,8 +93,8 @@ const NOTICE = 60_000
  * When the kubelet of a Node that is not Ready was alive for certain. What was missed in parts, while vCenter restarted or
  * leaders changed, and fell silent together, vanished at once; what was destroyed falls silent as it is first missed.
  */
-function aliveUntil({ node: { ready }, uptime, now }: BrakeFacts['facts']): number {
+function aliveUntil({ node: { ready }, monotonic, now }: BrakeFacts['facts']): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
   if (ready?.status === 'True' || Number.isNaN(silentSince)) return Number.NEGATIVE_INFINITY
-  return uptime - Math.max(0, now - silentSince) - NOTICE
+  return monotonic - Math.max(0, now - silentSince) - NOTICE
 }

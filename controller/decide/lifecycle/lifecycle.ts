@@ -100,7 +100,7 @@ function keepsNoLatch(standing: Standing, facts: NodeFacts): Lifecycle {
   const { brakeClosedAt } = kept.absence ?? {}
   if (brakeClosedAt === undefined) return kept
   const left = Date.parse(brakeClosedAt) + quietTime(facts.settings.lifecycle) - facts.now
-  return left > 0 ? { ...kept, again: left } : { ...kept, absence: {} }
+  return left > 0 ? { ...kept, requeueAfter: left } : { ...kept, absence: {} }
 }
 
 /**
@@ -168,7 +168,7 @@ function seen(vm: VirtualMachine, bound: BoundVM, standing: Standing, facts: Nod
     ...(taints === undefined ? {} : { taints }),
     fenced: outOfService?.taint === true,
     ...(outOfService === undefined ? {} : { inquiry: inquiryOf(itself, facts, { ask: outOfService.ask }) }),
-    ...(outOfService?.again === undefined ? {} : { again: outOfService.again }),
+    ...(outOfService?.requeueAfter === undefined ? {} : { requeueAfter: outOfService.requeueAfter }),
     announcements: [...announcements, ...there.announcements],
   }
 }

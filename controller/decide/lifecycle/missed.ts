@@ -22,7 +22,7 @@ const LOOK = 60_000
 
 /** What follows where no vCenter shows any of a Node's machines: they are asked about, and the Node goes on proof. */
 export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
-  const { node, settings, leadingFor, uptime, now } = facts
+  const { node, settings, leadingFor, monotonic, now } = facts
   const [bound] = subject.machines
   const evidence = evidenceOn(subject, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
@@ -38,7 +38,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
       ...kept,
       deletionPending: verdict,
       inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
-      again: LOOK,
+      requeueAfter: LOOK,
       announcements: brakeNews(node, bound, brake.closes, verdict),
     }
   }
@@ -51,7 +51,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
     fleet,
     braked: brake.absence.held,
     leadingFor,
-    uptime,
+    monotonic,
     now,
     refused: facts.deletionRefused,
     settings: settings.lifecycle,
@@ -72,7 +72,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
     // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
     inquiry: inquiryOf(subject, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
-    again: Math.min(LOOK, brake.again ?? LOOK, judgement.ask ? LOOK : judgement.again),
+    requeueAfter: Math.min(LOOK, brake.requeueAfter ?? LOOK, judgement.ask ? LOOK : judgement.requeueAfter),
     announcements: [
       ...brakeNews(node, bound, brake.closes, judgement.verdict),
       ...(judgement.detaches ? [detaching(bound)] : []),

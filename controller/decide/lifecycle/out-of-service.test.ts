@@ -11,7 +11,7 @@ import { judgeOutOfService, OUT_OF_SERVICE, type OutOfServiceFacts } from './out
 import { SHUTDOWN } from './shutdown.ts'
 
 const AFTER = 600_000
-const UPTIME = 10_000_000
+const MONOTONIC = 10_000_000
 const SILENT = { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:00:00Z' }
 const RUNS = { status: 'True', lastHeartbeatTime: '2026-03-01T10:00:00Z' }
 const OFF = { powerState: 'poweredOff' } as const
@@ -31,7 +31,7 @@ function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, sess
     const reference = { state: 'found', vm: seenVM(seen) } as const
     const found = { reference, instanceUUID: reference, biosUUID: reference }
     const probes = [probe({ ...found, session })]
-    return weigh(before, QUESTION, answerAt(UPTIME - ago, probes))
+    return weigh(before, QUESTION, answerAt(MONOTONIC - ago, probes))
   }, undefined)
   if (last === undefined) throw new Error('there is no answer')
   return last
@@ -45,9 +45,9 @@ function facts(changes: Partial<OutOfServiceFacts> = {}): OutOfServiceFacts {
   return {
     node: NODE,
     evidence: LONG_OFF,
-    leadingFor: UPTIME,
-    uptime: UPTIME,
-    now: UPTIME,
+    leadingFor: MONOTONIC,
+    monotonic: MONOTONIC,
+    now: MONOTONIC,
     settings,
     ...changes,
   }
@@ -131,7 +131,7 @@ for (const [what, changes, expected] of ROWS) {
           ? 'taint'
           : outcome.ask
             ? 'ask'
-            : (outcome.again ?? 'wait')
+            : (outcome.requeueAfter ?? 'wait')
     t.equal(seen, expected)
   })
 }
@@ -140,7 +140,7 @@ t.test('an answer that could not be had breaks the row', async (t) => {
   const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
   const unknown = { state: 'unknown', failure } as const
   const probes = [probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })]
-  const answer = answerAt(UPTIME, probes)
+  const answer = answerAt(MONOTONIC, probes)
   t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, QUESTION, answer) }))?.taint, false)
 })
 
@@ -151,8 +151,8 @@ t.test('it is written with its word, and only by a leader that is sure', async (
     ...settled({ settings, node: NODE }),
     lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }],
     evidence: LONG_OFF,
-    uptime: UPTIME,
-    now: UPTIME,
+    monotonic: MONOTONIC,
+    now: MONOTONIC,
   }
   const decision = decide(off)
   t.same(decision.patch?.taints, [SHUTDOWN, OUT_OF_SERVICE])

@@ -10,7 +10,7 @@ export interface OutOfServiceFacts {
   readonly node: Node
   readonly evidence: Evidence | undefined
   readonly leadingFor: number
-  readonly uptime: number
+  readonly monotonic: number
   readonly now: number
   readonly settings: LifecycleSettings
 }
@@ -18,10 +18,10 @@ export interface OutOfServiceFacts {
 export interface OutOfService {
   readonly taint: boolean
   readonly ask: boolean
-  readonly again: number | undefined
+  readonly requeueAfter: number | undefined
 }
 
-const NOT_YET: OutOfService = { taint: false, ask: false, again: undefined }
+const NOT_YET: OutOfService = { taint: false, ask: false, requeueAfter: undefined }
 /** Milliseconds after which to ask again about a VM that vCenter itself may be about to start. */
 const ASK_AGAIN = 30_000
 
@@ -31,14 +31,14 @@ const ASK_AGAIN = 30_000
  * that nothing is about to start (KEP-2268 asks its user to make sure of that). Undefined where it is not to be called so.
  */
 export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
-  const { node, evidence, leadingFor, uptime, settings } = facts
+  const { node, evidence, leadingFor, monotonic, settings } = facts
   const { outOfServiceAfter: after } = settings
   if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
   if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
   if (evidence === undefined) return { ...NOT_YET, ask: true }
-  if (evidence.off === undefined) return askAt(evidence.askedAt + Math.min(after, ASK_AGAIN) - uptime)
-  const left = Math.max(evidence.off.since + after - uptime, settings.leaderAge - leadingFor)
-  if (left > 0) return { ...NOT_YET, again: left }
+  if (evidence.off === undefined) return askAt(evidence.askedAt + Math.min(after, ASK_AGAIN) - monotonic)
+  const left = Math.max(evidence.off.since + after - monotonic, settings.leaderAge - leadingFor)
+  if (left > 0) return { ...NOT_YET, requeueAfter: left }
   // The Node's own change will call.
   if (node.ready?.status === 'True') return NOT_YET
   if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, ask: true }
@@ -71,5 +71,5 @@ function isControlPlane({ labels }: Node): boolean {
 }
 
 function askAt(wait: number): OutOfService {
-  return wait > 0 ? { ...NOT_YET, again: wait } : { ...NOT_YET, ask: true }
+  return wait > 0 ? { ...NOT_YET, requeueAfter: wait } : { ...NOT_YET, ask: true }
 }

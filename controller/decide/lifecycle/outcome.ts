@@ -26,7 +26,7 @@ export interface Lifecycle {
   readonly inquiry?: Inquiry
   /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
   readonly searches: boolean
-  readonly again?: number
+  readonly requeueAfter?: number
   readonly announcements: readonly Announcement[]
 }
 

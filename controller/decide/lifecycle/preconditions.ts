@@ -21,7 +21,7 @@ export interface DeletionFacts {
   readonly braked: boolean
   /** How long this replica has led. */
   readonly leadingFor: number
-  readonly uptime: number
+  readonly monotonic: number
   /** Milliseconds since the epoch. */
   readonly now: number
   /** What the API server said when it last would not have the deletion; undefined where that is long ago. */
@@ -97,8 +97,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'ConfirmedJustNow',
-    missing: ({ evidence, uptime, now }) =>
-      !isFresh(evidence, { uptime, now })
+    missing: ({ evidence, monotonic, now }) =>
+      !isFresh(evidence, { monotonic, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
         : undefined,
   },

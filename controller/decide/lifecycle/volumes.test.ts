@@ -27,7 +27,7 @@ function attached(changes: Changes = {}): NodeFacts {
   const silent = node({ taints, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
   const { providerID, labels } = before.node
   const evidence = absence({ ...facts(), node: silent, report: before.report })
-  const last = facts().uptime
+  const last = facts().monotonic
   return {
     ...before,
     node: { ...silent, providerID, labels },
@@ -54,7 +54,7 @@ t.test('a Node with volumes is called out of service before it is deleted', asyn
   const waits = decide(attached({ taints: [ago(WAIT - 1)] }))
   t.equal(waits.deletion, undefined)
   t.equal(waits.patch?.taints, undefined, 'once')
-  t.ok((waits.again ?? Number.NaN) <= 1)
+  t.ok((waits.requeueAfter ?? Number.NaN) <= 1)
   t.ok(decide(attached({ taints: [ago(WAIT - 1)], attachments: 0 })).deletion, 'they are detached')
   t.ok(decide(attached({ taints: [ago(WAIT)] })).deletion, 'or the time is over')
 })

@@ -41,13 +41,13 @@ export function awaitsDetaching({ settings, evidence, node }: DeletionFacts): bo
 
 /** Milliseconds for which the Node waits for its volumes still; without end while that has not begun. */
 export function leftForVolumes(facts: DeletionFacts): number {
-  const { settings, evidence, node, uptime, now } = facts
+  const { settings, evidence, node, monotonic, now } = facts
   const { waitForVolumes, absentFor } = settings
   if (waitForVolumes === undefined || evidence.absent === undefined || awaitsDetaching(facts))
     return Number.POSITIVE_INFINITY
   const added = Date.parse(outOfServiceTaint(node)?.timeAdded ?? '')
   // A person may have written the taint without a time.
   return Number.isNaN(added)
-    ? evidence.absent.since + absentFor + waitForVolumes - uptime
+    ? evidence.absent.since + absentFor + waitForVolumes - monotonic
     : added + waitForVolumes - now
 }

@@ -28,9 +28,9 @@ export function withLifecycle(
   const conditions = standing.status.conditions ?? []
   const verdicts = unsaid(decision, lifecycle)
   const status = statusOf(decision, lifecycle, standing, verdicts, now)
-  const { patch: _, again: __, status: ___, ...rest } = decision
+  const { patch: _, requeueAfter: __, status: ___, ...rest } = decision
   const patch = deletion === undefined ? patchOf(decision, lifecycle) : undefined
-  const again = least(decision.again, lifecycle.again)
+  const requeueAfter = least(decision.requeueAfter, lifecycle.requeueAfter)
   return {
     ...rest,
     ...(patch === undefined ? {} : { patch }),
@@ -42,8 +42,8 @@ export function withLifecycle(
       ...lifecycle.announcements,
     ],
     // Whoever looks again by the clock needs no backoff.
-    retry: decision.retry && lifecycle.again === undefined,
-    ...(again === undefined ? {} : { again }),
+    retry: decision.retry && lifecycle.requeueAfter === undefined,
+    ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(inquiry === undefined ? {} : { inquiry }),
     ...(inquiry === undefined || lifecycle.searches ? {} : { recheck: unasked(decision, inquiry) }),
     ...(fenced ? { fenced } : {}),

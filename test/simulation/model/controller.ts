@@ -84,7 +84,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   let terms = 0
   try {
     await election.run(async (signal, term) => {
-      const inquiries = createInquiries({ uptime: () => process.monotonic() })
+      const inquiries = createInquiries({ monotonic: () => process.monotonic() })
       const fenced = createFencedClient(client, term)
       for (;;) {
         terms++
