@@ -4,8 +4,8 @@ import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { Node, NodeReport } from './facts/node.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
+import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
-import { createOwnWrites, type OwnWrites } from './gather/own-writes.ts'
 import type { Inquiries } from './inquire/inquiries.ts'
 import type { Outcome } from './watch/queue.ts'
 
@@ -29,8 +29,8 @@ export interface ReconcilerOptions {
 /** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
 export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<Outcome> {
   const { writer, clock, inquiries, onDecision } = options
-  const nodes = createOwnWrites<Node>(options.sources.node)
-  const reports = createOwnWrites<NodeReport>(options.sources.report)
+  const nodes = createExpectations<Node>(options.sources.node)
+  const reports = createExpectations<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
@@ -76,7 +76,11 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
   }
 }
 
-function remember<T extends Node | NodeReport>(writes: OwnWrites<T>, before: T, answers: readonly T[]): void {
+function remember<T extends Node | NodeReport>(
+  writes: Expectations<T>,
+  before: T,
+  answers: readonly T[],
+): void {
   let last = before
   for (const answer of answers) {
     writes.wrote(last, answer)

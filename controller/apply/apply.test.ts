@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { NodeReportStatus } from '../../agent/contract.ts'
 import { facts, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
-import type { Announcement } from '../decide/announce.ts'
 import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'
+import type { NodeEvent } from '../decide/events.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { Deletion, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
 import { apply, type Writer } from './apply.ts'
@@ -22,7 +22,7 @@ function recorder(
 ) {
   const calls: string[] = []
   const guards: ObjectVersion[] = []
-  const said: Announcement[] = []
+  const said: NodeEvent[] = []
   let lastStatus: NodeReportStatus | undefined
   const writer: Writer = {
     async patchNodeStatus(_, guard) {
@@ -54,7 +54,7 @@ function recorder(
       calls.push('confirm')
       return answers.confirmed?.shift() ?? true
     },
-    announce: (_, announcement) => said.push(announcement),
+    recordEvent: (_, event) => said.push(event),
   }
   return { writer, calls, guards, said, lastStatus: () => lastStatus }
 }
@@ -159,14 +159,14 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
   const decision: Decision = {
     state: 'refused',
     status,
-    announcements: [{ type: 'Warning', reason: 'VMGone', message: 'it is gone' }],
+    events: [{ type: 'Warning', reason: 'VMGone', message: 'it is gone' }],
     retry: false,
     fenced: true,
     deletion: {
       vCenter: 'vc1',
       group: 'uuid',
       absentSince: 0,
-      announcement: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
+      event: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
     },
   }
   const run = async (answers: Parameters<typeof recorder>[0]) => {

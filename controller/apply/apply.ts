@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
-import { type Announcement, announce, warning, words } from '../decide/announce.ts'
 import type { Decision, Deletion, Refusal } from '../decide/decision.ts'
+import { conditionEvents, type NodeEvent, warning, words } from '../decide/events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
 import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
@@ -9,8 +9,8 @@ import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 
 /** All effects of the controller on the cluster. */
 export interface Writer extends NodeWriter {
-  /** Never fails and never waits: an Event is news, not state. */
-  announce(node: Node, announcement: Announcement): void
+  /** Never fails and never waits: losing an Event must not stop the work. */
+  recordEvent(node: Node, event: NodeEvent): void
   /** Whether this replica leads beyond doubt, at this moment. */
   confirm(): Promise<boolean>
 }
@@ -49,20 +49,20 @@ export async function apply(
 
   const refused = failure === undefined ? undefined : patchRefused(failure.message)
   const status = refused === undefined ? decision.status : withRefusal(decision.status, report, refused, now)
-  const announcements =
+  const events =
     refused === undefined
-      ? decision.announcements
-      : announce(report?.status.conditions ?? [], { Initialized: refused })
+      ? decision.events
+      : conditionEvents(report?.status.conditions ?? [], { Initialized: refused })
 
   const written = await applyToReport(report, status, writer)
   if (written?.outcome === 'refused') {
     const verdict = statusRefused(written.message)
-    writer.announce(node, warning(verdict))
+    writer.recordEvent(node, warning(verdict))
     return { nodes, reports: [], refusal: { condition: 'Initialized', ...words(verdict) }, incomplete: true }
   }
   // Without the status on record the same news would come again: it is told when the record stands.
   if (written === undefined || written.outcome === 'written') {
-    for (const announcement of announcements) writer.announce(node, announcement)
+    for (const event of events) writer.recordEvent(node, event)
   }
   return {
     nodes,
@@ -77,7 +77,7 @@ export async function apply(
 /** Comes last, when the reason is on record. */
 async function applyDeletion(
   node: Node,
-  { announcement }: Deletion,
+  { event }: Deletion,
   written: WriteResult<NodeReport> | undefined,
   writer: Writer,
 ): Promise<Pick<Applied, 'deleted' | 'deletionRefused' | 'incomplete'>> {
@@ -86,7 +86,7 @@ async function applyDeletion(
   if (!(await writer.confirm())) return { incomplete: true }
   const result = await writer.deleteNode(node.name, node)
   if (result.outcome === 'written') {
-    writer.announce(node, announcement)
+    writer.recordEvent(node, event)
     return { deleted: true, incomplete: false }
   }
   if (result.outcome === 'refused') return { deletionRefused: result.message, incomplete: true }
@@ -101,7 +101,7 @@ async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Pro
     'ReportRefused',
     `the API server refuses a NodeReport for this Node, which has no agent: ${written.message}; apply the CRD, the policies and the RBAC that belong to this controller`,
   )
-  writer.announce(node, warning(verdict))
+  writer.recordEvent(node, warning(verdict))
   return {
     nodes: [],
     reports: [],

@@ -174,15 +174,15 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     writer: {
       ...createNodeWriter(client, writing),
       confirm: () => options.term.confirm(writing),
-      announce: ({ name, uid }, announcement) =>
-        options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...announcement }),
+      recordEvent: ({ name, uid }, event) =>
+        options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
     },
     clock,
     enqueue: queue.add,
     onDecision: metrics.decided,
-    onDeleted({ name, uid }, { vCenter, announcement }) {
+    onDeleted({ name, uid }, { vCenter, event }) {
       // The Event that says so is gone after an hour, and the report with its Node.
-      logger.warn({ node: name, uid, vCenter, why: announcement.message }, 'Node deleted, its VM is gone')
+      logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')
       metrics.nodeDeleted(vCenter)
     },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),

@@ -50,7 +50,7 @@ t.test('initialises a Node as users of the CPI expect', async (t) => {
     taints: [],
   })
   t.same(
-    decision.announcements.map(({ type, reason }) => ({ type, reason })),
+    decision.events.map(({ type, reason }) => ({ type, reason })),
     [{ type: 'Normal', reason: 'Initialized' }],
   )
   t.match(decision.status, {
@@ -65,7 +65,7 @@ t.test('a Node that is as it should be is left alone', async (t) => {
   t.equal(second.state, 'initialized')
   t.equal(second.patch, undefined)
   t.same(second.status, first.status, 'not even a time in the status moves')
-  t.same(second.announcements, [])
+  t.same(second.events, [])
   t.equal(second.retry, false)
 })
 
@@ -248,22 +248,22 @@ for (const row of REFUSALS) {
     t.equal(decision.patch, undefined, 'the Node is not touched')
     t.match(condition(decision, row.condition), { status: 'False', reason: row.reason, message: row.words })
     t.match(condition(decision, 'Initialized'), { status: 'False', reason: row.reason })
-    t.match(decision.announcements, [{ type: 'Warning', reason: row.reason, message: row.words }])
+    t.match(decision.events, [{ type: 'Warning', reason: row.reason, message: row.words }])
 
     const again = decide({
       ...row.facts,
       report: report({ ...row.facts.report, status: decision.status ?? {} }),
     })
-    t.same(again.announcements, [], 'said once')
+    t.same(again.events, [], 'said once')
     t.same(again.status, decision.status)
   })
 }
 
 t.test('a Node without a report waits, and is told why when the agent is overdue', async (t) => {
   const fresh = decide(facts({ report: undefined, lookups: [] }))
-  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, announcements: [], retry: true })
+  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], retry: true })
   const overdue = decide(facts({ report: undefined, lookups: [], now: facts().now + 120_000 }))
-  t.match(overdue.announcements, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
+  t.match(overdue.events, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
 })
 
 t.test('Nodes that are none of our business are invisible', async (t) => {
@@ -275,7 +275,7 @@ t.test('Nodes that are none of our business are invisible', async (t) => {
   for (const [name, foreign] of Object.entries(cases)) {
     t.same(
       decide(facts({ node: foreign, report: undefined, lookups: [] })),
-      { state: 'invisible', announcements: [], retry: false },
+      { state: 'invisible', events: [], retry: false },
       name,
     )
   }
@@ -292,7 +292,7 @@ t.test('a vCenter that does not answer proves nothing', async (t) => {
 
   t.same(
     decide(settled({ lookups })),
-    { state: 'initialized', level: 'proven', announcements: [], retry: false },
+    { state: 'initialized', level: 'proven', events: [], retry: false },
     'a running Node costs no write',
   )
 
@@ -338,7 +338,7 @@ t.test('strangers’ names cannot paint a terminal, and fit the schema', async (
   t.notMatch(JSON.stringify(status?.vm), /\\u001b|\\n|[\u0000-\u001f]/)
   const foreign = decide(facts({ node: node({ providerID: 'x://\u001b[31m\nEvents:' }) }))
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-  t.notMatch(foreign.announcements[0]?.message, /[\u0000-\u001f]/)
+  t.notMatch(foreign.events[0]?.message, /[\u0000-\u001f]/)
 })
 
 t.test('nothing is done before the vCenter has answered in full', async (t) => {
@@ -380,7 +380,7 @@ t.test('what contradicts a running Node ends the level, and leaves the rest as i
   t.same(decision.patch, { labels: { [LABEL_IDENTITY_LEVEL]: null } })
   t.match(condition(decision, 'Initialized'), { status: 'True' }, 'what was done stays done')
   const again = decide({ ...after(before, decision), lookups: facts({ vms: [vm({ nics: [] })] }).lookups })
-  t.match(again, { patch: undefined, announcements: [] })
+  t.match(again, { patch: undefined, events: [] })
 })
 
 t.test('a garbled report of a running Node ends nothing, and is said', async (t) => {
@@ -400,7 +400,7 @@ t.test('a garbled report of a running Node ends nothing, and is said', async (t)
     message: /spec\.nodeUID.*proven.*stands/,
   })
   t.equal(decision.status?.identityLevel, 'proven')
-  t.match(decision.announcements, [{ type: 'Warning', reason: 'ReportInvalid' }])
+  t.match(decision.events, [{ type: 'Warning', reason: 'ReportInvalid' }])
   const good = decide({
     ...after(bad, decision),
     report: report({ ...before.report, status: decision.status ?? {} }),
@@ -428,14 +428,14 @@ t.test('a Node that asks for no cloud provider is not made one of vSphere', asyn
   const decision = decide(bare)
   t.match(decision, { state: 'refused', refusal: { reason: 'RegisteredUntainted' }, patch: undefined })
   t.match(condition(decision, 'Initialized'), { status: 'False', reason: 'RegisteredUntainted' })
-  t.match(decision.announcements, [
+  t.match(decision.events, [
     {
       type: 'Warning',
       message: /--cloud-provider=external, then run: kubectl taint node worker-1 \S+=true:NoSchedule/,
     },
   ])
-  t.equal(decision.announcements.length, 1)
-  t.same(decide(after(bare, decision)).announcements, [], 'it is said once')
+  t.equal(decision.events.length, 1)
+  t.same(decide(after(bare, decision)).events, [], 'it is said once')
 
   const foreign = facts({ node: node({ taints: [] }), report: undefined, lookups: [] })
   t.equal(decide(foreign).state, 'invisible', 'without a report it may be anybody’s')
@@ -446,20 +446,20 @@ t.test('a Node that was registered without the taint and with its provider ID is
   const decision = decide(bare)
   t.match(decision, { state: 'initialized' })
   const warning = { type: 'Warning', reason: 'RegisteredUntainted', message: /--cloud-provider/ }
-  t.match(decision.announcements.at(-1), warning)
-  t.same(decide(after(bare, decision)).announcements, [])
+  t.match(decision.events.at(-1), warning)
+  t.same(decide(after(bare, decision)).events, [])
 
   const unsaid = { ...settled(), report: report() }
   t.same(
-    decide(unsaid).announcements.map(({ reason }) => reason),
+    decide(unsaid).events.map(({ reason }) => reason),
     ['Initialized'],
     'nor of one whose initialisation a controller did not live to report',
   )
 
   const hidden = { ...bare, vms: [] }
   const refused = decide(hidden)
-  t.match(refused.announcements.at(-1), warning)
-  t.notMatch(decide(after(hidden, refused)).announcements.at(-1), { reason: 'RegisteredUntainted' })
+  t.match(refused.events.at(-1), warning)
+  t.notMatch(decide(after(hidden, refused)).events.at(-1), { reason: 'RegisteredUntainted' })
 })
 
 t.test('labels of a running Node are filled in, never changed', async (t) => {
@@ -482,13 +482,11 @@ t.test(
   'a label that the kubelet gave otherwise is put right while the Node is initialised, and that is said',
   async (t) => {
     const zone = 'topology.kubernetes.io/zone'
-    const { patch, announcements } = decide(facts({ node: node({ labels: { [zone]: 'elsewhere' } }) }))
+    const { patch, events } = decide(facts({ node: node({ labels: { [zone]: 'elsewhere' } }) }))
     t.equal(patch?.labels?.[zone], 'zone-a')
-    t.match(announcements.at(-1), { type: 'Warning', reason: 'LabelOverridden', message: /--node-labels/ })
+    t.match(events.at(-1), { type: 'Warning', reason: 'LabelOverridden', message: /--node-labels/ })
     t.same(
-      decide(facts({ node: node({ labels: { [zone]: 'zone-a' } }) })).announcements.map(
-        ({ reason }) => reason,
-      ),
+      decide(facts({ node: node({ labels: { [zone]: 'zone-a' } }) })).events.map(({ reason }) => reason),
       ['Initialized'],
     )
   },
@@ -514,5 +512,5 @@ t.test('what was verified rests while the VM is off, however long', async (t) =>
   const runs = decide({ ...tainted, lookups: settled({ vms: [vm({ claim: undefined })] }).lookups })
   t.equal(runs.level, 'proven', 'it has time to say so again')
   t.same(runs.patch?.taints, [])
-  t.ok(runs.announcements.some(({ reason }) => reason === 'VMRuns'))
+  t.ok(runs.events.some(({ reason }) => reason === 'VMRuns'))
 })

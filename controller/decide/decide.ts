@@ -3,10 +3,10 @@ import type { Node, NodeReport } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import { agentlessReport, isAgentless } from './agentless.ts'
-import { type Announcement, announce, announceLevel, announceUntainted, warning } from './announce.ts'
 import { isBoundTo, standingStatus, verifiedVM } from './binding.ts'
 import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
+import { conditionEvents, levelEvents, type NodeEvent, untaintedEvents, warning } from './events.ts'
 import type { NodeFacts } from './facts.ts'
 import { type Identity, verifyIdentity } from './identity/identity.ts'
 import { reaches, requiredLevel } from './identity/level.ts'
@@ -27,7 +27,7 @@ import { resolveTopology } from './topology/topology.ts'
 import { isUninitialized } from './uninitialized.ts'
 import { type Verdicts, yes } from './verdict.ts'
 
-const NOTHING: Decision = { state: 'invisible', announcements: [], retry: false }
+const NOTHING: Decision = { state: 'invisible', events: [], retry: false }
 
 /**
  * Everything that follows from what is known of one Node. Pure: the same facts give the same decision, and a Node that
@@ -38,14 +38,14 @@ export function decide(facts: NodeFacts): Decision {
   const ownership = judgeOwnership(facts)
   if (ownership.kind === 'invisible') return NOTHING
   if (ownership.kind === 'agentless') {
-    return { state: settledState(node), create: agentlessReport(node), announcements: [], retry: false }
+    return { state: settledState(node), create: agentlessReport(node), events: [], retry: false }
   }
   if (ownership.kind === 'waiting') {
     const { verdict, loud } = ownership
     return {
       state: 'waiting',
       refusal: { condition: 'Initialized', reason: verdict.reason },
-      announcements: loud ? [warning(verdict)] : [],
+      events: loud ? [warning(verdict)] : [],
       retry: true,
     }
   }
@@ -176,12 +176,12 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     level,
     ...(patch === undefined ? {} : { patch }),
     status: statusWith(standing, verdicts, now, facets),
-    announcements: [
-      ...announce(before.conditions ?? [], verdicts),
-      ...announceLevel(before, level, identity.verdict),
+    events: [
+      ...conditionEvents(before.conditions ?? [], verdicts),
+      ...levelEvents(before, level, identity.verdict),
       ...overridden(node, patch),
-      ...changed.announcements,
-      ...announceUntainted(node, before, now),
+      ...changed.events,
+      ...untaintedEvents(node, before, now),
     ],
     retry: false,
     waitsFor,
@@ -193,7 +193,7 @@ function requeueAtExpiry({ provenUntil }: Identity, now: number): { requeueAfter
   return provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }
 }
 
-function overridden(node: Node, patch: NodePatch | undefined): Announcement[] {
+function overridden(node: Node, patch: NodePatch | undefined): NodeEvent[] {
   const labels = overriddenLabels(node, patch)
   if (labels.length === 0) return []
   const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels`
@@ -214,7 +214,7 @@ function wait(node: Node, { status: { identityLevel: level } }: Standing): Decis
   return {
     state: settledState(node),
     ...(level === undefined ? {} : { level }),
-    announcements: [],
+    events: [],
     retry: false,
   }
 }

@@ -1,5 +1,5 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
-import type { Announcement } from './announce.ts'
+import type { NodeEvent } from './events.ts'
 import type { Question } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
 
@@ -20,7 +20,7 @@ export interface Decision {
   readonly patch?: NodePatch
   /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
   readonly status?: NodeReportStatus
-  readonly announcements: readonly Announcement[]
+  readonly events: readonly NodeEvent[]
   /** Whether to look again by itself, with backoff: nothing will call. */
   readonly retry: boolean
   /** Nodes that hold an address which this one wants: it is to be looked at when they give one up. */
@@ -45,7 +45,7 @@ export interface Deletion {
   /** Monotonic; undefined where the VM's removal was meant, and does not count for the brake. */
   readonly absentSince: number | undefined
   /** Told when the Node is gone. */
-  readonly announcement: Announcement
+  readonly event: NodeEvent
 }
 
 /** One missed VM, as the brake counts it. */

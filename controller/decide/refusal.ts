@@ -1,8 +1,8 @@
 import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
-import { announce, announceUntainted } from './announce.ts'
 import type { Decision } from './decision.ts'
+import { conditionEvents, untaintedEvents } from './events.ts'
 import { levelLabel } from './node-patch.ts'
 import { type Standing, statusWith } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'
@@ -55,9 +55,9 @@ export function refuse({ node, standing, now }: RefusalContext, refused: Refused
       ...(level === undefined ? {} : { identityLevel: level }),
       ...facets,
     }),
-    announcements: [
-      ...announce(standing.status.conditions ?? [], { [condition]: verdict }),
-      ...announceUntainted(node, standing.status, now),
+    events: [
+      ...conditionEvents(standing.status.conditions ?? [], { [condition]: verdict }),
+      ...untaintedEvents(node, standing.status, now),
     ],
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
     retry: true,

@@ -215,9 +215,7 @@ t.test('a late claim raises the level, and that is said', async (t) => {
   const late = decide({ ...after(early, first), lookups: facts().lookups })
   t.equal(late.level, 'proven')
   t.same(late.patch, { labels: { [LABEL_IDENTITY_LEVEL]: 'proven' } })
-  t.match(late.announcements, [
-    { type: 'Normal', reason: 'Proven', message: /rises from reported to proven/ },
-  ])
+  t.match(late.events, [{ type: 'Normal', reason: 'Proven', message: /rises from reported to proven/ }])
 })
 
 t.test('a proof outlives a reboot, for a while', async (t) => {
@@ -231,7 +229,7 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   t.match(verdict(first), { status: 'True', reason: 'ProvenBefore', message: /ClaimOfEarlierBoot/ })
   t.equal(first.status?.provenUntil, '2026-03-01T11:15:00Z')
   t.equal(first.requeueAfter, 15 * MINUTE)
-  t.same(first.announcements, [])
+  t.same(first.events, [])
   t.equal(first.patch, undefined)
 
   const waiting = after(before, first)
@@ -248,16 +246,14 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
     level: 'proven',
     status: { provenUntil: undefined },
     requeueAfter: undefined,
-    announcements: [],
+    events: [],
   })
 
   const over = decide({ ...waiting, now: now + 15 * MINUTE })
   t.equal(over.level, 'reported')
   t.equal(over.status?.provenUntil, undefined)
   t.same(over.patch, { labels: { [LABEL_IDENTITY_LEVEL]: 'reported' } })
-  t.match(over.announcements, [
-    { type: 'Warning', reason: 'Reported', message: /falls from proven to reported/ },
-  ])
+  t.match(over.events, [{ type: 'Warning', reason: 'Reported', message: /falls from proven to reported/ }])
   t.equal(decide({ ...after(waiting, over), now: now + 16 * MINUTE }).level, 'reported', 'and stays there')
 })
 
@@ -454,11 +450,11 @@ t.test('no report is believed while strangers could write it', async (t) => {
   t.match(verdict(newcomer), { status: 'Unknown', message: /apply the policy/ })
   t.same(
     decide(settled({ policy, vms: [vm({ nics: [] })] })),
-    { state: 'initialized', level: 'proven', announcements: [], retry: false },
+    { state: 'initialized', level: 'proven', events: [], retry: false },
     'what was verified stays as it is, for better and for worse',
   )
   const pending = decide(facts({ policy: { state: 'pending' } }))
-  t.same(pending, { state: 'waiting', announcements: [], retry: false })
+  t.same(pending, { state: 'waiting', events: [], retry: false })
 })
 
 t.test(
@@ -500,7 +496,7 @@ t.test('a forger that was refused holds nothing of the VM that it named', async 
 t.test('a level that comes back is told', async (t) => {
   const before = settled()
   const lost = after(before, decide(settled({ vms: [vm({ nics: [] })] })))
-  t.match(decide({ ...lost, lookups: facts().lookups }).announcements, [
+  t.match(decide({ ...lost, lookups: facts().lookups }).events, [
     { type: 'Normal', reason: 'Proven', message: /is proven again/ },
   ])
 })
@@ -510,6 +506,6 @@ t.test('a Node with the provider ID of a verified one, and no report, is told of
   const holder = { ...stranger, name: 'victim', ...proven }
   const decision = decide(facts({ node: silent, report: undefined, lookups: [], rivals: [holder] }))
   t.match(decision, { state: 'waiting', patch: undefined, refusal: { reason: 'VMHasAnotherNode' } })
-  t.match(decision.announcements, [{ type: 'Warning', message: /victim/ }])
+  t.match(decision.events, [{ type: 'Warning', message: /victim/ }])
   t.equal(decide(facts({ node: silent, report: undefined, lookups: [] })).state, 'invisible')
 })

@@ -61,10 +61,10 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   const decision = decide(gone())
   t.match(decision.deletion, {
     vCenter: 'vc1',
-    announcement: { reason: 'NodeDeleted', message: /vm-42.*gone/ },
+    event: { reason: 'NodeDeleted', message: /vm-42.*gone/ },
   })
   t.notOk(
-    decision.announcements.some(({ reason }) => reason === 'VMGone'),
+    decision.events.some(({ reason }) => reason === 'VMGone'),
     'one Event is enough: that it is deleted',
   )
   t.equal(decision.fenced, true)
@@ -169,7 +169,7 @@ t.test('each precondition keeps the Node, by itself, and says why', async (t) =>
       ...gone(changes),
       report: report({ ...gone(changes).report, status: decision.status ?? {} }),
     })
-    t.same(again.announcements, [], `${name} is said once`)
+    t.same(again.events, [], `${name} is said once`)
     t.same(again.status, decision.status, `${name} is written once`)
   }
 })
@@ -274,7 +274,7 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   t.equal(back.status?.absentSince, undefined)
   t.match(pending(back), { status: 'False', reason: 'VMExists' })
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
-  t.match(back.announcements, [
+  t.match(back.events, [
     { type: 'Normal', reason: 'VMExists' },
     { type: 'Normal', reason: 'LeaveTakenBack' },
   ])
@@ -441,8 +441,7 @@ t.test('who waits for something else is asked about seldom, and searched for', a
 })
 
 t.test('that the brake closes is told, whatever the condition has to say first', async (t) => {
-  const told = (decision: Decision) =>
-    decision.announcements.filter(({ reason }) => reason === 'BrakeClosed').length
+  const told = (decision: Decision) => decision.events.filter(({ reason }) => reason === 'BrakeClosed').length
   for (const changes of [{ leadingFor: 0 }, settings({ absentFor: 1_000_000 }), {}]) {
     const decision = decide(gone({ ...many(4), ...changes }))
     t.equal(told(decision), 1)
@@ -544,9 +543,9 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
   t.match(pending(kept), { status: 'True', reason: 'NotBound' })
   t.match(pending(kept)?.message, new RegExp(`${OTHER_UUID}.*kubectl delete node worker-1, or set lifecycle`))
   t.match(kept.refusal, { condition: 'DeletionPending', reason: 'NotBound' }, 'the metric has it')
-  t.match(kept.announcements, [{ type: 'Warning', reason: 'NotBound' }])
+  t.match(kept.events, [{ type: 'Warning', reason: 'NotBound' }])
   t.match(decide(migrated({ unbound: 'delete' })).deletion, {
-    announcement: { message: new RegExp(`the machine with BIOS UUID ${OTHER_UUID} is gone`) },
+    event: { message: new RegExp(`the machine with BIOS UUID ${OTHER_UUID} is gone`) },
   })
   const early = decide(migrated({ unbound: 'delete' }, 6 * lifecycle.absentFor - 1))
   t.equal(early.deletion, undefined)
@@ -555,7 +554,7 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
     ...migrated(),
     node: { ...migrated().node, ready: { status: 'True', lastHeartbeatTime: '' } },
   }
-  t.same(decide(ready).announcements, [], 'nothing is said of one that is ready')
+  t.same(decide(ready).events, [], 'nothing is said of one that is ready')
   t.equal(decide(ready).inquiry, undefined, 'nor asked')
 })
 

@@ -1,9 +1,9 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
-import type { Announcement } from '../announce.ts'
 import { isBoundTo } from '../binding.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
+import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import { binding, type Standing } from '../status.ts'
@@ -141,7 +141,7 @@ function isThere(vm: VirtualMachine, standing: Standing, node: Node): Lifecycle 
       ? { deletionPending: no('VMExists', `${describeVM(vm)} is there; the Node is kept`) }
       : {}),
     takesLeaveBack: mayProceed(node),
-    announcements: mayProceed(node) ? [leaveTakenBack(vm)] : [],
+    events: mayProceed(node) ? [leaveTakenBack(vm)] : [],
   }
 }
 
@@ -161,7 +161,7 @@ function seen(vm: VirtualMachine, bound: BoundVM, standing: Standing, facts: Nod
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts), settings: settings.lifecycle })
       : undefined
-  const { verdict, taints, announcements } = judgeShutdown(vm, node, outOfService?.taint === true)
+  const { verdict, taints, events } = judgeShutdown(vm, node, outOfService?.taint === true)
   return {
     ...there,
     ...(verdict === undefined ? {} : { vmFound: verdict }),
@@ -169,12 +169,12 @@ function seen(vm: VirtualMachine, bound: BoundVM, standing: Standing, facts: Nod
     fenced: outOfService?.taint === true,
     ...(outOfService === undefined ? {} : { inquiry: inquiryOf(itself, facts, { ask: outOfService.ask }) }),
     ...(outOfService?.requeueAfter === undefined ? {} : { requeueAfter: outOfService.requeueAfter }),
-    announcements: [...announcements, ...there.announcements],
+    events: [...events, ...there.events],
   }
 }
 
 /** A person who has just given it would otherwise see it vanish. */
-function leaveTakenBack(vm: VirtualMachine): Announcement {
+function leaveTakenBack(vm: VirtualMachine): NodeEvent {
   return {
     type: 'Normal',
     reason: 'LeaveTakenBack',

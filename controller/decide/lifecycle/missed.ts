@@ -1,9 +1,9 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { SeenVM } from '../../facts/existence.ts'
 import type { Node } from '../../facts/node.ts'
-import type { Announcement } from '../announce.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
+import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
 import { timestamp, type Verdict } from '../verdict.ts'
 import { brakeHolds } from './brake.ts'
@@ -39,7 +39,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
       deletionPending: verdict,
       inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
       requeueAfter: LOOK,
-      announcements: brakeNews(node, bound, brake.closes, verdict),
+      events: brakeEvents(node, bound, brake.closes, verdict),
     }
   }
   const judgement = judgeDeletion({
@@ -73,20 +73,20 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
     inquiry: inquiryOf(subject, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
     requeueAfter: Math.min(LOOK, brake.requeueAfter ?? LOOK, judgement.ask ? LOOK : judgement.requeueAfter),
-    announcements: [
-      ...brakeNews(node, bound, brake.closes, judgement.verdict),
+    events: [
+      ...brakeEvents(node, bound, brake.closes, judgement.verdict),
       ...(judgement.detaches ? [detaching(bound)] : []),
     ],
   }
 }
 
 /** That it closes is told in any case; the condition may have something else to say first. */
-function brakeNews(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly Announcement[] {
+function brakeEvents(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly NodeEvent[] {
   if (!closes || verdict.reason === 'BrakeClosed') return []
   return [{ type: 'Warning', ...brakeHolds(node, bound) }]
 }
 
-function detaching(bound: BoundVM): Announcement {
+function detaching(bound: BoundVM): NodeEvent {
   return {
     type: 'Warning',
     reason: 'OutOfService',
@@ -114,6 +114,6 @@ function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: Verdi
     vCenter,
     group: absence.group,
     absentSince: absence.counts ? absence.until : undefined,
-    announcement: { type: 'Normal', reason: 'NodeDeleted', message },
+    event: { type: 'Normal', reason: 'NodeDeleted', message },
   }
 }

@@ -156,7 +156,7 @@ t.test('it is written with its word, and only by a leader that is sure', async (
   }
   const decision = decide(off)
   t.same(decision.patch?.taints, [SHUTDOWN, OUT_OF_SERVICE])
-  t.match(decision.announcements, [{ reason: 'OutOfService' }])
+  t.match(decision.events, [{ reason: 'OutOfService' }])
   t.equal(decision.fenced, true)
   t.equal(decision.deletion, undefined)
 

@@ -1,7 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { Taint } from '../../facts/node.ts'
-import type { Announcement } from '../announce.ts'
 import type { Deletion, Inquiry } from '../decision.ts'
+import type { NodeEvent } from '../events.ts'
 import type { Verdict } from '../verdict.ts'
 import type { AbsenceStatus } from './judge-brake.ts'
 
@@ -27,7 +27,7 @@ export interface Lifecycle {
   /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
   readonly searches: boolean
   readonly requeueAfter?: number
-  readonly announcements: readonly Announcement[]
+  readonly events: readonly NodeEvent[]
 }
 
 /** Of a Node of which nothing follows. */
@@ -35,7 +35,7 @@ export const NOTHING: Lifecycle = {
   fenced: false,
   takesLeaveBack: false,
   searches: false,
-  announcements: [],
+  events: [],
 }
 
 /** The other VM, as it stands. */

@@ -33,7 +33,7 @@ t.test(
     for (const provable of [[], [proven], [undefined], [proven, undefined]]) {
       const { decision, said } = look({ provable })
       t.equal(said, undefined)
-      t.same(decision.announcements, [])
+      t.same(decision.events, [])
     }
   },
 )
@@ -43,12 +43,12 @@ t.test('what is lacking is told while the VM is there: once, and until it is not
   const message =
     /^once its VM is gone that could not be proven, and the Node would be kept for ever: vCenter vc2: the account lacks/
   t.match(first.said, { status: 'False', reason: 'PrivilegeMissing', message })
-  t.match(first.decision.announcements, [{ type: 'Warning', reason: 'PrivilegeMissing', message }])
+  t.match(first.decision.events, [{ type: 'Warning', reason: 'PrivilegeMissing', message }])
   t.equal(first.decision.state, 'initialized')
   t.equal(first.decision.refusal, undefined, 'it holds nothing up')
 
   const second = look({ provable: [proven, lacking] }, first.after)
-  t.same(second.decision.announcements, [])
+  t.same(second.decision.events, [])
   t.same(second.said, first.said)
   const away = look({ provable: [proven, undefined] }, first.after)
   t.same(away.said, first.said, 'what is not known ends nothing')

@@ -48,7 +48,7 @@ for (const [connection, row] of Object.entries(TABLE)) {
           t.equal(found(next)?.status, expected === 'kept' ? 'Unknown' : 'True')
           const again = decide(next)
           t.equal(again.patch, undefined, 'a second look changes nothing')
-          t.same(again.announcements, [])
+          t.same(again.events, [])
           t.equal(next.report?.status.identityLevel, 'proven')
         }
       }
@@ -59,7 +59,7 @@ for (const [connection, row] of Object.entries(TABLE)) {
 t.test('what is said', async (t) => {
   const said = (changes: Partial<VirtualMachine>, taints: readonly Taint[] = []) => {
     const decision = decide(seeing(changes, taints))
-    return decision.announcements.map(({ type, reason }) => `${type} ${reason}`)
+    return decision.events.map(({ type, reason }) => `${type} ${reason}`)
   }
   t.same(said({ powerState: 'poweredOff' }), ['Warning VMShutDown'])
   t.same(said({ powerState: 'suspended' }), ['Warning VMShutDown'])
@@ -88,10 +88,10 @@ t.test('only its own taints are taken away', async (t) => {
 t.test('both taints come in one patch where both are due', async (t) => {
   const { node } = settled()
   const off = vm({ powerState: 'poweredOff' })
-  const { taints, announcements } = judgeShutdown(off, { ...node, taints: [OTHER] }, true)
+  const { taints, events } = judgeShutdown(off, { ...node, taints: [OTHER] }, true)
   t.same(taints, [OTHER, SHUTDOWN, OUT_OF_SERVICE])
   t.same(
-    announcements.map(({ reason }) => reason),
+    events.map(({ reason }) => reason),
     ['VMShutDown', 'OutOfService'],
   )
 })

@@ -1,7 +1,7 @@
 import type { Node, Taint } from '../../facts/node.ts'
 import type { PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
-import type { Announcement } from '../announce.ts'
 import { describeVM } from '../describe-vm.ts'
+import type { NodeEvent } from '../events.ts'
 import { machineState } from '../machine-state.ts'
 import { unknown, type Verdict, yes } from '../verdict.ts'
 import { TAINT_SHUTDOWN } from '../well-known.ts'
@@ -21,7 +21,7 @@ export interface Shutdown {
   readonly verdict?: Verdict
   /** The taints that are to stand, where they are others than now. */
   readonly taints?: readonly Taint[]
-  readonly announcements: readonly Announcement[]
+  readonly events: readonly NodeEvent[]
 }
 
 /**
@@ -30,7 +30,7 @@ export interface Shutdown {
  */
 export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: boolean): Shutdown {
   const state = machineState(vm)
-  if (state === 'unknown') return { verdict: notConnected(vm), announcements: [] }
+  if (state === 'unknown') return { verdict: notConnected(vm), events: [] }
   const { taints } = node
   if (state === 'off') {
     const verdict = yes(
@@ -41,16 +41,16 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: bool
       ...(taints.some(isShutdownTaint) ? [] : [SHUTDOWN]),
       ...(outOfService ? [OUT_OF_SERVICE] : []),
     ]
-    if (added.length === 0) return { verdict, announcements: [] }
-    return { verdict, taints: [...taints, ...added], announcements: added.map((taint) => tainted(taint, vm)) }
+    if (added.length === 0) return { verdict, events: [] }
+    return { verdict, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
   }
   const kept = taints.filter((taint) => !isShutdownTaint(taint) && !isOwnOutOfServiceTaint(taint))
-  if (kept.length === taints.length) return { announcements: [] }
+  if (kept.length === taints.length) return { events: [] }
   const verdict = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are taken away`)
-  return { taints: kept, announcements: [{ type: 'Normal', ...verdict }] }
+  return { taints: kept, events: [{ type: 'Normal', ...verdict }] }
 }
 
-function tainted({ key, effect }: Taint, vm: VirtualMachine): Announcement {
+function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {
   const what = `${describeVM(vm)} is ${POWER[vm.powerState]}`
   return key === SHUTDOWN.key
     ? {

@@ -48,7 +48,7 @@ t.test('a Node with volumes is called out of service before it is deleted', asyn
   t.same(decision.patch?.taints, [{ ...TAINT, timeAdded: '2026-03-01T10:00:00Z' }])
   t.equal(decision.fenced, true, 'by a leader that is sure')
   t.match(
-    decision.announcements.filter(({ reason }) => reason === 'OutOfService'),
+    decision.events.filter(({ reason }) => reason === 'OutOfService'),
     [{ type: 'Warning', message: /vm-42.*is gone.*then it is deleted/ }],
   )
   const waits = decide(attached({ taints: [ago(WAIT - 1)] }))

@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION } from '../../facts/node.ts'
-import { announce, announceDeletion } from '../announce.ts'
 import type { Decision, Inquiry } from '../decision.ts'
+import { conditionEvents, deletionEvents } from '../events.ts'
 import type { NodePatch } from '../node-patch.ts'
 import type { Standing } from '../status.ts'
 import { mergeConditions, type Verdict, type Verdicts } from '../verdict.ts'
@@ -35,11 +35,11 @@ export function withLifecycle(
     ...rest,
     ...(patch === undefined ? {} : { patch }),
     ...(status === undefined ? {} : { status }),
-    announcements: [
-      ...decision.announcements,
-      ...announce(conditions, verdicts),
-      ...(deletionPending === undefined ? [] : announceDeletion(conditions, deletionPending)),
-      ...lifecycle.announcements,
+    events: [
+      ...decision.events,
+      ...conditionEvents(conditions, verdicts),
+      ...(deletionPending === undefined ? [] : deletionEvents(conditions, deletionPending)),
+      ...lifecycle.events,
     ],
     // Whoever looks again by the clock needs no backoff.
     retry: decision.retry && lifecycle.requeueAfter === undefined,

@@ -33,7 +33,7 @@ t.test('by default it is said, and nothing is changed', async (t) => {
     reason: 'TopologyChanged',
     message: /zone is zone-a, .*zone-b.*mem-/,
   })
-  t.match(decision.announcements, [{ type: 'Warning', reason: 'TopologyChanged' }])
+  t.match(decision.events, [{ type: 'Warning', reason: 'TopologyChanged' }])
   t.match(
     decision.status,
     { topology: { zone: 'zone-b' }, vm: { cluster: 'cluster-b' } },
@@ -45,16 +45,14 @@ t.test('the labels follow where that is asked for', async (t) => {
   const decision = decide(moved('relabel'))
   t.match(decision.patch?.labels, { [ZONE]: 'zone-b', [BETA]: 'zone-b', [TYPE]: /mem-32gb/ })
   t.match(topology(decision), { status: 'True', reason: 'Resolved' })
-  t.match(decision.announcements, [
-    { type: 'Normal', reason: 'Relabelled', message: /from zone-a to zone-b/ },
-  ])
+  t.match(decision.events, [{ type: 'Normal', reason: 'Relabelled', message: /from zone-a to zone-b/ }])
 })
 
 t.test('or nothing is said', async (t) => {
   const decision = decide(moved('ignore'))
   t.equal(decision.patch, undefined)
   t.match(topology(decision), { status: 'True', reason: 'Resolved' })
-  t.same(decision.announcements, [])
+  t.same(decision.events, [])
 })
 
 t.test('who moves back is as before', async (t) => {

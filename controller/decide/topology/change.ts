@@ -1,6 +1,6 @@
 import type { Node } from '../../facts/node.ts'
 import type { TopologySettings } from '../../facts/settings.ts'
-import type { Announcement } from '../announce.ts'
+import type { NodeEvent } from '../events.ts'
 import { printable } from '../printable.ts'
 import { MAX_MESSAGE, no, type Verdict } from '../verdict.ts'
 
@@ -32,17 +32,17 @@ export function judgeChanges(
   changes: readonly LabelChange[],
   { onChange }: TopologySettings,
   resolved: Verdict,
-): { readonly verdict: Verdict; readonly announcements: readonly Announcement[] } {
-  if (changes.length === 0 || onChange === 'ignore') return { verdict: resolved, announcements: [] }
+): { readonly verdict: Verdict; readonly events: readonly NodeEvent[] } {
+  if (changes.length === 0 || onChange === 'ignore') return { verdict: resolved, events: [] }
   if (onChange === 'relabel') {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
     const message = `the VM moved or was changed, the labels follow: ${how}`
     return {
       verdict: resolved,
-      announcements: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
+      events: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
     }
   }
-  if (resolved.status !== 'True') return { verdict: resolved, announcements: [] }
+  if (resolved.status !== 'True') return { verdict: resolved, events: [] }
   const what = changes
     .map(({ label, from, to }) => `label ${label} is ${from}, and vCenter says ${to}`)
     .join('; ')
@@ -51,6 +51,6 @@ export function judgeChanges(
       'TopologyChanged',
       `${what}: the VM moved or was changed while the Node runs, whose volumes and pods may rest on the old value; move it back, drain the Node and delete it so that it registers anew, or set topology.onChange to relabel or ignore`,
     ),
-    announcements: [],
+    events: [],
   }
 }

@@ -7,7 +7,7 @@ import type { World } from '../world.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createLoginJudge } from './logins.ts'
 import { judgeTaints } from './out-of-service.ts'
-import { judgeOwnWrites } from './own-writes.ts'
+import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
 
@@ -132,7 +132,7 @@ export function createJudge(world: () => World): Judge {
       else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
       else if (write.after !== undefined) {
         if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
-        judgeOwnWrites(world(), by, write.before, write.after)
+        judgeByPolicy(world(), by, write.before, write.after)
       }
     },
   }

@@ -219,7 +219,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     writer: {
       ...createNodeWriter(client, writing),
       confirm: () => term.confirm(writing),
-      announce: () => undefined,
+      recordEvent: () => undefined,
     },
     ask: (name) => questions.add(name),
     clock: process,

@@ -16,7 +16,7 @@ const STANDARD = [LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE]
 const LABELS = new Set([LABEL_IDENTITY_LEVEL, ...STANDARD, ...Object.values(BETA_LABELS)])
 
 /** What the controller writes is what policy-update-node.yaml lets it write: else the API server would refuse it. */
-export function judgeOwnWrites(world: World, by: string, before: NodeObject, after: NodeObject): void {
+export function judgeByPolicy(world: World, by: string, before: NodeObject, after: NodeObject): void {
   const says = (what: string): void =>
     world.judge.violate(
       'a write is one that the policy lets pass',

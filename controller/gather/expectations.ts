@@ -5,20 +5,25 @@ interface Versioned {
   readonly resourceVersion: string
 }
 
-/** A store seen through one's own writes: what the API server answered to a write counts until the watch catches up. */
-export interface OwnWrites<T extends Versioned> {
+/**
+ * A store overlaid with our own writes: what the API server answered to a write counts until the watch shows it. The
+ * counterpart of kube-controller-manager's ControllerExpectations.
+ */
+export interface Expectations<T extends Versioned> {
   get(name: string): T | undefined
   wrote(before: T, after: T): void
-  /** The object is gone, or on its way: not shown any more, though the watch still has it. */
+  /** The object was deleted: it is no longer shown, though the watch may still have it. */
   deleted(object: T): void
   forget(name: string): void
 }
 
 /**
- * Between a write and its arrival by the watch the store shows the object as it was, and a second look would write
- * everything again, in vain. Only the very versions that were written over are covered up: anything else is newer.
+ * Until the watch shows a write, the store has the object as it was before, and another reconcile would write everything
+ * again in vain. Only the versions that we wrote over are hidden: any other version is newer than our write.
  */
-export function createOwnWrites<T extends Versioned>(store: (name: string) => T | undefined): OwnWrites<T> {
+export function createExpectations<T extends Versioned>(
+  store: (name: string) => T | undefined,
+): Expectations<T> {
   const writes = new Map<string, { covered: Set<string>; after: T }>()
   const deleted = new Map<string, string>()
   return {

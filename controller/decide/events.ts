@@ -7,29 +7,29 @@ import { MAX_MESSAGE, type Verdict, type Verdicts } from './verdict.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** An Event on the Node. */
-export interface Announcement {
+export interface NodeEvent {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly message: string
 }
 
+/** Conditions that are worth an Event when they become True. */
 const GOOD_NEWS: readonly ConditionType[] = ['Initialized']
 
-/** What is new since the conditions that stand: a change of status or reason is said once, a repetition never. */
-export function announce(previous: readonly Condition[], verdicts: Verdicts): Announcement[] {
-  const announcements: Announcement[] = []
+/** One Event for each condition whose status or reason has changed; none for one that is as it was. */
+export function conditionEvents(previous: readonly Condition[], verdicts: Verdicts): NodeEvent[] {
+  const events: NodeEvent[] = []
   for (const [type, verdict] of Object.entries(verdicts)) {
     const before = previous.find((condition) => condition.type === type)
     if (before?.status === verdict.status && before.reason === verdict.reason) continue
-    if (verdict.status !== 'True') announcements.push(warning(verdict))
-    else if (GOOD_NEWS.some((good) => good === type))
-      announcements.push({ type: 'Normal', ...words(verdict) })
+    if (verdict.status !== 'True') events.push(warning(verdict))
+    else if (GOOD_NEWS.some((good) => good === type)) events.push({ type: 'Normal', ...words(verdict) })
   }
-  return announcements
+  return events
 }
 
 /** DeletionPending is good news when it ends, and news for as long as it does not. */
-export function announceDeletion(previous: readonly Condition[], verdict: Verdict): Announcement[] {
+export function deletionEvents(previous: readonly Condition[], verdict: Verdict): NodeEvent[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
   if (before?.status === verdict.status && before.reason === verdict.reason) return []
   // That the VM is missed is told by VMFound; this has nothing to add before it has asked.
@@ -40,11 +40,11 @@ export function announceDeletion(previous: readonly Condition[], verdict: Verdic
 }
 
 /** A level that rises, falls or comes back; the first one is told with the initialisation, its loss by the refusal. */
-export function announceLevel(
+export function levelEvents(
   { identityLevel: before, conditions = [] }: NodeReportStatus,
   level: IdentityLevel,
   verdict: Verdict,
-): Announcement[] {
+): NodeEvent[] {
   if (before === level) return []
   const again = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True')
   if (before === undefined && !again) return []
@@ -59,11 +59,11 @@ export function announceLevel(
 const YOUNG = 600_000
 
 /** Said once: pods can have been scheduled to this Node before anybody knew which machine it is. */
-export function announceUntainted(
+export function untaintedEvents(
   node: Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>,
   { conditions = [] }: NodeReportStatus,
   now: number,
-): Announcement[] {
+): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
   // No kubelet can have set it: a controller initialised the Node, and died before it could say so in the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
@@ -73,7 +73,7 @@ export function announceUntainted(
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }
 
-export function warning(verdict: Verdict): Announcement {
+export function warning(verdict: Verdict): NodeEvent {
   return { type: 'Warning', ...words(verdict) }
 }
 
