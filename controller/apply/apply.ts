@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import { type ConditionValue, mergeConditions, no } from '../decide/condition.ts'
 import type { Decision, Deletion, Refusal } from '../decide/decision.ts'
 import { conditionEvents, type NodeEvent, warning, words } from '../decide/events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
-import { mergeConditions, no, type Verdict } from '../decide/verdict.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 
@@ -56,9 +56,14 @@ export async function apply(
 
   const written = await applyToReport(report, status, writer)
   if (written?.outcome === 'refused') {
-    const verdict = statusRefused(written.message)
-    writer.recordEvent(node, warning(verdict))
-    return { nodes, reports: [], refusal: { condition: 'Initialized', ...words(verdict) }, incomplete: true }
+    const condition = statusRefused(written.message)
+    writer.recordEvent(node, warning(condition))
+    return {
+      nodes,
+      reports: [],
+      refusal: { condition: 'Initialized', ...words(condition) },
+      incomplete: true,
+    }
   }
   // Without the status on record the same news would come again: it is told when the record stands.
   if (written === undefined || written.outcome === 'written') {
@@ -97,15 +102,15 @@ async function applyDeletion(
 async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<Applied> {
   const written = await writer.createReport(node, spec)
   if (written.outcome !== 'refused') return { nodes: [], reports: [], incomplete: false }
-  const verdict = no(
+  const condition = no(
     'ReportRefused',
     `the API server refuses a NodeReport for this Node, which has no agent: ${written.message}; apply the CRD, the policies and the RBAC that belong to this controller`,
   )
-  writer.recordEvent(node, warning(verdict))
+  writer.recordEvent(node, warning(condition))
   return {
     nodes: [],
     reports: [],
-    refusal: { condition: 'Initialized', ...words(verdict) },
+    refusal: { condition: 'Initialized', ...words(condition) },
     incomplete: true,
   }
 }
@@ -144,7 +149,7 @@ async function applyToReport(
   return writer.patchReportStatus(report.name, report, status)
 }
 
-function patchRefused(message: string): Verdict {
+function patchRefused(message: string): ConditionValue {
   return no(
     'NodePatchRefused',
     `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
@@ -152,7 +157,7 @@ function patchRefused(message: string): Verdict {
 }
 
 /** There is no condition to tell this in: it is the conditions that are refused. */
-function statusRefused(message: string): Verdict {
+function statusRefused(message: string): ConditionValue {
   return no(
     'StatusRefused',
     `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
@@ -162,7 +167,7 @@ function statusRefused(message: string): Verdict {
 function withRefusal(
   status: NodeReportStatus | undefined,
   report: NodeReport | undefined,
-  refused: Verdict,
+  refused: ConditionValue,
   now: number,
 ): NodeReportStatus | undefined {
   if (status === undefined || report === undefined) return undefined

@@ -11,7 +11,7 @@ const NO_AGENT = 'NoAgent'
 
 /**
  * The report of a Node for which no agent speaks: it says nothing that would verify anything, and is there to have a place
- * for the verdicts. An agent that comes later takes it over.
+ * for the conditions. An agent that comes later takes it over.
  */
 export function agentlessReport(node: Node): NodeReportSpec {
   const productUUID = canonicalUUID(node.systemUUID)

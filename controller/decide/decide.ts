@@ -4,6 +4,7 @@ import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import { agentlessReport, isAgentless } from './agentless.ts'
 import { isBoundTo, standingStatus, verifiedVM } from './binding.ts'
+import { type ConditionValues, yes } from './condition.ts'
 import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { conditionEvents, levelEvents, type NodeEvent, untaintedEvents, warning } from './events.ts'
@@ -25,7 +26,6 @@ import { judgeChanges, labelChanges } from './topology/change.ts'
 import { outOfScope } from './topology/scope.ts'
 import { resolveTopology } from './topology/topology.ts'
 import { isUninitialized } from './uninitialized.ts'
-import { type Verdicts, yes } from './verdict.ts'
 
 const NOTHING: Decision = { state: 'invisible', events: [], retry: false }
 
@@ -41,11 +41,11 @@ export function decide(facts: NodeFacts): Decision {
     return { state: settledState(node), create: agentlessReport(node), events: [], retry: false }
   }
   if (ownership.kind === 'waiting') {
-    const { verdict, loud } = ownership
+    const { condition, loud } = ownership
     return {
       state: 'waiting',
-      refusal: { condition: 'Initialized', reason: verdict.reason },
-      events: loud ? [warning(verdict)] : [],
+      refusal: { condition: 'Initialized', reason: condition.reason },
+      events: loud ? [warning(condition)] : [],
       retry: true,
     }
   }
@@ -69,8 +69,8 @@ function decideOnIdentity(
 ): Decision {
   if (ownership.kind === 'refused') {
     const { standing, facts } = context
-    const { verdict, ends } = ownership
-    return refuse({ ...facts, standing }, { condition: 'IdentityVerified', verdict, ends })
+    const { condition, ends } = ownership
+    return refuse({ ...facts, standing }, { type: 'IdentityVerified', condition, ends })
   }
   if (!report.spec.ok) return NOTHING
   const { spec } = report.spec
@@ -101,72 +101,72 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
   if (facts.policy.state === 'pending') return wait(node, standing)
   if (facts.policy.state === 'not-in-force') {
     if (!isUninitialized(node)) return wait(node, standing)
-    return said({ condition: 'IdentityVerified', verdict: policyNotInForce(facts.policy), ends: false })
+    return said({ type: 'IdentityVerified', condition: policyNotInForce(facts.policy), ends: false })
   }
   const machine = machineUUID(node, facts.report, settings.identity)
   const boundTo = verifiedVM(standing.status)
   const search = findVM({ machine, spec, boundTo }, facts)
   if (search.outcome === 'pending') return wait(node, standing)
   if (search.outcome === 'unknown') {
-    // It proves nothing. A verified Node keeps every verdict, and a thousand of them cost no write; but nobody else
+    // It proves nothing. A verified Node keeps all its conditions, and a thousand of them cost no write; but nobody else
     // says what is amiss with one VM alone.
     if (!isUninitialized(node) && !search.alone) return wait(node, standing)
-    return { ...said({ condition: 'VMFound', verdict: search.verdict, ends: false }), state: 'waiting' }
+    return { ...said({ type: 'VMFound', condition: search.condition, ends: false }), state: 'waiting' }
   }
   if (search.outcome !== 'found') {
     const ends = search.outcome === 'refused'
-    const verdict = ends ? search.verdict : (lifecycle.vmFound ?? search.verdict)
-    return { ...said({ condition: 'VMFound', verdict, ends }), recheck: machine.uuids }
+    const condition = ends ? search.condition : (lifecycle.vmFound ?? search.condition)
+    return { ...said({ type: 'VMFound', condition, ends }), recheck: machine.uuids }
   }
   const { vm } = search
   if (vm.ancestry === undefined) return wait(node, standing)
   const stranger = outOfScope(vm, vm.ancestry, settings.datacenters[vm.vCenter.name] ?? [])
-  if (stranger !== undefined) return said({ condition: 'VMFound', verdict: stranger, ends: false })
+  if (stranger !== undefined) return said({ type: 'VMFound', condition: stranger, ends: false })
 
-  const passed: Verdicts = {
-    VMFound: isBoundTo(boundTo, vm) ? (lifecycle.vmFound ?? search.verdict) : search.verdict,
+  const passed: ConditionValues = {
+    VMFound: isBoundTo(boundTo, vm) ? (lifecycle.vmFound ?? search.condition) : search.condition,
   }
   if (isBoundTo(boundTo, vm) && machineState(vm) === 'off') return rest(vm, passed, context)
   const { witness } = machine
   const identity = verifyIdentity({ witness, spec, vm, standing: standing.status }, facts)
   const { level, provenUntil } = identity
   if (level === undefined) {
-    return said({ condition: 'IdentityVerified', verdict: identity.verdict, ends: identity.ends, passed })
+    return said({ type: 'IdentityVerified', condition: identity.condition, ends: identity.ends, passed })
   }
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {
-    const verdict = levelTooLow(level, required, identity.verdict)
-    return said({ condition: 'IdentityVerified', verdict, ends: true, passed, level })
+    const condition = levelTooLow(level, required, identity.condition)
+    return said({ type: 'IdentityVerified', condition, ends: true, passed, level })
   }
 
   const topology = resolveTopology(vm.ancestry, settings.labels)
   const {
     addresses,
     holders: waitsFor,
-    verdict: addressVerdict,
+    condition: addressCondition,
   } = chooseAddresses(spec, vm, {
     node,
     before: standing.status.identityLevel === undefined ? [] : (standing.status.addresses ?? []),
     holder: facts.addressHolder,
   })
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
-  const changed = judgeChanges(changes, settings.topology, topology.verdict)
-  const verdicts: Verdicts = {
+  const changed = judgeChanges(changes, settings.topology, topology.condition)
+  const conditions: ConditionValues = {
     ...passed,
-    IdentityVerified: identity.verdict,
-    TopologyResolved: changed.verdict,
-    AddressesResolved: addressVerdict,
+    IdentityVerified: identity.condition,
+    TopologyResolved: changed.condition,
+    AddressesResolved: addressCondition,
   }
   const facets = statusFacets({ vm, level, provenUntil, topology, addresses })
   if (isUninitialized(node) && addresses === undefined) {
-    const kept = { passed: verdicts, level, facets }
-    const refused = said({ condition: 'AddressesResolved', verdict: addressVerdict, ends: false, ...kept })
+    const kept = { passed: conditions, level, facets }
+    const refused = said({ type: 'AddressesResolved', condition: addressCondition, ends: false, ...kept })
     // Whoever holds the address wakes it.
     return { ...refused, waitsFor, retry: waitsFor.length === 0 }
   }
   const relabels = settings.topology.onChange === 'relabel'
   const patch = patchFor(node, { vm, level, topology, addresses, relabels })
-  verdicts.Initialized = yes(
+  conditions.Initialized = yes(
     'Initialized',
     `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
   )
@@ -175,10 +175,10 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     state: isUninitialized(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
-    status: statusWith(standing, verdicts, now, facets),
+    status: statusWith(standing, conditions, now, facets),
     events: [
-      ...conditionEvents(before.conditions ?? [], verdicts),
-      ...levelEvents(before, level, identity.verdict),
+      ...conditionEvents(before.conditions ?? [], conditions),
+      ...levelEvents(before, level, identity.condition),
       ...overridden(node, patch),
       ...changed.events,
       ...untaintedEvents(node, before, now),
@@ -201,11 +201,15 @@ function overridden(node: Node, patch: NodePatch | undefined): NodeEvent[] {
 }
 
 /** What is off can neither speak for itself nor do anything: what was verified rests until it runs. */
-function rest(vm: VirtualMachine, verdicts: Verdicts, { node, standing, now }: RefusalContext): Decision {
+function rest(
+  vm: VirtualMachine,
+  conditions: ConditionValues,
+  { node, standing, now }: RefusalContext,
+): Decision {
   const bound = binding(vm)
   return {
     ...wait(node, standing),
-    status: statusWith(standing, verdicts, now, bound === undefined ? {} : { vm: bound }),
+    status: statusWith(standing, conditions, now, bound === undefined ? {} : { vm: bound }),
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../facts/node.ts'
+import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
 import { reaches } from './identity/level.ts'
 import { printable } from './printable.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
-import { MAX_MESSAGE, type Verdict, type Verdicts } from './verdict.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** An Event on the Node. */
@@ -17,33 +17,33 @@ export interface NodeEvent {
 const GOOD_NEWS: readonly ConditionType[] = ['Initialized']
 
 /** One Event for each condition whose status or reason has changed; none for one that is as it was. */
-export function conditionEvents(previous: readonly Condition[], verdicts: Verdicts): NodeEvent[] {
+export function conditionEvents(previous: readonly Condition[], conditions: ConditionValues): NodeEvent[] {
   const events: NodeEvent[] = []
-  for (const [type, verdict] of Object.entries(verdicts)) {
-    const before = previous.find((condition) => condition.type === type)
-    if (before?.status === verdict.status && before.reason === verdict.reason) continue
-    if (verdict.status !== 'True') events.push(warning(verdict))
-    else if (GOOD_NEWS.some((good) => good === type)) events.push({ type: 'Normal', ...words(verdict) })
+  for (const [type, condition] of Object.entries(conditions)) {
+    const before = previous.find((each) => each.type === type)
+    if (before?.status === condition.status && before.reason === condition.reason) continue
+    if (condition.status !== 'True') events.push(warning(condition))
+    else if (GOOD_NEWS.some((good) => good === type)) events.push({ type: 'Normal', ...words(condition) })
   }
   return events
 }
 
 /** DeletionPending is good news when it ends, and news for as long as it does not. */
-export function deletionEvents(previous: readonly Condition[], verdict: Verdict): NodeEvent[] {
+export function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
-  if (before?.status === verdict.status && before.reason === verdict.reason) return []
+  if (before?.status === condition.status && before.reason === condition.reason) return []
   // That the VM is missed is told by VMFound; this has nothing to add before it has asked.
-  if (verdict.status === 'Unknown' && verdict.reason === 'NotConfirmed') return []
+  if (condition.status === 'Unknown' && condition.reason === 'NotConfirmed') return []
   // It is told when it is done, in the same words.
-  if (verdict.reason === 'VMGone') return []
-  return [verdict.status === 'False' ? { type: 'Normal', ...words(verdict) } : warning(verdict)]
+  if (condition.reason === 'VMGone') return []
+  return [condition.status === 'False' ? { type: 'Normal', ...words(condition) } : warning(condition)]
 }
 
 /** A level that rises, falls or comes back; the first one is told with the initialisation, its loss by the refusal. */
 export function levelEvents(
   { identityLevel: before, conditions = [] }: NodeReportStatus,
   level: IdentityLevel,
-  verdict: Verdict,
+  condition: ConditionValue,
 ): NodeEvent[] {
   if (before === level) return []
   const again = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True')
@@ -51,8 +51,8 @@ export function levelEvents(
   const rises = before === undefined || reaches(level, before)
   const how =
     before === undefined ? `is ${level} again` : `${rises ? 'rises' : 'falls'} from ${before} to ${level}`
-  const message = printable(`identity ${how}: ${verdict.message}`, MAX_MESSAGE)
-  return [{ type: rises ? 'Normal' : 'Warning', reason: verdict.reason, message }]
+  const message = printable(`identity ${how}: ${condition.message}`, MAX_MESSAGE)
+  return [{ type: rises ? 'Normal' : 'Warning', reason: condition.reason, message }]
 }
 
 /** An initialised Node as young as this, milliseconds, of which nothing is known, was registered so. */
@@ -73,11 +73,11 @@ export function untaintedEvents(
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }
 
-export function warning(verdict: Verdict): NodeEvent {
-  return { type: 'Warning', ...words(verdict) }
+export function warning(condition: ConditionValue): NodeEvent {
+  return { type: 'Warning', ...words(condition) }
 }
 
-/** The part of a verdict that an Event takes. */
-export function words({ reason, message }: Verdict): { reason: string; message: string } {
+/** The part of a condition that an Event takes. */
+export function words({ reason, message }: ConditionValue): { reason: string; message: string } {
   return { reason, message }
 }

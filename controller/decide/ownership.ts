@@ -1,9 +1,9 @@
+import { type ConditionValue, no } from './condition.ts'
 import type { NodeFacts } from './facts.ts'
 import { requiredLevel } from './identity/level.ts'
 import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
-import { no, type Verdict } from './verdict.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 export type Ownership =
@@ -17,11 +17,11 @@ export type Ownership =
    */
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
-  | { readonly kind: 'waiting'; readonly verdict: Verdict; readonly loud: boolean }
+  | { readonly kind: 'waiting'; readonly condition: ConditionValue; readonly loud: boolean }
   /** The report or the Node is wrong in itself. */
   | {
       readonly kind: 'refused'
-      readonly verdict: Verdict
+      readonly condition: ConditionValue
       /** Whether this ends what was verified before. */
       readonly ends: boolean
     }
@@ -45,7 +45,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     if (!tainted) return unspokenFor(rivals, node, settings)
     return {
       kind: 'waiting',
-      verdict: no(
+      condition: no(
         'NoReport',
         `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs; restart it if the Node was deleted and registered anew, and delete the Node if its machine is no more`,
       ),
@@ -56,7 +56,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     return {
       kind: 'refused',
       ends: true,
-      verdict: no(
+      condition: no(
         'ForeignProviderID',
         `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
       ),
@@ -67,7 +67,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     return {
       kind: 'refused',
       ends: false,
-      verdict: no(
+      condition: no(
         'ReportInvalid',
         `${report.spec.problems.join('; ')}; run the agent version that belongs to this controller`,
       ),
@@ -77,7 +77,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     return {
       kind: 'refused',
       ends: false,
-      verdict: no(
+      condition: no(
         'ReportOfFormerNode',
         `the report is about a Node with UID ${report.spec.spec.nodeUID}, this one's is ${node.uid}; the agent reports anew at its next refresh, restart it to have that at once`,
       ),
@@ -91,11 +91,11 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
  * (`policy-update-node.yaml`): a thief of its token could take any other's Node for one.
  */
 function asksForNothing({ name }: NodeFacts['node']): Ownership {
-  const verdict = no(
+  const condition = no(
     'RegisteredUntainted',
     `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so that it asks for no cloud provider, and pods may run there unverified; start its kubelet with --cloud-provider=external, then run: kubectl taint node ${name} ${TAINT_UNINITIALIZED}=true:NoSchedule`,
   )
-  return { kind: 'refused', ends: false, verdict }
+  return { kind: 'refused', ends: false, condition }
 }
 
 /**
@@ -112,9 +112,9 @@ function unspokenFor(
     const silent = node.ready?.status === 'Unknown'
     return { kind: silent || lifecycle.unbound === 'delete' ? 'agentless' : 'invisible' }
   }
-  const verdict = no(
+  const condition = no(
     'VMHasAnotherNode',
     `the provider ID is that of the VM that Node ${holder.name} was verified to be, and no agent reports from here; delete this Node unless its machine was renamed, and look who registered it`,
   )
-  return { kind: 'waiting', verdict, loud: true }
+  return { kind: 'waiting', condition, loud: true }
 }

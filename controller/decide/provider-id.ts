@@ -6,7 +6,7 @@ export function providerID(biosUUID: string): string {
   return `${PROVIDER_SCHEME}${biosUUID}`
 }
 
-export type ProviderIDVerdict = 'absent' | 'ours' | 'foreign' | 'other-vm'
+export type ProviderIDMatch = 'absent' | 'ours' | 'foreign' | 'other-vm'
 
 /**
  * How a Node's provider ID, which nobody can change once it is set, stands to a VM. Upper case and the swapped byte
@@ -14,10 +14,7 @@ export type ProviderIDVerdict = 'absent' | 'ours' | 'foreign' | 'other-vm'
  *
  * @param biosUUID canonical, or undefined where only the scheme is asked for
  */
-export function judgeProviderID(
-  existing: string | undefined,
-  biosUUID: string | undefined,
-): ProviderIDVerdict {
+export function judgeProviderID(existing: string | undefined, biosUUID: string | undefined): ProviderIDMatch {
   if (existing === undefined || existing === '') return 'absent'
   if (!existing.startsWith(PROVIDER_SCHEME)) return 'foreign'
   if (biosUUID === undefined) return 'ours'

@@ -6,10 +6,10 @@ import type {
   ParentObject,
 } from '../../agent/contract.ts'
 import { type Ancestry, bindingParents, type VirtualMachine } from '../facts/virtual-machine.ts'
+import { type ConditionValues, mergeConditions } from './condition.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { Topology } from './topology/topology.ts'
-import { mergeConditions, type Verdicts } from './verdict.ts'
 
 /** What is known of a verified Node, in the report's words. */
 export interface Verified {
@@ -44,21 +44,21 @@ export interface Standing {
   readonly generation: number
 }
 
-/** The status that stands, with these parts and verdicts in the place of its own. */
+/** The previous status, with these parts and conditions in place of its own. */
 export function statusWith(
   { status, nodeUID, generation }: Standing,
-  verdicts: Verdicts,
+  conditions: ConditionValues,
   now: number,
   facets: Partial<NodeReportStatus>,
 ): NodeReportStatus {
-  // Of the verdict before; it is among the parts where it still counts.
+  // Belongs to the previous decision; where it still counts it is among the parts.
   const { provenUntil: _, ...kept } = status
   return {
     ...kept,
     ...facets,
     observedGeneration: generation,
     nodeUID,
-    conditions: mergeConditions(status.conditions ?? [], verdicts, { now, generation }),
+    conditions: mergeConditions(status.conditions ?? [], conditions, { now, generation }),
   }
 }
 

@@ -28,6 +28,6 @@ t.test('provider IDs', async (t) => {
     ['vsphere://', 'other-vm'],
     [`aws:///${BIOS_UUID}`, 'foreign'],
   ]
-  for (const [existing, verdict] of rows)
-    t.equal(judgeProviderID(existing, BIOS_UUID), verdict, existing ?? 'absent')
+  for (const [existing, match] of rows)
+    t.equal(judgeProviderID(existing, BIOS_UUID), match, existing ?? 'absent')
 })

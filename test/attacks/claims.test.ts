@@ -25,9 +25,9 @@ const believedNoMore =
     t.match(await node.report(truth(node)), { status: 201 })
     const { status } = await node.judged()
     t.equal(status?.identityLevel, 'reported')
-    const verdict = condition(await node.judged(), 'IdentityVerified')
-    t.match(verdict, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
-    t.notMatch(verdict?.message, /[^\x20-\x7e]|xxxx/, 'nothing of it is repeated')
+    const current = condition(await node.judged(), 'IdentityVerified')
+    t.match(current, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
+    t.notMatch(current?.message, /[^\x20-\x7e]|xxxx/, 'nothing of it is repeated')
     t.equal(nodes.last(node.name)?.spec.providerID, `vsphere://${node.vm.uuid}`, 'it is itself')
   }
 
@@ -41,8 +41,8 @@ await runTheme(
       const next = await scene.forger('to-come')
       await write(liar, claimOf(next))
       t.match(await liar.report(truth(liar)), { status: 201 })
-      const verdict = condition(await liar.judged(), 'IdentityVerified')
-      t.match(verdict, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
+      const current = condition(await liar.judged(), 'IdentityVerified')
+      t.match(current, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
       await next.proven()
     },
     'of nobody': believedNoMore(() => formatClaim({ nodeUID: randomUUID(), bootID: randomUUID() })),

@@ -20,8 +20,8 @@ export async function checkHeld(
   const type = (['VMFound', 'IdentityVerified', 'AddressesResolved'] as const).find(
     (type) => condition(report, type)?.status === 'False',
   )
-  const verdict = type === undefined ? undefined : condition(report, type)
-  t.match(verdict, { status: 'False', reason, message: /\w{3}/ }, `the report of ${name} says ${reason}`)
+  const current = type === undefined ? undefined : condition(report, type)
+  t.match(current, { status: 'False', reason, message: /\w{3}/ }, `the report of ${name} says ${reason}`)
   t.match(condition(report, 'Initialized'), { status: 'False', reason })
   const { body: node } = await cluster.request<NodeObject>('GET', `/api/v1/nodes/${name}`)
   t.notOk(isInitialized(node), `${name} stays tainted`)

@@ -106,7 +106,7 @@ t.test('each thing that it got, and each harm done, is a problem of its own', (t
       { node: { ...refusedNode, spec: { ...refusedNode.spec, providerID: 'vsphere://x' } } },
       /got the provider ID vsphere:\/\/x/,
     ],
-    ['no verdict', { status: {} }, /IdentityVerified is missing, expected False, Cla/],
+    ['no condition', { status: {} }, /IdentityVerified is missing, expected False, Cla/],
     ['believed', { status: { conditions: [{ ...refusal, status: 'True' }] } }, /is True, ClaimedBy/],
     [
       'refused for another reason',

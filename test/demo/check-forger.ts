@@ -37,8 +37,8 @@ export function checkForger(
   expect(node?.spec.providerID === undefined, `got the provider ID ${node?.spec.providerID}`)
 
   const { conditions = [], identityLevel, vm } = after.reports.get(name)?.status ?? {}
-  const verdict = conditions.find(({ type }) => type === 'IdentityVerified')
-  const said = verdict === undefined ? 'missing' : `${verdict.status}, ${verdict.reason}`
+  const current = conditions.find(({ type }) => type === 'IdentityVerified')
+  const said = current === undefined ? 'missing' : `${current.status}, ${current.reason}`
   const wanted = `False, ${REFUSED_BECAUSE}`
   expect(said === wanted, `its condition IdentityVerified is ${said}, expected ${wanted}`)
   expect(identityLevel === undefined, `its identity level is ${identityLevel}`)

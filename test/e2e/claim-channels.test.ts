@@ -37,8 +37,8 @@ for (const way of WAYS) {
       return member
     })
     await nodes.until(`${name} is ${way.level}`, () => level(nodes.last(name)) === way.level)
-    const verdict = () => condition(reports.last(name), 'IdentityVerified')
-    await reports.until('the report says so', () => verdict()?.status === 'True')
-    t.match(verdict()?.message, way.reason ?? /itself names this Node/)
+    const current = () => condition(reports.last(name), 'IdentityVerified')
+    await reports.until('the report says so', () => current()?.status === 'True')
+    t.match(current()?.message, way.reason ?? /itself names this Node/)
   })
 }

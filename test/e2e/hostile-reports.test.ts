@@ -157,15 +157,15 @@ t.test('the same with a schema that lets everything pass: the controller names t
         t.fail(`${path} ${shown(value)} did not get through: ${status} ${message.slice(0, 200)}`)
         continue
       }
-      const verdict = () => condition(reports.last(member.name), 'IdentityVerified')
+      const current = () => condition(reports.last(member.name), 'IdentityVerified')
       await reports.until(
         `the controller has judged ${path} ${shown(value)}`,
-        () => verdict()?.observedGeneration === generation,
+        () => current()?.observedGeneration === generation,
         5000,
       )
-      t.match(verdict(), { status: 'False', reason: 'ReportInvalid' }, `${path} ${shown(value)}`)
-      t.ok(names(verdict()?.message ?? '', `spec.${path}`), `${shown(value)}: ${verdict()?.message}`)
-      t.notMatch(verdict()?.message, 'xxxx', 'it does not repeat what the stranger wrote')
+      t.match(current(), { status: 'False', reason: 'ReportInvalid' }, `${path} ${shown(value)}`)
+      t.ok(names(current()?.message ?? '', `spec.${path}`), `${shown(value)}: ${current()?.message}`)
+      t.notMatch(current()?.message, 'xxxx', 'it does not repeat what the stranger wrote')
     }
   }
   t.equal(nodes.of(member.name).length, 1, 'the Node was never touched')

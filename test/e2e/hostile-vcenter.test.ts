@@ -71,8 +71,8 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
   const waiting = await stage.member('waiting')
   await waiting.reportOnce()
-  const verdict = () => condition(reports.last(waiting.name), 'VMFound')
-  await reports.until('the waiting one is told', () => verdict()?.status === 'Unknown', 30_000)
+  const current = () => condition(reports.last(waiting.name), 'VMFound')
+  await reports.until('the waiting one is told', () => current()?.status === 'Unknown', 30_000)
   t.match(condition(reports.last(waiting.name), 'Initialized'), {
     status: 'False',
     message: /vCenter|127\.0\.0\.1/,

@@ -49,7 +49,7 @@ t.test('a level that rises is shown in condition, column, label, Event and metri
   t.match(await kubectl('get', 'nodes', '-l', `${LABEL_IDENTITY_LEVEL}=proven`), member.name)
 })
 
-t.test('the verdict survives a reboot, and the new claim takes the place of the old one', async (t) => {
+t.test('the condition survives a reboot, and the new claim takes the place of the old one', async (t) => {
   const member = await stage.member('rebooted')
   await member.reportOnce()
   await reaches(member.name, 'proven')
@@ -71,7 +71,7 @@ t.test('the verdict survives a reboot, and the new claim takes the place of the 
   t.equal(nodes.of(member.name).length, before, 'the Node was not touched')
 })
 
-t.test('the verdict survives vMotion', async (t) => {
+t.test('the condition survives vMotion', async (t) => {
   const member = await stage.member('moved')
   await member.reportOnce()
   await reaches(member.name, 'proven')

@@ -31,9 +31,9 @@ const newcomer = await stage.member('newcomer')
 
 t.test('nothing is verified while reports can be forged, and that is said', async (t) => {
   await newcomer.reportOnce()
-  const verdict = () => condition(reports.last(newcomer.name), 'IdentityVerified')
-  await reports.until('the newcomer is told', () => verdict()?.reason === 'PolicyNotInForce', 30_000)
-  t.match(verdict(), { status: 'Unknown', message: /policy-own-report\.yaml/ })
+  const current = () => condition(reports.last(newcomer.name), 'IdentityVerified')
+  await reports.until('the newcomer is told', () => current()?.reason === 'PolicyNotInForce', 30_000)
+  t.match(current(), { status: 'Unknown', message: /policy-own-report\.yaml/ })
   t.match(condition(reports.last(newcomer.name), 'Initialized'), {
     status: 'False',
     reason: 'PolicyNotInForce',

@@ -215,9 +215,9 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
   for (const providedNodeIP of ['10.0.0.5,10.0.0.6', 'eth0', '10.0.0.5,', '127.0.0.1']) {
-    const { addresses, verdict } = chooseAddresses(spec(), vm(), context({ providedNodeIP }))
+    const { addresses, condition } = chooseAddresses(spec(), vm(), context({ providedNodeIP }))
     t.equal(addresses, undefined, providedNodeIP)
-    t.match(verdict, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
+    t.match(condition, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
   }
 })
 
@@ -238,11 +238,11 @@ t.test('an address that another Node was verified with is not taken over', async
   t.equal(one.addresses?.[0]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
     holders: ['victim'],
-    verdict: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
+    condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
   })
 
   const none = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), holder })
-  t.match(none, { addresses: undefined, holders: ['victim'], verdict: { reason: 'AddressOfAnotherNode' } })
+  t.match(none, { addresses: undefined, holders: ['victim'], condition: { reason: 'AddressOfAnotherNode' } })
 
   const wanted = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), {
     ...context({ providedNodeIP: '10.0.0.7' }),
@@ -250,13 +250,13 @@ t.test('an address that another Node was verified with is not taken over', async
   })
   t.match(
     wanted,
-    { addresses: undefined, verdict: { reason: 'AddressOfAnotherNode' } },
+    { addresses: undefined, condition: { reason: 'AddressOfAnotherNode' } },
     'the kubelet does not decide',
   )
 
   const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
   const kept = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
-  t.match(kept, { holders: [], verdict: { status: 'True' } }, 'who had it before keeps it')
+  t.match(kept, { holders: [], condition: { status: 'True' } }, 'who had it before keeps it')
 
   const byGuest = chooseAddresses(
     nic(),
@@ -276,11 +276,11 @@ t.test('an address that another Node was verified with is not taken over', async
 })
 
 t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {
-  const { verdict } = chooseAddresses(
+  const { condition } = chooseAddresses(
     spec({ interfaces: [] }),
     vm({ guestNICs: [], unreadable: ['guestNICs'] }),
     context({ addresses: [] }),
   )
-  t.match(verdict, { reason: 'NoAddress', message: /account may not read guest\.net/ })
+  t.match(condition, { reason: 'NoAddress', message: /account may not read guest\.net/ })
   t.end()
 })

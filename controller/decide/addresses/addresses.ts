@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
 import type { Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { type ConditionValue, no, yes } from '../condition.ts'
 import { isUninitialized } from '../uninitialized.ts'
-import { no, type Verdict, yes } from '../verdict.ts'
 import {
   type Candidate,
   candidateAddresses,
@@ -26,7 +26,7 @@ export interface Addresses {
   readonly addresses: readonly NodeAddress[] | undefined
   /** Nodes that have those which are left out for that. */
   readonly holders: readonly string[]
-  readonly verdict: Verdict
+  readonly condition: ConditionValue
 }
 
 /**
@@ -43,7 +43,7 @@ export function chooseAddresses(
   const { free, taken } = sortOut(candidateAddresses(spec, vm), context)
   const contested = taken.length > 0
   const holders = [...new Set(taken.map(({ holder }) => holder))]
-  const none = (verdict: Verdict): Addresses => ({ addresses: undefined, holders, verdict })
+  const none = (condition: ConditionValue): Addresses => ({ addresses: undefined, holders, condition })
   const provided = parseProvidedNodeIP(node.providedNodeIP)
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
 
@@ -63,7 +63,7 @@ export function chooseAddresses(
   ])
   addresses.push({ type: 'Hostname', address: hostname(spec, context) })
   const words = chosen.map(({ address, source }) => `${address} (${source})`).join(', ')
-  return { addresses, holders, verdict: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
+  return { addresses, holders, condition: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
 }
 
 type Taken = Candidate & { readonly holder: string }
@@ -87,7 +87,7 @@ function sortOut(
   return { free, taken }
 }
 
-function ofAnotherNode(taken: readonly Taken[]): Verdict {
+function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
   return no(
     'AddressOfAnotherNode',
@@ -150,7 +150,7 @@ function notOnVM(address: string, candidates: readonly Candidate[]): string {
   return `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up`
 }
 
-function noAddress(spec: NodeReportSpec, vm: VirtualMachine): Verdict {
+function noAddress(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue {
   const names = spec.interfaces.map(({ name }) => name).join(', ') || 'no interface'
   const tools = vm.unreadable.includes('guestNICs')
     ? 'the vCenter account may not read guest.net'

@@ -1,15 +1,15 @@
 import type { NodeReportSpec } from '../../../agent/contract.ts'
 import type { Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { printable } from '../printable.ts'
 import { judgeProviderID } from '../provider-id.ts'
 import { sameMachineUUID } from '../uuid.ts'
-import { no, type Verdict } from '../verdict.ts'
 import { commonMACs } from './mac.ts'
 
 /** The two UUIDs of the firmware are one, up to the byte order of the first three groups. */
-export function productUUIDContradicts(spec: NodeReportSpec): Verdict | undefined {
+export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | undefined {
   const { serialUUID, productUUID } = spec.machine
   if (serialUUID === undefined || productUUID === undefined) return undefined
   if (sameMachineUUID(serialUUID, productUUID)) return undefined
@@ -20,7 +20,7 @@ export function productUUIDContradicts(spec: NodeReportSpec): Verdict | undefine
 }
 
 /** A provider ID that stands names this VM. */
-export function providerIDContradicts(vm: VirtualMachine, node: Node): Verdict | undefined {
+export function providerIDContradicts(vm: VirtualMachine, node: Node): ConditionValue | undefined {
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
@@ -29,7 +29,7 @@ export function providerIDContradicts(vm: VirtualMachine, node: Node): Verdict |
 }
 
 /** A MAC that the guest sees is one of the VM's vNICs. */
-export function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): Verdict | undefined {
+export function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue | undefined {
   if (commonMACs(spec, vm).length > 0) return undefined
   const seen = spec.interfaces.map(({ mac }) => mac).join(', ') || 'none'
   const known = vm.nics.map(({ mac }) => mac).join(', ') || 'none'

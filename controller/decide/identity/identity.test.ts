@@ -27,7 +27,7 @@ const OTHER_UID = '22222222-2222-4333-8444-555555555555'
 const OTHER_BOOT = '77777777-8888-4777-8666-555555555555'
 const MINUTE = 60_000
 
-function verdict(decision: Decision) {
+function condition(decision: Decision) {
   return decision.status?.conditions?.find(({ type }) => type === 'IdentityVerified')
 }
 
@@ -198,7 +198,7 @@ for (const row of LEVELS) {
   t.test(row.name, async (t) => {
     const decision = decide(row.facts)
     t.equal(decision.level, row.level)
-    t.match(verdict(decision), {
+    t.match(condition(decision), {
       status: row.level === undefined ? 'False' : 'True',
       reason: row.reason,
       message: row.words,
@@ -226,7 +226,7 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   const before = { ...rebooted, report: newBoot, now }
   const first = decide(before)
   t.equal(first.level, 'proven')
-  t.match(verdict(first), { status: 'True', reason: 'ProvenBefore', message: /ClaimOfEarlierBoot/ })
+  t.match(condition(first), { status: 'True', reason: 'ProvenBefore', message: /ClaimOfEarlierBoot/ })
   t.equal(first.status?.provenUntil, '2026-03-01T11:15:00Z')
   t.equal(first.requeueAfter, 15 * MINUTE)
   t.same(first.events, [])
@@ -337,7 +337,7 @@ for (const row of RIVALS) {
     const decision = decide(row.facts)
     t.equal(decision.level, row.level)
     if (row.level !== undefined) return
-    t.match(verdict(decision), {
+    t.match(condition(decision), {
       status: 'False',
       reason: row.reason ?? 'VMHasAnotherNode',
       message: /forger/,
@@ -363,7 +363,7 @@ t.test('the level that is required', async (t) => {
     t.equal(decision.state, passes ? 'initializing' : 'refused', name)
     if (passes) continue
     t.match(decision, { refusal: { reason: 'LevelTooLow' }, level: 'reported', patch: undefined }, name)
-    t.match(verdict(decision), {
+    t.match(condition(decision), {
       status: 'False',
       reason: 'LevelTooLow',
       message: /is reported.*requires proven.*ClaimNotSeenYet/,
@@ -409,7 +409,7 @@ t.test('asserted: the kubelet’s system UUID in either byte order, and nothing 
     level: 'asserted',
     patch: { labels: { [LABEL_IDENTITY_LEVEL]: 'asserted' } },
   })
-  t.match(verdict(found), { status: 'True', reason: 'Asserted', message: /nothing else was checked/ })
+  t.match(condition(found), { status: 'True', reason: 'Asserted', message: /nothing else was checked/ })
   t.equal(found.patch?.addresses?.[0]?.address, '10.0.0.5', 'addresses are those of VMware Tools')
 
   const twoOrders = asserted({
@@ -447,7 +447,7 @@ t.test('no report is believed while strangers could write it', async (t) => {
   const policy = { state: 'not-in-force', message: 'reports may be forged; apply the policy' } as const
   const newcomer = decide(facts({ policy }))
   t.match(newcomer, { state: 'refused', patch: undefined, refusal: { reason: 'PolicyNotInForce' } })
-  t.match(verdict(newcomer), { status: 'Unknown', message: /apply the policy/ })
+  t.match(condition(newcomer), { status: 'Unknown', message: /apply the policy/ })
   t.same(
     decide(settled({ policy, vms: [vm({ nics: [] })] })),
     { state: 'initialized', level: 'proven', events: [], retry: false },
@@ -463,14 +463,14 @@ t.test(
     const forged = { vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined) }
     const decision = decide(settled(forged))
     t.match(decision, { state: 'refused', level: 'proven', patch: undefined })
-    t.match(verdict(decision), {
+    t.match(condition(decision), {
       status: 'Unknown',
       reason: 'ClaimedByAnotherNode',
       message: /proven.*stands/,
     })
     t.equal(decision.status?.identityLevel, 'proven')
     const back = decide({ ...after(settled(forged), decision), lookups: facts().lookups })
-    t.match(verdict(back), { status: 'True', reason: 'Proven' })
+    t.match(condition(back), { status: 'True', reason: 'Proven' })
   },
 )
 

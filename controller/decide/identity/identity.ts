@@ -1,10 +1,10 @@
 import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo, verifiedVM } from '../binding.ts'
+import { type ConditionValue, no, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
-import { no, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import { proofHolds } from './proof.ts'
@@ -15,7 +15,7 @@ export interface Identity {
   readonly level: IdentityLevel | undefined
   /** RFC 3339: the level falls then, unless a claim comes. */
   readonly provenUntil?: string
-  readonly verdict: Verdict
+  readonly condition: ConditionValue
   /** Whether a refusal ends what was verified before. */
   readonly ends: boolean
 }
@@ -41,19 +41,19 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     productUUIDContradicts(spec) ??
     providerIDContradicts(vm, facts.node) ??
     (witness === 'asserted' ? undefined : macsContradict(spec, vm))
-  if (contradiction !== undefined) return { level: undefined, ends: true, verdict: contradiction }
+  if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
   const holds = isBoundTo(verifiedVM(question.standing), vm)
-  if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, verdict: notRunning(vm) }
+  if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
   const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
-  if (original !== undefined) return { level: undefined, ends: true, verdict: original }
+  if (original !== undefined) return { level: undefined, ends: true, condition: original }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
     return {
       level: undefined,
       // Any user of the guest can write a claim: who was proven before does not fall by it.
       ends: !(holds && question.standing.identityLevel === 'proven'),
-      verdict: no(
+      condition: no(
         'ClaimedByAnotherNode',
         `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
       ),
@@ -61,11 +61,11 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
   }
   if (claim.kind === 'proves' && witness !== 'asserted') {
     const holder = holds ? undefined : provenRival(vm, facts.rivals)
-    if (holder !== undefined) return { level: undefined, ends: true, verdict: holder }
+    if (holder !== undefined) return { level: undefined, ends: true, condition: holder }
     return {
       level: 'proven',
       ends: false,
-      verdict: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
+      condition: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
     }
   }
   return withoutClaim(question, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
@@ -79,19 +79,19 @@ function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, 
       level: 'proven',
       ends: false,
       provenUntil: until,
-      verdict: yes(
+      condition: yes(
         'ProvenBefore',
         `${describeVM(vm)} named this Node before; not now: ${why}; the level falls to reported at ${until} unless it does again`,
       ),
     }
   }
   const rival = strongerRival(vm, isBoundTo(verifiedVM(standing), vm), facts.rivals)
-  if (rival !== undefined) return { level: undefined, ends: true, verdict: rival }
+  if (rival !== undefined) return { level: undefined, ends: true, condition: rival }
   if (witness === 'asserted') {
     return {
       level: 'asserted',
       ends: false,
-      verdict: yes(
+      condition: yes(
         'Asserted',
         `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node may do without an agent`,
       ),
@@ -100,12 +100,12 @@ function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, 
   return {
     level: 'reported',
     ends: false,
-    verdict: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
+    condition: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
   }
 }
 
 /** A report cannot come from there, however well it knows the VM. */
-function notRunning(vm: VirtualMachine): Verdict {
+function notRunning(vm: VirtualMachine): ConditionValue {
   return no(
     'VMNotRunning',
     `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, else look for a forged report`,

@@ -1,8 +1,8 @@
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
+import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../facts.ts'
-import { no, type Verdict } from '../verdict.ts'
 import { commonMACs } from './mac.ts'
 
 /**
@@ -15,7 +15,7 @@ export function strongerRival(
   vm: VirtualMachine,
   holdsVM: boolean,
   rivals: readonly Rival[],
-): Verdict | undefined {
+): ConditionValue | undefined {
   const rival = rivals.find((other) => pointsTo(other, vm) && (!holdsVM || isBoundTo(other.boundTo, vm)))
   if (rival === undefined) return undefined
   return no(
@@ -28,7 +28,7 @@ export function strongerRival(
  * Another Node that was proven to be this VM: a claim, which any user of the guest can write, does not take it away. One
  * that merely reported it has to give way.
  */
-export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Verdict | undefined {
+export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const holder = rivals.find(({ boundTo, level }) => level === 'proven' && isBoundTo(boundTo, vm))
   if (holder === undefined) return undefined
   return no(
@@ -38,7 +38,7 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Verdi
 }
 
 /** A copy of a verified Node's VM: told apart from it, but its provider ID would be the same, and name two Nodes. */
-export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): Verdict | undefined {
+export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const other = rivals.find(
     ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !isBoundTo(boundTo, vm),
   )

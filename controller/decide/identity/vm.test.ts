@@ -88,9 +88,9 @@ for (const row of COPIES) {
     )
     if (row.found !== undefined) t.match(search, { outcome: 'found', vm: { reference: row.found } })
     else {
-      t.match(search, { outcome: 'refused', verdict: { reason: 'AmbiguousUUID' } })
+      t.match(search, { outcome: 'refused', condition: { reason: 'AmbiguousUUID' } })
       for (const { reference } of row.vms.slice(0, 4))
-        t.match(search, { verdict: { message: new RegExp(reference) } }, 'each is named')
+        t.match(search, { condition: { message: new RegExp(reference) } }, 'each is named')
     }
   })
 }
@@ -128,7 +128,7 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
     ['roles change, and both are', [role(mine, 1), role(copy, 1)]],
   ] as const) {
     const search = find(...vms)
-    t.match(search, { outcome: 'unknown', verdict: { reason: 'FaultToleranceSecondary' } }, what)
+    t.match(search, { outcome: 'unknown', condition: { reason: 'FaultToleranceSecondary' } }, what)
   }
 })
 
@@ -145,7 +145,7 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   ] as const
   t.match(findVM(question, facts({ lookups })), {
     outcome: 'refused',
-    verdict: { message: /vc1.*vc2/ },
+    condition: { message: /vc1.*vc2/ },
   })
 
   const none = { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [] } } as const

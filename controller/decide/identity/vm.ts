@@ -1,24 +1,24 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
 import { groupOf, isSecondary, type VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
-import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { judgeClaim, proves } from './claim.ts'
 import { commonMACs } from './mac.ts'
 import type { MachineUUID } from './machine-uuid.ts'
 
 export type VMSearch =
-  | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly verdict: Verdict }
+  | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly condition: ConditionValue }
   /** No vCenter has answered yet; it will call back. */
   | { readonly outcome: 'pending' }
   /** A vCenter could not be asked: nothing is concluded. `alone` where that is so of this VM, not of all. */
-  | { readonly outcome: 'unknown'; readonly verdict: Verdict; readonly alone: boolean }
+  | { readonly outcome: 'unknown'; readonly condition: ConditionValue; readonly alone: boolean }
   /** No VM can be told; that alone contradicts nothing that was found out before. */
-  | { readonly outcome: 'not-found'; readonly verdict: Verdict }
+  | { readonly outcome: 'not-found'; readonly condition: ConditionValue }
   /** What there is cannot be this Node's VM, or not for certain. */
-  | { readonly outcome: 'refused'; readonly verdict: Verdict }
+  | { readonly outcome: 'refused'; readonly condition: ConditionValue }
 
 export interface VMQuestion {
   readonly machine: MachineUUID
@@ -35,7 +35,10 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
   const { machine, spec } = question
   const uuid = machine.uuids.join(' or ')
   if (uuid === '') {
-    return { outcome: 'not-found', verdict: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec) }
+    return {
+      outcome: 'not-found',
+      condition: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec),
+    }
   }
   const lookups = facts.lookups
     .filter((each) => machine.uuids.includes(each.uuid))
@@ -47,34 +50,34 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
     const failed = lookups.find((lookup) => lookup.state === 'unknown')
     if (failed !== undefined) {
       const { failure, alone = false } = failed
-      return { outcome: 'unknown', verdict: unknown(failure.reason, failure.message), alone }
+      return { outcome: 'unknown', condition: unknown(failure.reason, failure.message), alone }
     }
   }
   const [first] = vms
-  if (first === undefined) return { outcome: 'not-found', verdict: noVM(uuid, facts) }
+  if (first === undefined) return { outcome: 'not-found', condition: noVM(uuid, facts) }
 
   const primaries = vms.filter((each) => !isSecondary(each))
   if (primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))) {
     const { reason, message } = secondaryOnly(first)
     // A failover takes a moment, and is no news.
-    return { outcome: 'unknown', verdict: unknown(reason, message), alone: false }
+    return { outcome: 'unknown', condition: unknown(reason, message), alone: false }
   }
   const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, question, facts)
-  if (vm === undefined) return { outcome: 'refused', verdict: ambiguous(uuid, primaries) }
+  if (vm === undefined) return { outcome: 'refused', condition: ambiguous(uuid, primaries) }
   if (vm.template) {
     return {
       outcome: 'refused',
-      verdict: no(
+      condition: no(
         'VMIsTemplate',
         `BIOS UUID ${uuid} belongs to the template ${describeVM(vm)}, which cannot run a node; find the running VM that shares its UUID and give it one of its own`,
       ),
     }
   }
-  if (vm.biosUUID === undefined) return { outcome: 'unknown', verdict: unreadable(vm), alone: false }
+  if (vm.biosUUID === undefined) return { outcome: 'unknown', condition: unreadable(vm), alone: false }
   return {
     outcome: 'found',
     vm,
-    verdict: yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`),
+    condition: yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`),
   }
 }
 
@@ -111,7 +114,7 @@ function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
   return groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 
-function noSystemUUID(): Verdict {
+function noSystemUUID(): ConditionValue {
   return no(
     'NoSystemUUID',
     'no agent has reported a BIOS UUID, and status.nodeInfo.systemUUID of the Node is none; let an agent report, or look at what the kubelet reads from the firmware',
@@ -119,7 +122,7 @@ function noSystemUUID(): Verdict {
 }
 
 /** The agent's own reason stays in the message: a stranger's word must not become a metric's label. */
-function noSerial(spec: NodeReportSpec): Verdict {
+function noSerial(spec: NodeReportSpec): ConditionValue {
   const cause = spec.unreadable?.find(({ fact }) => fact === FACT_SERIAL_UUID)
   return no(
     'NoSerial',
@@ -129,7 +132,7 @@ function noSerial(spec: NodeReportSpec): Verdict {
   )
 }
 
-function noVM(uuid: string, facts: NodeFacts): Verdict {
+function noVM(uuid: string, facts: NodeFacts): ConditionValue {
   const names = facts.lookups
     .filter((lookup) => lookup.uuid === uuid)
     .map(({ vCenter }) => vCenter)
@@ -141,14 +144,14 @@ function noVM(uuid: string, facts: NodeFacts): Verdict {
 }
 
 /** vCenter keeps a VM whose datastore is away as a mere name: what it is cannot be checked, nor that it is another. */
-function unreadable(vm: VirtualMachine): Verdict {
+function unreadable(vm: VirtualMachine): ConditionValue {
   return unknown(
     'VMUnreadable',
     `vCenter cannot read the configuration of ${describeVM(vm)}, which is ${vm.connectionState}; bring its host and datastore back`,
   )
 }
 
-function ambiguous(uuid: string, vms: readonly VirtualMachine[]): Verdict {
+function ambiguous(uuid: string, vms: readonly VirtualMachine[]): ConditionValue {
   return no(
     'AmbiguousUUID',
     `BIOS UUID ${uuid} belongs to ${vms.length} VMs: ${vms.slice(0, 4).map(describeVM).join(', ')}; give the copies a UUID of their own (power off, then set uuid.bios)`,

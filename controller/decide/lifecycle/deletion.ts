@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
 import { swapUUID } from '../uuid.ts'
-import { no, unknown, type Verdict, yes } from '../verdict.ts'
 import { quietTime, waitForRate } from './brake.ts'
 import { missingOf } from './evidence.ts'
 import { type DeletionFacts, missingPreconditions } from './preconditions.ts'
@@ -12,7 +12,7 @@ import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 /** What becomes of a Node whose VM is missed. */
 export interface Judgement {
   /** For the condition DeletionPending. */
-  readonly verdict: Verdict
+  readonly condition: ConditionValue
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether its volumes are to be detached first, by the taint that calls it out of service. */
@@ -34,7 +34,7 @@ const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
 const PATIENCE = 8
 
 /** What there is to say before the first answer. */
-export function notAskedYet(machines: readonly BoundVM[]): Verdict {
+export function notAskedYet(machines: readonly BoundVM[]): ConditionValue {
   const { names, are } = describeAll(machines)
   return unknown(
     'NotConfirmed',
@@ -69,7 +69,7 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
     proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
-    verdict: judge(facts, proofs, others),
+    condition: judge(facts, proofs, others),
     deletes,
     detaches,
     ask: !deletes && (stale || due <= 0),
@@ -81,7 +81,7 @@ function judge(
   { evidence }: DeletionFacts,
   proofs: readonly Missing[],
   others: ReturnType<typeof missingPreconditions>,
-): Verdict {
+): ConditionValue {
   const ready = others.some(({ name }) => name === 'NodeNotReady')
   // Worth a word only where nothing else is: they come and go with each answer, and each heartbeat.
   const lasting = others.filter(

@@ -1,7 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import { timestamp } from '../condition.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../facts.ts'
-import { timestamp } from '../verdict.ts'
 import {
   countsAsAbsent,
   type Fleet,

@@ -2,13 +2,13 @@ import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
+import { type ConditionValue, no, unknown } from '../condition.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import { binding, type Standing } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
-import { no, unknown, type Verdict } from '../verdict.ts'
 import { quietTime } from './brake.ts'
 import { evidenceOn, inquiryOf } from './inquiry.ts'
 import { missed } from './missed.ts'
@@ -129,7 +129,7 @@ function isPending({ status: { conditions } }: Standing): boolean {
   return pending !== undefined && pending.status !== 'False'
 }
 
-function ready(): Verdict {
+function ready(): ConditionValue {
   return no('NodeReady', 'the Node is Ready again, so its machine runs; the Node is kept')
 }
 
@@ -145,7 +145,7 @@ function isThere(vm: VirtualMachine, standing: Standing, node: Node): Lifecycle 
   }
 }
 
-function ofAnother(bound: BoundVM, vm: VirtualMachine): Verdict {
+function ofAnother(bound: BoundVM, vm: VirtualMachine): ConditionValue {
   return unknown(
     'UUIDOfAnotherVM',
     `${describeBound(bound)} is not found, and ${describeVM(vm)} has its BIOS UUID, so the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
@@ -161,10 +161,10 @@ function seen(vm: VirtualMachine, bound: BoundVM, standing: Standing, facts: Nod
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts), settings: settings.lifecycle })
       : undefined
-  const { verdict, taints, events } = judgeShutdown(vm, node, outOfService?.taint === true)
+  const { condition, taints, events } = judgeShutdown(vm, node, outOfService?.taint === true)
   return {
     ...there,
-    ...(verdict === undefined ? {} : { vmFound: verdict }),
+    ...(condition === undefined ? {} : { vmFound: condition }),
     ...(taints === undefined ? {} : { taints }),
     fenced: outOfService?.taint === true,
     ...(outOfService === undefined ? {} : { inquiry: inquiryOf(itself, facts, { ask: outOfService.ask }) }),

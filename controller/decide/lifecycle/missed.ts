@@ -1,11 +1,11 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { SeenVM } from '../../facts/existence.ts'
 import type { Node } from '../../facts/node.ts'
+import { type ConditionValue, timestamp } from '../condition.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
-import { timestamp, type Verdict } from '../verdict.ts'
 import { brakeHolds } from './brake.ts'
 import { judgeDeletion, notAskedYet } from './deletion.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
@@ -32,14 +32,14 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   const absence = there === undefined ? { absence: brake.absence } : {}
   const kept = { ...keptVM(before), absence: brake.status }
   if (evidence === undefined) {
-    const verdict = notAskedYet(subject.machines)
+    const condition = notAskedYet(subject.machines)
     return {
       ...NOTHING,
       ...kept,
-      deletionPending: verdict,
+      deletionPending: condition,
       inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
       requeueAfter: LOOK,
-      events: brakeEvents(node, bound, brake.closes, verdict),
+      events: brakeEvents(node, bound, brake.closes, condition),
     }
   }
   const judgement = judgeDeletion({
@@ -63,8 +63,8 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
       ? { vmFound: existsUnseen(bound, there.vm) }
       : {}),
     ...(subject.bound ? reboundTo(bound, evidence) : {}),
-    deletionPending: judgement.verdict,
-    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.verdict) } : {}),
+    deletionPending: judgement.condition,
+    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.condition) } : {}),
     ...(judgement.detaches
       ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
       : {}),
@@ -74,15 +74,20 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
     requeueAfter: Math.min(LOOK, brake.requeueAfter ?? LOOK, judgement.ask ? LOOK : judgement.requeueAfter),
     events: [
-      ...brakeEvents(node, bound, brake.closes, judgement.verdict),
+      ...brakeEvents(node, bound, brake.closes, judgement.condition),
       ...(judgement.detaches ? [detaching(bound)] : []),
     ],
   }
 }
 
 /** That it closes is told in any case; the condition may have something else to say first. */
-function brakeEvents(node: Node, bound: BoundVM, closes: boolean, verdict: Verdict): readonly NodeEvent[] {
-  if (!closes || verdict.reason === 'BrakeClosed') return []
+function brakeEvents(
+  node: Node,
+  bound: BoundVM,
+  closes: boolean,
+  condition: ConditionValue,
+): readonly NodeEvent[] {
+  if (!closes || condition.reason === 'BrakeClosed') return []
   return [{ type: 'Warning', ...brakeHolds(node, bound) }]
 }
 
@@ -109,7 +114,7 @@ function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm
   return undefined
 }
 
-function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: Verdict): Deletion {
+function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: ConditionValue): Deletion {
   return {
     vCenter,
     group: absence.group,

@@ -1,16 +1,16 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { Taint } from '../../facts/node.ts'
+import type { ConditionValue } from '../condition.ts'
 import type { Deletion, Inquiry } from '../decision.ts'
 import type { NodeEvent } from '../events.ts'
-import type { Verdict } from '../verdict.ts'
 import type { AbsenceStatus } from './judge-brake.ts'
 
 /** What follows from the state of the machine that a Node is, or was taken for, whatever its report says. */
 export interface Lifecycle {
   /** In the place of what the search by UUID came to. */
-  readonly vmFound?: Verdict
+  readonly vmFound?: ConditionValue
   /** Undefined where there is nothing to say of a deletion. */
-  readonly deletionPending?: Verdict
+  readonly deletionPending?: ConditionValue
   /** What is to stand in the status as long as the VM is missed. */
   readonly absence?: AbsenceStatus
   readonly taints?: readonly Taint[]

@@ -1,6 +1,6 @@
+import { type ConditionValue, no, yes } from '../condition.ts'
 import type { NodeFacts } from '../facts.ts'
 import type { Standing } from '../status.ts'
-import { no, type Verdict, yes } from '../verdict.ts'
 
 /**
  * Whether it could be proven that the VM of a Node is gone, told while it is there: an account that may not read enough
@@ -10,7 +10,7 @@ import { no, type Verdict, yes } from '../verdict.ts'
 export function judgePossible(
   { status: { vm, identityLevel, conditions = [] } }: Standing,
   { provable, settings }: Pick<NodeFacts, 'provable' | 'settings'>,
-): Verdict | undefined {
+): ConditionValue | undefined {
   if (vm === undefined || identityLevel === undefined || settings.lifecycle.deletion === 'off')
     return undefined
   for (const proof of provable) {

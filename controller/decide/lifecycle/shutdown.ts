@@ -1,9 +1,9 @@
 import type { Node, Taint } from '../../facts/node.ts'
 import type { PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
+import { type ConditionValue, unknown, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import { machineState } from '../machine-state.ts'
-import { unknown, type Verdict, yes } from '../verdict.ts'
 import { TAINT_SHUTDOWN } from '../well-known.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 
@@ -18,7 +18,7 @@ const POWER: Readonly<Record<PowerState, string>> = {
 
 export interface Shutdown {
   /** For the condition VMFound, where there is more to say than that it is found. */
-  readonly verdict?: Verdict
+  readonly condition?: ConditionValue
   /** The taints that are to stand, where they are others than now. */
   readonly taints?: readonly Taint[]
   readonly events: readonly NodeEvent[]
@@ -30,10 +30,10 @@ export interface Shutdown {
  */
 export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: boolean): Shutdown {
   const state = machineState(vm)
-  if (state === 'unknown') return { verdict: notConnected(vm), events: [] }
+  if (state === 'unknown') return { condition: notConnected(vm), events: [] }
   const { taints } = node
   if (state === 'off') {
-    const verdict = yes(
+    const condition = yes(
       vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
       `${describeVM(vm)} is ${POWER[vm.powerState]}: no pods come to the Node until it runs again`,
     )
@@ -41,13 +41,13 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: bool
       ...(taints.some(isShutdownTaint) ? [] : [SHUTDOWN]),
       ...(outOfService ? [OUT_OF_SERVICE] : []),
     ]
-    if (added.length === 0) return { verdict, events: [] }
-    return { verdict, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
+    if (added.length === 0) return { condition, events: [] }
+    return { condition, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
   }
   const kept = taints.filter((taint) => !isShutdownTaint(taint) && !isOwnOutOfServiceTaint(taint))
   if (kept.length === taints.length) return { events: [] }
-  const verdict = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are taken away`)
-  return { taints: kept, events: [{ type: 'Normal', ...verdict }] }
+  const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are taken away`)
+  return { taints: kept, events: [{ type: 'Normal', ...condition }] }
 }
 
 function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {
@@ -65,7 +65,7 @@ function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {
       }
 }
 
-function notConnected(vm: VirtualMachine): Verdict {
+function notConnected(vm: VirtualMachine): ConditionValue {
   return unknown(
     'VMNotConnected',
     `${describeVM(vm)} is ${vm.connectionState}, so nobody knows whether it runs, and the Node is kept as it is; bring its host and datastore back`,

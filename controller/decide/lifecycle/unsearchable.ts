@@ -1,10 +1,10 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { SeenVM } from '../../facts/existence.ts'
+import { type ConditionValue, unknown } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
-import { unknown, type Verdict } from '../verdict.ts'
 
 /** A VM that is there, though the search by the UUID that it had does not find it. */
-export function existsUnseen(bound: BoundVM, seen: SeenVM): Verdict {
+export function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
   if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {
     return unknown(

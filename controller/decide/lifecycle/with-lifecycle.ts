@@ -1,17 +1,17 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION } from '../../facts/node.ts'
+import { type ConditionValue, type ConditionValues, mergeConditions } from '../condition.ts'
 import type { Decision, Inquiry } from '../decision.ts'
 import { conditionEvents, deletionEvents } from '../events.ts'
 import type { NodePatch } from '../node-patch.ts'
 import type { Standing } from '../status.ts'
-import { mergeConditions, type Verdict, type Verdicts } from '../verdict.ts'
 import { TAINT_UNINITIALIZED } from '../well-known.ts'
 import type { Lifecycle } from './outcome.ts'
 
 /** What follows from the state of the VM, and whether its absence could be proven at all. */
 export interface Consequences extends Lifecycle {
   /** Undefined where there is nothing to say of it. */
-  readonly deletionPossible: Verdict | undefined
+  readonly deletionPossible: ConditionValue | undefined
 }
 
 /** A decision on a Node's identity, with what follows from the state of its VM. */
@@ -25,9 +25,9 @@ export function withLifecycle(
   const contradicted = decision.level === undefined && standing.status.identityLevel !== undefined
   if (contradicted || isRebound(decision, standing)) return decision
   const { deletionPending, inquiry, fenced, deletion } = lifecycle
-  const conditions = standing.status.conditions ?? []
-  const verdicts = unsaid(decision, lifecycle)
-  const status = statusOf(decision, lifecycle, standing, verdicts, now)
+  const before = standing.status.conditions ?? []
+  const conditions = unsaid(decision, lifecycle)
+  const status = statusOf(decision, lifecycle, standing, conditions, now)
   const { patch: _, requeueAfter: __, status: ___, ...rest } = decision
   const patch = deletion === undefined ? patchOf(decision, lifecycle) : undefined
   const requeueAfter = least(decision.requeueAfter, lifecycle.requeueAfter)
@@ -37,8 +37,8 @@ export function withLifecycle(
     ...(status === undefined ? {} : { status }),
     events: [
       ...decision.events,
-      ...conditionEvents(conditions, verdicts),
-      ...(deletionPending === undefined ? [] : deletionEvents(conditions, deletionPending)),
+      ...conditionEvents(before, conditions),
+      ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
       ...lifecycle.events,
     ],
     // Whoever looks again by the clock needs no backoff.
@@ -66,8 +66,8 @@ function isRebound({ status }: Decision, standing: Standing): boolean {
   )
 }
 
-/** A decision with a status has the VM's verdict in it. */
-function unsaid({ status }: Decision, { vmFound, deletionPossible }: Consequences): Verdicts {
+/** The conditions that are not in the decision's status yet: where there is one, VMFound is in it. */
+function unsaid({ status }: Decision, { vmFound, deletionPossible }: Consequences): ConditionValues {
   return {
     ...(status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }),
     ...(deletionPossible === undefined ? {} : { DeletionPossible: deletionPossible }),
@@ -78,10 +78,13 @@ function statusOf(
   decision: Decision,
   { deletionPending, absence = {}, rebound, namedVM }: Lifecycle,
   standing: Standing,
-  verdicts: Verdicts,
+  conditions: ConditionValues,
   now: number,
 ): NodeReportStatus | undefined {
-  const said = { ...verdicts, ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }) }
+  const said = {
+    ...conditions,
+    ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }),
+  }
   const {
     absentSince,
     brakeClosedAt,

@@ -1,8 +1,8 @@
 import type { Node } from '../../facts/node.ts'
 import type { TopologySettings } from '../../facts/settings.ts'
+import { type ConditionValue, MAX_MESSAGE, no } from '../condition.ts'
 import type { NodeEvent } from '../events.ts'
 import { printable } from '../printable.ts'
-import { MAX_MESSAGE, no, type Verdict } from '../verdict.ts'
 
 /** A label of a running Node that says otherwise than vCenter does by now. */
 export interface LabelChange {
@@ -26,28 +26,28 @@ export function labelChanges(
  * What is said of a VM that has moved to another zone or region, or was resized, while its Node runs. Changing a zone
  * under running volumes strands them (kubernetes/kubernetes#64021), so by default it is said and nothing more.
  *
- * @param resolved the verdict on the tags themselves, which comes first where it is bad
+ * @param resolved the condition about the tags themselves, which comes first where it is not True
  */
 export function judgeChanges(
   changes: readonly LabelChange[],
   { onChange }: TopologySettings,
-  resolved: Verdict,
-): { readonly verdict: Verdict; readonly events: readonly NodeEvent[] } {
-  if (changes.length === 0 || onChange === 'ignore') return { verdict: resolved, events: [] }
+  resolved: ConditionValue,
+): { readonly condition: ConditionValue; readonly events: readonly NodeEvent[] } {
+  if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }
   if (onChange === 'relabel') {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
     const message = `the VM moved or was changed, the labels follow: ${how}`
     return {
-      verdict: resolved,
+      condition: resolved,
       events: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
     }
   }
-  if (resolved.status !== 'True') return { verdict: resolved, events: [] }
+  if (resolved.status !== 'True') return { condition: resolved, events: [] }
   const what = changes
     .map(({ label, from, to }) => `label ${label} is ${from}, and vCenter says ${to}`)
     .join('; ')
   return {
-    verdict: no(
+    condition: no(
       'TopologyChanged',
       `${what}: the VM moved or was changed while the Node runs, whose volumes and pods may rest on the old value; move it back, drain the Node and delete it so that it registers anew, or set topology.onChange to relabel or ignore`,
     ),

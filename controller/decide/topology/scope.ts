@@ -1,6 +1,6 @@
 import type { Ancestry, VirtualMachine } from '../../facts/virtual-machine.ts'
+import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
-import { no, type Verdict } from '../verdict.ts'
 
 /**
  * Why a VM is none of ours: its datacenter is not among the configured ones, which are names (`dc-1`) or inventory paths
@@ -10,7 +10,7 @@ export function outOfScope(
   vm: VirtualMachine,
   ancestry: Ancestry,
   datacenters: readonly string[],
-): Verdict | undefined {
+): ConditionValue | undefined {
   if (datacenters.length === 0) return undefined
   const path = datacenterPath(ancestry)
   const name = path.at(-1)

@@ -62,7 +62,7 @@ for (const row of ROWS) {
     const topology = resolveTopology(row.ancestry, CATEGORIES)
     t.equal(topology.zone, row.zone)
     t.equal(topology.region, row.region)
-    t.equal(topology.verdict.reason, row.reason)
+    t.equal(topology.condition.reason, row.reason)
   })
 }
 
@@ -70,19 +70,19 @@ t.test('what is missing is named', async (t) => {
   const { message } = resolveTopology(
     ancestry({ compute: [ancestor('HostSystem', 'esx-9')] }),
     CATEGORIES,
-  ).verdict
+  ).condition
   t.match(message, /k8s-zone.*HostSystem "esx-9"/)
   t.match(message, /k8s-region/)
 })
 
 t.test('each category may be left out', async (t) => {
   t.equal(
-    resolveTopology(ancestry({}), { zone: undefined, region: undefined }).verdict.reason,
+    resolveTopology(ancestry({}), { zone: undefined, region: undefined }).condition.reason,
     'NotConfigured',
   )
   const onlyRegion = resolveTopology(ancestry({ compute: [ancestor('Datacenter', 'd', region('r'))] }), {
     zone: undefined,
     region: 'k8s-region',
   })
-  t.match(onlyRegion, { zone: undefined, region: 'r', verdict: { status: 'True' } })
+  t.match(onlyRegion, { zone: undefined, region: 'r', condition: { status: 'True' } })
 })

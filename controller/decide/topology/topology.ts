@@ -1,12 +1,12 @@
 import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
+import { type ConditionValue, no, yes } from '../condition.ts'
 import type { Settings } from '../facts.ts'
-import { no, type Verdict, yes } from '../verdict.ts'
 import { isLabelValue } from '../well-known.ts'
 
 export interface Topology {
   readonly zone: string | undefined
   readonly region: string | undefined
-  readonly verdict: Verdict
+  readonly condition: ConditionValue
 }
 
 interface Labels {
@@ -36,7 +36,11 @@ export function resolveTopology(ancestry: Ancestry, categories: Settings['labels
       labels[label] = found
     }
   }
-  return { zone: labels.zone, region: labels.region, verdict: judge(labels, problems, ancestry, categories) }
+  return {
+    zone: labels.zone,
+    region: labels.region,
+    condition: judge(labels, problems, ancestry, categories),
+  }
 }
 
 function judge(
@@ -44,7 +48,7 @@ function judge(
   problems: readonly string[],
   ancestry: Ancestry,
   categories: Settings['labels'],
-): Verdict {
+): ConditionValue {
   if (categories.zone === undefined && categories.region === undefined) {
     return yes('NotConfigured', 'the configuration names no tag category for zone or region')
   }

@@ -32,7 +32,7 @@ export function startProof(client: KubeClient, sample: () => string | undefined,
   }
 }
 
-/** An API server that starts knows no rights for some 200 ms: two questions within them would be no doubt, but a verdict. */
+/** An API server that starts knows no rights for some 200 ms: two answers within that time would settle the matter, wrongly. */
 const hasty: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms < 30_000 ? 400 : 100, signal),

@@ -1,28 +1,28 @@
 import { CONDITION_TYPES, type Condition, type ConditionType } from '../../agent/contract.ts'
 import { printable } from './printable.ts'
 
-/** One thing found out about a Node, in words for a person: what is, and where it is wanted, what to do next. */
-export interface Verdict {
+/** What becomes a condition of the report: one finding about a Node, and for a person what to do next. */
+export interface ConditionValue {
   readonly status: 'True' | 'False' | 'Unknown'
   /** CamelCase, stable: metrics and scripts rest on it. */
   readonly reason: string
   readonly message: string
 }
 
-export type Verdicts = Partial<Record<ConditionType, Verdict>>
+export type ConditionValues = Partial<Record<ConditionType, ConditionValue>>
 
 /** As long as an Event's message may be; the schema takes more. */
 export const MAX_MESSAGE = 1024
 
-export function yes(reason: string, message: string): Verdict {
+export function yes(reason: string, message: string): ConditionValue {
   return { status: 'True', reason, message: printable(message, MAX_MESSAGE) }
 }
 
-export function no(reason: string, message: string): Verdict {
+export function no(reason: string, message: string): ConditionValue {
   return { status: 'False', reason, message: printable(message, MAX_MESSAGE) }
 }
 
-export function unknown(reason: string, message: string): Verdict {
+export function unknown(reason: string, message: string): ConditionValue {
   return { status: 'Unknown', reason, message: printable(message, MAX_MESSAGE) }
 }
 
@@ -32,29 +32,30 @@ export function timestamp(ms: number): string {
 }
 
 /**
- * The conditions after these verdicts. What was not judged this time stays as it was: the last good verdict holds
- * until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions).
+ * The previous conditions with these in their place. A condition that was not set this time stays as it was: what was
+ * verified holds until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions).
  */
 export function mergeConditions(
   previous: readonly Condition[],
-  verdicts: Verdicts,
+  conditions: ConditionValues,
   context: { now: number; generation: number },
 ): Condition[] {
   const lastTransitionTime = timestamp(context.now)
   const merged: Condition[] = []
   for (const type of CONDITION_TYPES) {
-    const before = previous.find((condition) => condition.type === type)
-    const verdict = verdicts[type]
-    if (verdict === undefined) {
+    const before = previous.find((each) => each.type === type)
+    const condition = conditions[type]
+    if (condition === undefined) {
       if (before !== undefined) merged.push(before)
       continue
     }
     merged.push({
       type,
-      status: verdict.status,
-      reason: verdict.reason,
-      message: verdict.message,
-      lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : lastTransitionTime,
+      status: condition.status,
+      reason: condition.reason,
+      message: condition.message,
+      lastTransitionTime:
+        before?.status === condition.status ? before.lastTransitionTime : lastTransitionTime,
       observedGeneration: context.generation,
     })
   }
