@@ -6,11 +6,11 @@ import {
   FOREIGN_SECTIONS,
   GLOBAL,
   IDENTITY,
+  type KnownSettings,
   LABELS,
   LIFECYCLE,
   NODES,
-  type Settings,
-  type Standing,
+  type SettingSupport,
   TOPOLOGY,
   VCENTER,
 } from './settings.ts'
@@ -24,7 +24,7 @@ const TAKEN_OVER = [GLOBAL, VCENTER, LABELS, IDENTITY, NODES, FOREIGN_SECTIONS]
 const CONDUCT = [LIFECYCLE, TOPOLOGY]
 
 /** Settings by what becomes of them. */
-function settings(sections: readonly Settings[], ...kinds: Standing['is'][]): string[] {
+function settings(sections: readonly KnownSettings[], ...kinds: SettingSupport['is'][]): string[] {
   const all = sections.flatMap((section) => [...section])
   return [...new Set(all.filter(([, { is }]) => kinds.includes(is)).map(([name]) => name))].sort()
 }

@@ -4,10 +4,10 @@ import {
   FOREIGN_SECTIONS,
   GLOBAL,
   IDENTITY,
+  type KnownSettings,
   LABELS,
   LIFECYCLE,
   NODES,
-  type Settings,
   spelling,
   TOPOLOGY,
   VCENTER,
@@ -22,7 +22,7 @@ export interface Setting {
   readonly text: string
 }
 
-/** By the name in {@link Settings}. */
+/** By the name in {@link KnownSettings}. */
 export type Section = ReadonlyMap<string, Setting>
 
 export interface Sections {
@@ -54,15 +54,15 @@ export function readSections(tree: Tree, findings: Findings): Sections | undefin
     return undefined
   }
   const top = knownEntries(tree, '', TOP, findings, TOP_ALIASES)
-  const section = (name: string, settings: Settings): Section => {
+  const section = (name: string, settings: KnownSettings): Section => {
     const entry = top.get(name)
     return entry === undefined ? new Map() : readSection(entry.value, name, settings, findings)
   }
-  for (const [name, standing] of FOREIGN_SECTIONS) {
+  for (const [name, support] of FOREIGN_SECTIONS) {
     const entry = top.get(name)
     if (entry === undefined || isEmpty(entry.value)) continue
-    if (standing.is === 'refused') findings.refuse(name, entry.at, standing.because)
-    if (standing.is === 'ignored') findings.warn(name, entry.at, standing.because)
+    if (support.is === 'refused') findings.refuse(name, entry.at, support.because)
+    if (support.is === 'ignored') findings.warn(name, entry.at, support.because)
   }
   // Its settings are all refused or empty, for now.
   section('nodes', NODES)
@@ -99,18 +99,18 @@ function readVCenters(entry: Entry | undefined, findings: Findings): Sections['v
   return vCenters
 }
 
-function readSection(tree: Tree, path: string, settings: Settings, findings: Findings): Section {
+function readSection(tree: Tree, path: string, settings: KnownSettings, findings: Findings): Section {
   const section = new Map<string, Setting>()
   const branch = isEmpty(tree) ? undefined : asMap(tree, path, 'settings below it', findings)
   if (branch === undefined) return section
   for (const [name, entry] of knownEntries(branch, path, settings.keys(), findings)) {
-    const standing = settings.get(name)
-    if (standing === undefined || isEmpty(entry.value)) continue
+    const support = settings.get(name)
+    if (support === undefined || isEmpty(entry.value)) continue
     const where = `${path}.${name}`
-    if (standing.is === 'refused') findings.refuse(where, entry.at, standing.because)
-    else if (standing.is === 'ignored') findings.warn(where, entry.at, standing.because)
+    if (support.is === 'refused') findings.refuse(where, entry.at, support.because)
+    else if (support.is === 'ignored') findings.warn(where, entry.at, support.because)
     else {
-      const text = asText(entry.value, where, standing.is === 'served list', findings)
+      const text = asText(entry.value, where, support.is === 'served list', findings)
       if (text !== undefined) section.set(name, { path: where, at: entry.value.at, text })
     }
   }
@@ -155,7 +155,7 @@ function unknownKey(
   const named = near !== undefined || (!inline && /^[a-z][a-z0-9_-]{0,39}$/i.test(key))
   const label = named ? key : '?'
   if (near !== undefined) return { label, hint: `did you mean "${near}"?` }
-  const homes: [string, Settings][] = [
+  const homes: [string, KnownSettings][] = [
     ['vcenter.<name>', VCENTER],
     ['global', GLOBAL],
     ['labels', LABELS],

@@ -2,7 +2,7 @@
  * Every setting that Rollcall knows, and what becomes of it. All are the CPI's, by their names in its YAML
  * form, but those of {@link IDENTITY}, {@link LIFECYCLE} and {@link TOPOLOGY}; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
  */
-export type Standing =
+export type SettingSupport =
   | { readonly is: 'served' }
   /** Text, or a list of text, which becomes one text with commas between, as in the CPI. */
   | { readonly is: 'served list' }
@@ -11,24 +11,27 @@ export type Standing =
   /** Nodes would come out otherwise than its author expects; refused until it is served. */
   | { readonly is: 'refused'; readonly because: string }
 
-export type Settings = ReadonlyMap<string, Standing>
+export type KnownSettings = ReadonlyMap<string, SettingSupport>
 
-const SERVED: Standing = { is: 'served' }
-const SERVED_LIST: Standing = { is: 'served list' }
+const SERVED: SettingSupport = { is: 'served' }
+const SERVED_LIST: SettingSupport = { is: 'served list' }
 
-const BY_SECRET: Standing = {
+const BY_SECRET: SettingSupport = {
   is: 'refused',
   because: 'credentials from a Secret are not supported yet: write user and password here and remove this',
 }
-const BY_NETWORK: Standing = {
+const BY_NETWORK: SettingSupport = {
   is: 'refused',
   because:
     'choosing addresses by subnet or network is not supported yet: remove it if the kubelet --node-ip will do',
 }
-const NO_API: Standing = { is: 'ignored', because: 'has no effect, Rollcall has no such API: remove it' }
+const NO_API: SettingSupport = {
+  is: 'ignored',
+  because: 'has no effect, Rollcall has no such API: remove it',
+}
 
 /** What `global` and each vCenter have in common. */
-const COMMON: readonly [string, Standing][] = [
+const COMMON: readonly [string, SettingSupport][] = [
   ['server', SERVED],
   ['port', SERVED],
   ['user', SERVED],
@@ -46,7 +49,7 @@ const COMMON: readonly [string, Standing][] = [
   ['secretNamespace', BY_SECRET],
 ]
 
-export const GLOBAL: Settings = new Map([
+export const GLOBAL: KnownSettings = new Map([
   ...COMMON,
   ['secretsDirectory', BY_SECRET],
   ['apiDisable', NO_API],
@@ -57,21 +60,21 @@ export const GLOBAL: Settings = new Map([
   ],
 ])
 
-export const VCENTER: Settings = new Map(COMMON)
+export const VCENTER: KnownSettings = new Map(COMMON)
 
-export const LABELS: Settings = new Map([
+export const LABELS: KnownSettings = new Map([
   ['zone', SERVED],
   ['region', SERVED],
 ])
 
 /** Rollcall's own. */
-export const IDENTITY: Settings = new Map([
+export const IDENTITY: KnownSettings = new Map([
   ['require', SERVED],
   ['exempt', SERVED],
 ])
 
 /** Rollcall's own. */
-export const LIFECYCLE: Settings = new Map([
+export const LIFECYCLE: KnownSettings = new Map([
   ['deletion', SERVED],
   ['unbound', SERVED],
   ['confirmations', SERVED],
@@ -86,9 +89,9 @@ export const LIFECYCLE: Settings = new Map([
 ])
 
 /** Rollcall's own. */
-export const TOPOLOGY: Settings = new Map([['onChange', SERVED]])
+export const TOPOLOGY: KnownSettings = new Map([['onChange', SERVED]])
 
-export const NODES: Settings = new Map([
+export const NODES: KnownSettings = new Map([
   ['internalNetworkSubnetCidr', BY_NETWORK],
   ['externalNetworkSubnetCidr', BY_NETWORK],
   ['internalVmNetworkName', BY_NETWORK],
@@ -98,7 +101,7 @@ export const NODES: Settings = new Map([
 ])
 
 /** Sections of the CPI that are about something else than nodes. Empty ones pass. */
-export const FOREIGN_SECTIONS: Settings = new Map([
+export const FOREIGN_SECTIONS: KnownSettings = new Map([
   [
     'loadBalancer',
     { is: 'refused', because: 'NSX-T load balancers are not served: remove it once no Service needs one' },

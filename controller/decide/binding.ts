@@ -2,8 +2,8 @@ import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import { groupOf, type VirtualMachine } from '../facts/virtual-machine.ts'
 
-/** What was found out about this very Node. A report that was a former Node's has nothing to say of the next. */
-export function standingStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
+/** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
+export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
   return report?.status.nodeUID === node.uid ? report.status : {}
 }
 

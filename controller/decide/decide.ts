@@ -3,7 +3,7 @@ import type { Node, NodeReport } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import { agentlessReport, isAgentless } from './agentless.ts'
-import { isBoundTo, standingStatus, verifiedVM } from './binding.ts'
+import { isBoundTo, previousStatus, verifiedVM } from './binding.ts'
 import { type ConditionValues, yes } from './condition.ts'
 import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
@@ -21,7 +21,7 @@ import { machineState } from './machine-state.ts'
 import { type NodePatch, overriddenLabels, patchFor, wantedLabels } from './node-patch.ts'
 import { judgeOwnership, type Ownership } from './ownership.ts'
 import { levelTooLow, policyNotInForce, type RefusalContext, type Refused, refuse } from './refusal.ts'
-import { binding, type Standing, statusFacets, statusWith } from './status.ts'
+import { binding, type PreviousReport, statusFacets, statusWith } from './status.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
 import { outOfScope } from './topology/scope.ts'
 import { resolveTopology } from './topology/topology.ts'
@@ -50,14 +50,14 @@ export function decide(facts: NodeFacts): Decision {
     }
   }
   if (report === undefined) return NOTHING
-  const standing = standingOf(report, node)
-  const lifecycle = { ...judgeLifecycle(standing, facts), deletionPossible: judgePossible(standing, facts) }
-  const decision = decideOnIdentity(report, ownership, { standing, lifecycle, facts })
-  return withLifecycle(decision, lifecycle, standing, facts.now)
+  const previous = previousOf(report, node)
+  const lifecycle = { ...judgeLifecycle(previous, facts), deletionPossible: judgePossible(previous, facts) }
+  const decision = decideOnIdentity(report, ownership, { previous, lifecycle, facts })
+  return withLifecycle(decision, lifecycle, previous, facts.now)
 }
 
 interface Context {
-  readonly standing: Standing
+  readonly previous: PreviousReport
   readonly lifecycle: Lifecycle
   readonly facts: NodeFacts
 }
@@ -68,9 +68,9 @@ function decideOnIdentity(
   context: Context,
 ): Decision {
   if (ownership.kind === 'refused') {
-    const { standing, facts } = context
+    const { previous, facts } = context
     const { condition, ends } = ownership
-    return refuse({ ...facts, standing }, { type: 'IdentityVerified', condition, ends })
+    return refuse({ ...facts, previous }, { type: 'IdentityVerified', condition, ends })
   }
   if (!report.spec.ok) return NOTHING
   const { spec } = report.spec
@@ -78,39 +78,39 @@ function decideOnIdentity(
 }
 
 /** One that another provider initialised: nothing can be verified, and nothing was that an agent could keep so by silence. */
-function isUnspokenFor(spec: NodeReportSpec, { standing, facts: { node, settings } }: Context): boolean {
-  if (!isAgentless(spec) || isUninitialized(node) || standing.status.vm !== undefined) return false
+function isUnspokenFor(spec: NodeReportSpec, { previous, facts: { node, settings } }: Context): boolean {
+  if (!isAgentless(spec) || isUninitialized(node) || previous.status.vm !== undefined) return false
   return requiredLevel(node, settings.identity) !== 'asserted'
 }
 
 /** All there is to say of it is what became of its machine. */
-function decideOnUnspoken({ standing, lifecycle: { deletionPending }, facts }: Context): Decision {
-  const decision = wait(facts.node, standing)
+function decideOnUnspoken({ previous, lifecycle: { deletionPending }, facts }: Context): Decision {
+  const decision = wait(facts.node, previous)
   if (deletionPending === undefined || deletionPending.status === 'False') return decision
   return { ...decision, refusal: { condition: 'DeletionPending', reason: deletionPending.reason } }
 }
 
-function standingOf(report: NodeReport, node: Node): Standing {
-  return { status: standingStatus(report, node), nodeUID: node.uid, generation: report.generation }
+function previousOf(report: NodeReport, node: Node): PreviousReport {
+  return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
 }
 
-function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Context): Decision {
+function decideOnReport(spec: NodeReportSpec, { previous, lifecycle, facts }: Context): Decision {
   const { node, now, settings } = facts
-  const context = { node, standing, now }
+  const context = { node, previous, now }
   const said = (refused: Refused): Decision => refuse(context, refused)
-  if (facts.policy.state === 'pending') return wait(node, standing)
+  if (facts.policy.state === 'pending') return wait(node, previous)
   if (facts.policy.state === 'not-in-force') {
-    if (!isUninitialized(node)) return wait(node, standing)
+    if (!isUninitialized(node)) return wait(node, previous)
     return said({ type: 'IdentityVerified', condition: policyNotInForce(facts.policy), ends: false })
   }
   const machine = machineUUID(node, facts.report, settings.identity)
-  const boundTo = verifiedVM(standing.status)
+  const boundTo = verifiedVM(previous.status)
   const search = findVM({ machine, spec, boundTo }, facts)
-  if (search.outcome === 'pending') return wait(node, standing)
+  if (search.outcome === 'pending') return wait(node, previous)
   if (search.outcome === 'unknown') {
     // It proves nothing. A verified Node keeps all its conditions, and a thousand of them cost no write; but nobody else
     // says what is amiss with one VM alone.
-    if (!isUninitialized(node) && !search.alone) return wait(node, standing)
+    if (!isUninitialized(node) && !search.alone) return wait(node, previous)
     return { ...said({ type: 'VMFound', condition: search.condition, ends: false }), state: 'waiting' }
   }
   if (search.outcome !== 'found') {
@@ -119,7 +119,7 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     return { ...said({ type: 'VMFound', condition, ends }), recheck: machine.uuids }
   }
   const { vm } = search
-  if (vm.ancestry === undefined) return wait(node, standing)
+  if (vm.ancestry === undefined) return wait(node, previous)
   const stranger = outOfScope(vm, vm.ancestry, settings.datacenters[vm.vCenter.name] ?? [])
   if (stranger !== undefined) return said({ type: 'VMFound', condition: stranger, ends: false })
 
@@ -128,7 +128,7 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
   }
   if (isBoundTo(boundTo, vm) && machineState(vm) === 'off') return rest(vm, passed, context)
   const { witness } = machine
-  const identity = verifyIdentity({ witness, spec, vm, standing: standing.status }, facts)
+  const identity = verifyIdentity({ witness, spec, vm, previous: previous.status }, facts)
   const { level, provenUntil } = identity
   if (level === undefined) {
     return said({ type: 'IdentityVerified', condition: identity.condition, ends: identity.ends, passed })
@@ -146,7 +146,7 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     condition: addressCondition,
   } = chooseAddresses(spec, vm, {
     node,
-    before: standing.status.identityLevel === undefined ? [] : (standing.status.addresses ?? []),
+    before: previous.status.identityLevel === undefined ? [] : (previous.status.addresses ?? []),
     holder: facts.addressHolder,
   })
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
@@ -170,12 +170,12 @@ function decideOnReport(spec: NodeReportSpec, { standing, lifecycle, facts }: Co
     'Initialized',
     `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
   )
-  const before = standing.status
+  const before = previous.status
   return {
     state: isUninitialized(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
-    status: statusWith(standing, conditions, now, facets),
+    status: statusWith(previous, conditions, now, facets),
     events: [
       ...conditionEvents(before.conditions ?? [], conditions),
       ...levelEvents(before, level, identity.condition),
@@ -204,17 +204,17 @@ function overridden(node: Node, patch: NodePatch | undefined): NodeEvent[] {
 function rest(
   vm: VirtualMachine,
   conditions: ConditionValues,
-  { node, standing, now }: RefusalContext,
+  { node, previous, now }: RefusalContext,
 ): Decision {
   const bound = binding(vm)
   return {
-    ...wait(node, standing),
-    status: statusWith(standing, conditions, now, bound === undefined ? {} : { vm: bound }),
+    ...wait(node, previous),
+    status: statusWith(previous, conditions, now, bound === undefined ? {} : { vm: bound }),
   }
 }
 
 /** Somebody calls back; until then what stands, stands. */
-function wait(node: Node, { status: { identityLevel: level } }: Standing): Decision {
+function wait(node: Node, { status: { identityLevel: level } }: PreviousReport): Decision {
   return {
     state: settledState(node),
     ...(level === undefined ? {} : { level }),

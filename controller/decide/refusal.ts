@@ -5,7 +5,7 @@ import { type ConditionValue, type ConditionValues, no, unknown } from './condit
 import type { Decision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './events.ts'
 import { levelLabel } from './node-patch.ts'
-import { type Standing, statusWith } from './status.ts'
+import { type PreviousReport, statusWith } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'
 
 export interface Refused {
@@ -25,14 +25,14 @@ export interface Refused {
 
 export interface RefusalContext {
   readonly node: Node
-  readonly standing: Standing
+  readonly previous: PreviousReport
   readonly now: number
 }
 
 /** The decision that leaves a Node as it is, but for the label that shows its level, and says why. */
-export function refuse({ node, standing, now }: RefusalContext, refused: Refused): Decision {
+export function refuse({ node, previous, now }: RefusalContext, refused: Refused): Decision {
   const { type, ends, passed = {}, facets = {} } = refused
-  const { identityLevel: before, ...rest } = standing.status
+  const { identityLevel: before, ...rest } = previous.status
   const level = refused.level ?? (ends ? undefined : before)
   const stands = !ends && before !== undefined
   const condition =
@@ -44,20 +44,20 @@ export function refuse({ node, standing, now }: RefusalContext, refused: Refused
   if (isUninitialized(node)) conditions.Initialized = no(condition.reason, condition.message)
   const labels = isUninitialized(node) && level !== undefined ? {} : levelLabel(node, level)
   const kept: NodeReportStatus =
-    stands && standing.status.provenUntil !== undefined ? { provenUntil: standing.status.provenUntil } : {}
+    stands && previous.status.provenUntil !== undefined ? { provenUntil: previous.status.provenUntil } : {}
   return {
     state: 'refused',
     ...(level === undefined ? {} : { level }),
     refusal: { condition: type, reason: condition.reason },
     ...(Object.keys(labels).length === 0 ? {} : { patch: { labels } }),
-    status: statusWith({ ...standing, status: rest }, conditions, now, {
+    status: statusWith({ ...previous, status: rest }, conditions, now, {
       ...kept,
       ...(level === undefined ? {} : { identityLevel: level }),
       ...facets,
     }),
     events: [
-      ...conditionEvents(standing.status.conditions ?? [], { [type]: condition }),
-      ...untaintedEvents(node, standing.status, now),
+      ...conditionEvents(previous.status.conditions ?? [], { [type]: condition }),
+      ...untaintedEvents(node, previous.status, now),
     ],
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
     retry: true,

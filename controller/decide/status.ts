@@ -37,8 +37,8 @@ export function statusFacets(verified: Verified): Partial<NodeReportStatus> {
   }
 }
 
-/** What stood before a decision, and the object that it is about. */
-export interface Standing {
+/** What the report's status said before this reconcile, and which object the report is about. */
+export interface PreviousReport {
   readonly status: NodeReportStatus
   readonly nodeUID: string
   readonly generation: number
@@ -46,7 +46,7 @@ export interface Standing {
 
 /** The previous status, with these parts and conditions in place of its own. */
 export function statusWith(
-  { status, nodeUID, generation }: Standing,
+  { status, nodeUID, generation }: PreviousReport,
   conditions: ConditionValues,
   now: number,
   facets: Partial<NodeReportStatus>,

@@ -1,4 +1,4 @@
-import { standingStatus, verifiedVM } from '../decide/binding.ts'
+import { previousStatus, verifiedVM } from '../decide/binding.ts'
 import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
@@ -78,7 +78,7 @@ function provable(
   report: NodeReport | undefined,
   { inventories }: Sources,
 ): readonly (Proof | undefined)[] {
-  const bound = verifiedVM(standingStatus(report, node))
+  const bound = verifiedVM(previousStatus(report, node))
   if (bound === undefined) return []
   return inventories.map((inventory) =>
     inventory.provable(inventory.vCenter === bound.vCenter ? (bound.parents ?? []) : []),
@@ -94,8 +94,8 @@ function rivals(name: string, uuids: readonly string[], { index, node, report }:
     if (rival === undefined) continue
     const own = report(other)
     const spec = own?.spec.ok === true && own.spec.spec.nodeUID === rival.uid ? own.spec.spec : undefined
-    const standing = standingStatus(own, rival)
-    found.push({ name: other, boundTo: verifiedVM(standing), level: standing.identityLevel, spec })
+    const previous = previousStatus(own, rival)
+    found.push({ name: other, boundTo: verifiedVM(previous), level: previous.identityLevel, spec })
   }
   return found
 }

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { standingStatus, verifiedVM } from '../decide/binding.ts'
+import { previousStatus, verifiedVM } from '../decide/binding.ts'
 import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isDecided } from '../decide/lifecycle/brake.ts'
@@ -87,7 +87,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
   }
 
   function keysOf({ node, report }: Entry): Keys {
-    const bound = node === undefined ? undefined : verifiedVM(standingStatus(report, node))
+    const bound = node === undefined ? undefined : verifiedVM(previousStatus(report, node))
     const looked = machineUUID(node, report, identity).uuids
     // Where there is no report, nobody has asked yet what became of the machine.
     const subject = node === undefined || report === undefined ? undefined : subjectOf(node, report)
@@ -138,7 +138,7 @@ export function createNodeIndex(identity: Settings['identity']): NodeIndex {
       const { node, report } = entries.get(name ?? '') ?? {}
       if (name === undefined || node === undefined) return undefined
       const { looked, given } = keys.get(name) ?? NONE
-      return { name, boundTo: verifiedVM(standingStatus(report, node)), uuids: [...looked, ...given] }
+      return { name, boundTo: verifiedVM(previousStatus(report, node)), uuids: [...looked, ...given] }
     },
     givenBy: (name) => keys.get(name)?.given ?? [],
     concernedBy: (uuid) => [
@@ -161,7 +161,7 @@ function latchedNode(name: string, { node, report }: Entry): LatchedNode | undef
   // One that is being deleted is judged no more, and may wait for a finalizer without end.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   const subject = subjectOf(node, report)
-  if (subject === undefined || standingStatus(report, node).brakeClosedAt === undefined) return undefined
+  if (subject === undefined || previousStatus(report, node).brakeClosedAt === undefined) return undefined
   return { name, vCenter: subject.machines[0].vCenter, group: groupOf(subject) }
 }
 
@@ -170,7 +170,7 @@ function latchedNode(name: string, { node, report }: Entry): LatchedNode | undef
  * verified yet, as by another provider before, what it shows counts, as far as a provider could have written it.
  */
 function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
-  const { identityLevel, addresses = [] } = standingStatus(report, node)
+  const { identityLevel, addresses = [] } = previousStatus(report, node)
   const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
   // A name that looks like an address is none: whoever is called by it need not have it.

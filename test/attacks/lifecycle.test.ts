@@ -62,8 +62,8 @@ const wishes = (value: string) => async (t: Test) => {
 const times = ['2020-01-01T00:00:00Z', '2099-12-31T23:59:59Z']
 const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: '2026-11-21T09:30:00Z' }
 const unready = { status: { conditions: [{ ...ready, status: 'False' }] } }
-const { status: standing } = await read<ReportObject>(theirReport)
-const bound = { vm: { ...standing?.vm, moref: 'vm-gone' } }
+const { status: before } = await read<ReportObject>(theirReport)
+const bound = { vm: { ...before?.vm, moref: 'vm-gone' } }
 const braked = { brakeClosedAt: '2026-11-21T09:30:00Z' }
 
 const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })

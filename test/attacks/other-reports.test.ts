@@ -90,14 +90,14 @@ await runTheme(
     ),
     'status beside the spec': async (t) => {
       await forger.report(own.spec)
-      const { status: standing } = await forger.judged()
+      const { status: before } = await forger.judged()
       for (const { send } of Object.values(credentials)) {
         for (const attempt of [
           applied({ ...own, status: promoted }, ownPath),
           merge({ status: promoted }, ownPath),
         ]) {
           t.match(await send(attempt), { status: 200 })
-          t.same(await status(), standing, 'it counts for nothing')
+          t.same(await status(), before, 'it counts for nothing')
         }
       }
     },

@@ -34,9 +34,9 @@ async function verified(): Promise<object> {
   return { providerID: spec.providerID, labels: [...VERIFIED, LEVEL].map((label) => metadata.labels[label]) }
 }
 const theirs = `/api/v1/nodes/${victim.name}`
-const { labels: standing } = (await node()).metadata
+const { labels } = (await node()).metadata
 const honest = await verified()
-const before = Object.fromEntries(VERIFIED.map((name) => [name, standing[name]]))
+const before = Object.fromEntries(VERIFIED.map((name) => [name, labels[name]]))
 
 const merge = (body: object, to = path): Attempt => {
   return { method: 'PATCH', path: to, body, contentType: 'application/strategic-merge-patch+json' }

@@ -26,7 +26,7 @@ export interface IdentityQuestion {
   readonly spec: NodeReportSpec
   readonly vm: VirtualMachine
   /** What was found out about this Node before. */
-  readonly standing: NodeReportStatus
+  readonly previous: NodeReportStatus
 }
 
 /**
@@ -43,7 +43,7 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     (witness === 'asserted' ? undefined : macsContradict(spec, vm))
   if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
-  const holds = isBoundTo(verifiedVM(question.standing), vm)
+  const holds = isBoundTo(verifiedVM(question.previous), vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
   const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
   if (original !== undefined) return { level: undefined, ends: true, condition: original }
@@ -52,7 +52,7 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     return {
       level: undefined,
       // Any user of the guest can write a claim: who was proven before does not fall by it.
-      ends: !(holds && question.standing.identityLevel === 'proven'),
+      ends: !(holds && question.previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
         `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
@@ -72,8 +72,8 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
 }
 
 /** @param why the claim is none, for the message */
-function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, facts: NodeFacts): Identity {
-  const until = proofHolds(standing, vm, facts.now)
+function withoutClaim({ witness, vm, previous }: IdentityQuestion, why: string, facts: NodeFacts): Identity {
+  const until = proofHolds(previous, vm, facts.now)
   if (until !== undefined) {
     return {
       level: 'proven',
@@ -85,7 +85,7 @@ function withoutClaim({ witness, vm, standing }: IdentityQuestion, why: string, 
       ),
     }
   }
-  const rival = strongerRival(vm, isBoundTo(verifiedVM(standing), vm), facts.rivals)
+  const rival = strongerRival(vm, isBoundTo(verifiedVM(previous), vm), facts.rivals)
   if (rival !== undefined) return { level: undefined, ends: true, condition: rival }
   if (witness === 'asserted') {
     return {

@@ -13,8 +13,8 @@ const PROOF_GRACE_MS = 15 * 60_000
  * Until when, RFC 3339, a Node that was proven to be this VM stays so without a claim that says it; undefined where it
  * was not, or the time is over.
  */
-export function proofHolds(standing: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
-  if (standing.identityLevel !== 'proven' || !isBoundTo(standing.vm, vm)) return undefined
-  const until = standing.provenUntil ?? timestamp(now + PROOF_GRACE_MS)
+export function proofHolds(previous: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
+  if (previous.identityLevel !== 'proven' || !isBoundTo(previous.vm, vm)) return undefined
+  const until = previous.provenUntil ?? timestamp(now + PROOF_GRACE_MS)
   return Date.parse(until) > now ? until : undefined
 }

@@ -7,7 +7,7 @@ import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
-import { binding, type Standing } from '../status.ts'
+import { binding, type PreviousReport } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
 import { quietTime } from './brake.ts'
 import { evidenceOn, inquiryOf } from './inquiry.ts'
@@ -23,7 +23,7 @@ import { isUnseen, type Subject, subjectOf } from './subject.ts'
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Judges by what
  * was written before and survives any restart.
  */
-export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle {
+export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): Lifecycle {
   const { node } = facts
   const subject = subjectOf(node, facts.report)
   if (subject === undefined) return NOTHING
@@ -33,13 +33,13 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
   const presence = presenceOf(subject, facts.lookups)
   switch (presence.kind) {
     case 'pending':
-      return keeps(standing, facts)
+      return keeps(previous, facts)
     case 'unknown': {
       // A thousand healthy Nodes cost no write because a vCenter is away.
-      if (node.ready?.status === 'True') return keeps(standing, facts)
+      if (node.ready?.status === 'True') return keeps(previous, facts)
       const { reason, message } = presence.failure
       return {
-        ...keeps(standing, facts),
+        ...keeps(previous, facts),
         deletionPending: unknown(
           reason,
           `whether its VM is gone cannot be asked, and the Node is kept: ${message}`,
@@ -48,35 +48,35 @@ export function judgeLifecycle(standing: Standing, facts: NodeFacts): Lifecycle 
     }
     case 'other':
       return {
-        ...keepsNoLatch(standing, facts),
+        ...keepsNoLatch(previous, facts),
         ...backInService(node),
         deletionPending: ofAnother(vm, presence.vm),
       }
     case 'named':
       return {
-        ...isThere(presence.vm, standing, node),
+        ...isThere(presence.vm, previous, node),
         ...backInService(node),
-        ...namedAs(presence.vm, standing.status),
+        ...namedAs(presence.vm, previous.status),
       }
     case 'seen':
       // What is contradicted is neither tainted nor untainted: whether it is this VM is the very question.
-      return standing.status.identityLevel === undefined
-        ? { ...isThere(presence.vm, standing, node), ...renamedAs(presence.vm, vm, standing.status) }
-        : seen(presence.vm, vm, standing, facts)
+      return previous.status.identityLevel === undefined
+        ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
+        : seen(presence.vm, vm, previous, facts)
     case 'missed':
       // Nobody ever saw it: as long as its kubelet calls it ready, there is nothing to find out.
       return isUnseen(vm) && node.ready?.status === 'True'
         ? {
             ...NOTHING,
             ...backInService(node),
-            ...keptVM(standing.status),
-            ...(isPending(standing) ? { deletionPending: ready() } : {}),
+            ...keptVM(previous.status),
+            ...(isPending(previous) ? { deletionPending: ready() } : {}),
           }
-        : { ...missed(subject, standing.status, facts), ...backInService(node) }
+        : { ...missed(subject, previous.status, facts), ...backInService(node) }
   }
 }
 
-function keeps({ status }: Standing, { settings }: NodeFacts): Lifecycle {
+function keeps({ status }: PreviousReport, { settings }: NodeFacts): Lifecycle {
   const { absentSince, brakeClosedAt, brakeClosedFor } = status
   return {
     ...NOTHING,
@@ -95,8 +95,8 @@ function keeps({ status }: Standing, { settings }: NodeFacts): Lifecycle {
  * A VM that came back under another instance UUID looks like a copy for ever. It is not missed, and after the time in which
  * the brake opens by itself it holds nobody else.
  */
-function keepsNoLatch(standing: Standing, facts: NodeFacts): Lifecycle {
-  const kept = keeps(standing, facts)
+function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): Lifecycle {
+  const kept = keeps(previous, facts)
   const { brakeClosedAt } = kept.absence ?? {}
   if (brakeClosedAt === undefined) return kept
   const left = Date.parse(brakeClosedAt) + quietTime(facts.settings.lifecycle) - facts.now
@@ -124,7 +124,7 @@ function renamedAs(vm: VirtualMachine, bound: BoundVM, status: NodeReportStatus)
   return asBound || another ? keptVM(status) : namedAs(vm, status)
 }
 
-function isPending({ status: { conditions } }: Standing): boolean {
+function isPending({ status: { conditions } }: PreviousReport): boolean {
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   return pending !== undefined && pending.status !== 'False'
 }
@@ -134,10 +134,10 @@ function ready(): ConditionValue {
 }
 
 /** What there is to say of a deletion when the machine is back. */
-function isThere(vm: VirtualMachine, standing: Standing, node: Node): Lifecycle {
+function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): Lifecycle {
   return {
     ...NOTHING,
-    ...(isPending(standing)
+    ...(isPending(previous)
       ? { deletionPending: no('VMExists', `${describeVM(vm)} is there; the Node is kept`) }
       : {}),
     takesLeaveBack: mayProceed(node),
@@ -152,10 +152,10 @@ function ofAnother(bound: BoundVM, vm: VirtualMachine): ConditionValue {
   )
 }
 
-function seen(vm: VirtualMachine, bound: BoundVM, standing: Standing, facts: NodeFacts): Lifecycle {
+function seen(vm: VirtualMachine, bound: BoundVM, previous: PreviousReport, facts: NodeFacts): Lifecycle {
   const { node, settings } = facts
   const itself: Subject = { machines: [bound], bound: true }
-  const there = isThere(vm, standing, node)
+  const there = isThere(vm, previous, node)
   // One that is suspended goes on writing when it wakes: there is nothing to ask about it.
   const outOfService =
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'

@@ -1,6 +1,6 @@
 import { type ConditionValue, no, yes } from '../condition.ts'
 import type { NodeFacts } from '../facts.ts'
-import type { Standing } from '../status.ts'
+import type { PreviousReport } from '../status.ts'
 
 /**
  * Whether it could be proven that the VM of a Node is gone, told while it is there: an account that may not read enough
@@ -8,7 +8,7 @@ import type { Standing } from '../status.ts'
  * more: a thousand Nodes that are well cost no write.
  */
 export function judgePossible(
-  { status: { vm, identityLevel, conditions = [] } }: Standing,
+  { status: { vm, identityLevel, conditions = [] } }: PreviousReport,
   { provable, settings }: Pick<NodeFacts, 'provable' | 'settings'>,
 ): ConditionValue | undefined {
   if (vm === undefined || identityLevel === undefined || settings.lifecycle.deletion === 'off')

@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../facts/node.ts'
-import { standingStatus } from '../binding.ts'
+import { previousStatus } from '../binding.ts'
 import { isBlankUUID, providerUUIDs } from '../identity/machine-uuid.ts'
 import { judgeProviderID } from '../provider-id.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from '../uuid.ts'
@@ -29,7 +29,7 @@ export function subjectOf(
   report: NodeReport | undefined,
 ): Subject | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
-  const { vm, namedVM } = standingStatus(report, node)
+  const { vm, namedVM } = previousStatus(report, node)
   const known = [vm, namedVM].filter((each) => each !== undefined)
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
   // A kubelet's word alone is none for it: without a provider ID nobody has ever taken the Node for a VM.

@@ -4,7 +4,7 @@ import { type ConditionValue, type ConditionValues, mergeConditions } from '../c
 import type { Decision, Inquiry } from '../decision.ts'
 import { conditionEvents, deletionEvents } from '../events.ts'
 import type { NodePatch } from '../node-patch.ts'
-import type { Standing } from '../status.ts'
+import type { PreviousReport } from '../status.ts'
 import { TAINT_UNINITIALIZED } from '../well-known.ts'
 import type { Lifecycle } from './outcome.ts'
 
@@ -18,16 +18,16 @@ export interface Consequences extends Lifecycle {
 export function withLifecycle(
   decision: Decision,
   lifecycle: Consequences,
-  standing: Standing,
+  previous: PreviousReport,
   now: number,
 ): Decision {
   // What was verified has just been contradicted: what follows from that is for the next look.
-  const contradicted = decision.level === undefined && standing.status.identityLevel !== undefined
-  if (contradicted || isRebound(decision, standing)) return decision
+  const contradicted = decision.level === undefined && previous.status.identityLevel !== undefined
+  if (contradicted || isRebound(decision, previous)) return decision
   const { deletionPending, inquiry, fenced, deletion } = lifecycle
-  const before = standing.status.conditions ?? []
+  const before = previous.status.conditions ?? []
   const conditions = unsaid(decision, lifecycle)
-  const status = statusOf(decision, lifecycle, standing, conditions, now)
+  const status = statusOf(decision, lifecycle, previous, conditions, now)
   const { patch: _, requeueAfter: __, status: ___, ...rest } = decision
   const patch = deletion === undefined ? patchOf(decision, lifecycle) : undefined
   const requeueAfter = least(decision.requeueAfter, lifecycle.requeueAfter)
@@ -57,9 +57,9 @@ function unasked({ recheck = [] }: Decision, { question }: Inquiry): readonly st
 }
 
 /** It was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter. */
-function isRebound({ status }: Decision, standing: Standing): boolean {
+function isRebound({ status }: Decision, previous: PreviousReport): boolean {
   const now = status?.vm
-  const before = standing.status.vm
+  const before = previous.status.vm
   return (
     now !== undefined &&
     (now.moref !== before?.moref || now.vCenterInstanceUUID !== before.vCenterInstanceUUID)
@@ -77,7 +77,7 @@ function unsaid({ status }: Decision, { vmFound, deletionPossible }: Consequence
 function statusOf(
   decision: Decision,
   { deletionPending, absence = {}, rebound, namedVM }: Lifecycle,
-  standing: Standing,
+  previous: PreviousReport,
   conditions: ConditionValues,
   now: number,
 ): NodeReportStatus | undefined {
@@ -91,7 +91,7 @@ function statusOf(
     brakeClosedFor,
     namedVM: named,
     ...base
-  } = decision.status ?? standing.status
+  } = decision.status ?? previous.status
   const stands =
     absentSince === absence.absentSince &&
     brakeClosedAt === absence.brakeClosedAt &&
@@ -106,8 +106,8 @@ function statusOf(
     ...(rebound === undefined ? {} : { vm: rebound }),
     ...(namedVM === undefined ? {} : { namedVM }),
     // Of one that nothing was found out about yet, this is the first.
-    nodeUID: standing.nodeUID,
-    conditions: mergeConditions(base.conditions ?? [], said, { now, generation: standing.generation }),
+    nodeUID: previous.nodeUID,
+    conditions: mergeConditions(base.conditions ?? [], said, { now, generation: previous.generation }),
   }
 }
 

@@ -145,7 +145,7 @@ const OTHERS: readonly Mutation[] = [
       edit(
         `${LIFECYCLE}/subject.ts`,
         '  const known = [vm, namedVM]',
-        '  const level = standingStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
+        '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
       ),
     ],
   },
