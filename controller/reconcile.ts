@@ -6,15 +6,15 @@ import type { Node, NodeReport } from './facts/node.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
-import type { Inquiries } from './inquire/inquiries.ts'
+import type { ProbeTracker } from './probes/probe-tracker.ts'
 import type { Outcome } from './watch/queue.ts'
 
 export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
-  readonly inquiries: Pick<Inquiries, 'take' | 'deleting'>
-  /** Called for a Node of which something is to be asked; it is answered to {@link Inquiries.answer}. */
-  readonly ask: (name: string) => void
+  readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
+  /** Queues the probe of a Node's VM; its result goes to {@link ProbeTracker.record}. */
+  readonly enqueueProbe: (name: string) => void
   readonly clock: Clock
   /** Has a Node looked at, because of what became of another. */
   readonly enqueue: (name: string) => void
@@ -28,7 +28,7 @@ export interface ReconcilerOptions {
 
 /** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
 export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<Outcome> {
-  const { writer, clock, inquiries, onDecision } = options
+  const { writer, clock, tracker, onDecision } = options
   const nodes = createExpectations<Node>(options.sources.node)
   const reports = createExpectations<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
@@ -40,7 +40,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     if (facts === undefined) {
       nodes.forget(name)
       reports.forget(name)
-      inquiries.take(name, undefined)
+      tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
       onDecision(name, undefined, undefined)
@@ -48,11 +48,11 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     }
     const decision = decide(facts)
     const { deletion } = decision
-    const attempt = deletion && inquiries.deleting(deletion, facts.node.uid)
-    inquiries.take(name, decision.inquiry)
+    const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
+    tracker.track(name, decision.probePlan)
     addresses.waits(name, decision.waitsFor ?? [])
     addresses.holds(name, heldAddresses(name, sources))
-    if (decision.inquiry?.ask === true) options.ask(name)
+    if (decision.probePlan?.due === true) options.enqueueProbe(name)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }

@@ -1,6 +1,6 @@
 import type { ConfigWatch } from '../config/watch.ts'
-import { createInquiries } from '../inquire/inquiries.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
+import { createProbeTracker } from '../probes/probe-tracker.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openInventory } from '../vcenter/inventory.ts'
 import type { Logins } from '../vcenter/session/logins.ts'
@@ -41,7 +41,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       }),
     signal,
   })
-  const inquiries = createInquiries({ monotonic: () => clock.monotonic() })
+  const tracker = createProbeTracker({ monotonic: () => clock.monotonic() })
   try {
     for (;;) {
       const { config, superseded } = configuration.current()
@@ -51,7 +51,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
         {
           ...options,
           config,
-          inquiries,
+          tracker,
           term,
           openInventory: inventories.take,
           onSynced: inventories.settle,

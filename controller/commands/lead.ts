@@ -5,9 +5,6 @@ import type { Settings } from '../decide/facts.ts'
 import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
-import { createAsker } from '../inquire/asker.ts'
-import { createInhabited } from '../inquire/inhabited.ts'
-import type { Inquiries } from '../inquire/inquiries.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
@@ -19,6 +16,9 @@ import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import { createPolicyProof } from '../kubernetes/policy-proof.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
+import { createInhabited } from '../probes/inhabited.ts'
+import type { ProbeTracker } from '../probes/probe-tracker.ts'
+import { createProbeWorker } from '../probes/probe-worker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -30,8 +30,8 @@ import { createQueue, DEFAULT_RATE, type Outcome } from '../watch/queue.ts'
 export interface LeadOptions {
   readonly config: Config
   readonly client: KubeClient
-  /** Of the term: what was found out and deleted before the configuration changed is known to it. */
-  readonly inquiries: Inquiries
+  /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
+  readonly tracker: ProbeTracker
   /** To be asked before what cannot be undone. */
   readonly term: Term
   readonly events: Pick<EventRecorder, 'event'>
@@ -54,8 +54,8 @@ export interface LeadOptions {
 
 /** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
 const CONCURRENCY = 16
-/** VMs that are asked about at once: each costs a vCenter some six small calls. */
-const QUESTIONS = 4
+/** Nodes probed at once: each probe costs a vCenter some six small calls. */
+const PROBES = 4
 /** Milliseconds between two about the same VM once a burst is used up; less where Nodes may be deleted sooner. */
 const QUESTION_INTERVAL = 5_000
 const BACKOFF = { base: 1_000, max: 300_000 }
@@ -76,7 +76,7 @@ export interface Leadership {
  * next looks at the Nodes as they are.
  */
 export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
-  const { config, client, inquiries, writing, clock, random, logger, metrics } = options
+  const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const inventories = config.vCenters.map((vCenter) =>
@@ -93,30 +93,30 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     clock,
     random,
   })
-  const questions = createQueue({
-    process: createAsker(
+  const probeQueue = createQueue({
+    process: createProbeWorker(
       {
-        inquiries,
+        tracker,
         inventories,
         heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
         volumesAttachedTo: createVolumeAttachments(client, clock, signal),
         isInhabited: createInhabited({
           index,
-          inquiries,
+          tracker,
           inventories,
           isReady: (name) => nodes.get(name)?.ready?.status === 'True',
           absentFor: settings.lifecycle.absentFor,
         }),
-        onAnswer: (name) => queue.add(name),
+        onResult: (name) => queue.add(name),
         clock,
         logger,
       },
       signal,
     ),
     onError(name, error) {
-      if (!signal.aborted) logger.warn({ node: name, err: error }, 'asking vCenter failed')
+      if (!signal.aborted) logger.warn({ node: name, err: error }, 'probe failed')
     },
-    concurrency: QUESTIONS,
+    concurrency: PROBES,
     backoff: BACKOFF,
     // A node that claims to be another machine each second must not cost vCenter a search each second.
     rate: { ...DEFAULT_RATE, interval: Math.min(QUESTION_INTERVAL, settings.lifecycle.absentFor / 60) },
@@ -166,11 +166,11 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       inventories,
       policy: policy.state,
       settings,
-      inquiries,
+      tracker,
       leadingFor: options.term.leadingFor,
     },
-    inquiries,
-    ask: (name) => questions.add(name),
+    tracker,
+    enqueueProbe: (name) => probeQueue.add(name),
     writer: {
       ...createNodeWriter(client, writing),
       confirm: () => options.term.confirm(writing),
@@ -191,7 +191,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   metrics.lifecycle(() =>
     [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
       vCenter,
-      ...inquiries.missing(vCenter, index.latched()),
+      ...tracker.missing(vCenter, index.latched()),
     })),
   )
   metrics.policyInForce(() => policy.state().state === 'in-force')
@@ -219,10 +219,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   const work: Task = async (signal) => {
     await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
     if (!signal.aborted) {
-      inquiries.resume((name) => nodes.get(name) !== undefined)
+      tracker.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
     }
-    await Promise.all([queue.run(signal), questions.run(signal)])
+    await Promise.all([queue.run(signal), probeQueue.run(signal)])
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { NodeEvent } from './events.ts'
-import type { Question } from './lifecycle/evidence.ts'
+import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
 
 /** What stands in the way, for the metric. */
@@ -27,10 +27,10 @@ export interface Decision {
   readonly waitsFor?: readonly string[]
   /** Milliseconds after which the passing of time alone changes the decision. */
   readonly requeueAfter?: number
-  /** BIOS UUIDs to ask the vCenters for again. */
+  /** BIOS UUIDs to search the vCenters for again. */
   readonly recheck?: readonly string[]
-  /** What is being found out about a VM that is missed or off; without it, what was found out is forgotten. */
-  readonly inquiry?: Inquiry
+  /** The probe of a VM that is missing or off; without one, earlier evidence is dropped. */
+  readonly probePlan?: ProbePlan
   /** The Node is to be deleted. */
   readonly deletion?: Deletion
   /** Whether only a leader that is sure of its Lease may do this. */
@@ -68,10 +68,11 @@ export interface Absence {
   readonly few: boolean
 }
 
-export interface Inquiry {
-  readonly question: Question
-  /** Whether to ask now. */
-  readonly ask: boolean
-  /** What there is to know of a VM that is missed; undefined where it is off. */
+/** Which probe a Node needs, and whether it is due. */
+export interface ProbePlan {
+  readonly request: ProbeRequest
+  /** Whether to send it now. */
+  readonly due: boolean
+  /** How the missing VM counts for the deletion brake; undefined where the VM is merely off. */
   readonly absence?: Absence
 }

@@ -36,7 +36,7 @@ export type Canary =
   | { readonly state: 'none' }
 
 /** One vCenter's answers to all questions about one VM, asked one after the other. */
-export interface Probe {
+export interface VCenterProbe {
   /** Its name in the configuration. */
   readonly vCenter: string
   /** `about.instanceUuid`; undefined as long as it has never answered. */

@@ -1,6 +1,6 @@
 /** What the controller knows of the vCenters at this moment, as `gather/` reads it: from memory, at once. */
 import type { BoundVM, ParentObject } from '../../agent/contract.ts'
-import type { Probe, Proof } from './existence.ts'
+import type { Proof, VCenterProbe } from './existence.ts'
 import type { VCenterFailure } from './vcenter-failure.ts'
 import type { VirtualMachine } from './virtual-machine.ts'
 
@@ -30,7 +30,7 @@ export interface Inventory {
    * Asks vCenter anew for a VM that is missed: by reference where it is bound to this vCenter, by both of its UUIDs, and
    * whether an empty answer would mean anything. Never throws; what could not be asked is `unknown` with its reason.
    */
-  probe(vm: BoundVM, signal: AbortSignal): Promise<Probe>
+  probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>
   /**
    * Whether it could be proven here that a VM is gone that stands below these objects: whether the account may read them
    * and the root folder, as it was found out last. Undefined while that is not known. A change is told by the callback.

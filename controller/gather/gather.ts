@@ -6,7 +6,7 @@ import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
 import type { PolicyProof } from '../facts/policy-proof.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
-import type { Inquiries } from '../inquire/inquiries.ts'
+import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
@@ -17,7 +17,7 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyProof
   readonly settings: Settings
-  readonly inquiries: Pick<Inquiries, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
+  readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: () => number
 }
@@ -28,7 +28,7 @@ export function gather(
   sources: Sources,
   times: { readonly now: number; readonly monotonic: number },
 ): NodeFacts | undefined {
-  const { index, inventories, inquiries, settings } = sources
+  const { index, inventories, tracker, settings } = sources
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
@@ -49,13 +49,13 @@ export function gather(
         .find((other) => other !== name && heldAddresses(other, sources).includes(address)),
     policy: sources.policy(),
     settings,
-    evidence: inquiries.evidence(name),
+    evidence: tracker.evidence(name),
     provable: provable(node, report, sources),
-    deletionRefused: inquiries.refusal(name),
-    absentSince: inquiries.absentSince(name, node.uid),
+    deletionRefused: tracker.refusal(name),
+    absentSince: tracker.absentSince(name, node.uid),
     fleet: (group) => ({
       bound: index.inGroup(group),
-      ...inquiries.fleet(group, name, index.latched()),
+      ...tracker.fleet(group, name, index.latched()),
     }),
     leadingFor: sources.leadingFor(),
     ...times,
@@ -65,10 +65,10 @@ export function gather(
 /** What a Node holds against others: its name, and its addresses unless its machine is proven gone. */
 export function heldAddresses(
   name: string,
-  { index, inquiries, ...sources }: Pick<Sources, 'index' | 'inquiries' | 'node' | 'report'>,
+  { index, tracker, ...sources }: Pick<Sources, 'index' | 'tracker' | 'node' | 'report'>,
 ): readonly string[] {
   const node = sources.node(name)
-  const gone = node !== undefined && isGone(node, sources.report(name), inquiries.evidence(name))
+  const gone = node !== undefined && isGone(node, sources.report(name), tracker.evidence(name))
   const held = index.addressesOf(name)
   return gone ? held.filter((each) => each === name) : held
 }

@@ -20,7 +20,7 @@ export interface Identity {
   readonly ends: boolean
 }
 
-export interface IdentityQuestion {
+export interface IdentityQuery {
   /** The most that can come of it: `reported` stands for an agent's word, which a claim may prove. */
   readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
   readonly spec: NodeReportSpec
@@ -35,15 +35,15 @@ export interface IdentityQuestion {
  * `asserted`: the kubelet says so. `reported`: the node's own credential named the UUID, one VM fits it, and a MAC seen
  * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
-export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Identity {
-  const { witness, spec, vm } = question
+export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
+  const { witness, spec, vm } = query
   const contradiction =
     productUUIDContradicts(spec) ??
     providerIDContradicts(vm, facts.node) ??
     (witness === 'asserted' ? undefined : macsContradict(spec, vm))
   if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
-  const holds = isBoundTo(verifiedVM(question.previous), vm)
+  const holds = isBoundTo(verifiedVM(query.previous), vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
   const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
   if (original !== undefined) return { level: undefined, ends: true, condition: original }
@@ -52,7 +52,7 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
     return {
       level: undefined,
       // Any user of the guest can write a claim: who was proven before does not fall by it.
-      ends: !(holds && question.previous.identityLevel === 'proven'),
+      ends: !(holds && query.previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
         `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
@@ -68,11 +68,11 @@ export function verifyIdentity(question: IdentityQuestion, facts: NodeFacts): Id
       condition: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
     }
   }
-  return withoutClaim(question, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
+  return withoutClaim(query, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
 }
 
 /** @param why the claim is none, for the message */
-function withoutClaim({ witness, vm, previous }: IdentityQuestion, why: string, facts: NodeFacts): Identity {
+function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, facts: NodeFacts): Identity {
   const until = proofHolds(previous, vm, facts.now)
   if (until !== undefined) {
     return {

@@ -102,12 +102,12 @@ const role = (vm: VirtualMachine, role: number): VirtualMachine => ({
 })
 
 t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was before', async (t) => {
-  const question = {
+  const query = {
     machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
     boundTo: boundVM(),
   } as const
-  const find = (...vms: VirtualMachine[]) => findVM(question, facts({ vms }))
+  const find = (...vms: VirtualMachine[]) => findVM(query, facts({ vms }))
   t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { reference: 'vm-42' } })
   t.match(
     find(role(mine, 2), role(copy, 1)),
@@ -116,7 +116,7 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
   )
   t.match(find(role(mine, 2), role({ ...copy, claim }, 1)), { vm: { reference: 'vm-43' } })
   t.match(find(mine, role(copy, 2)), { vm: { reference: 'vm-42' } }, 'the primary is told last')
-  const asserted = { ...question, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
+  const asserted = { ...query, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
   t.match(findVM(asserted, facts({ vms: [role(mine, 1), role(copy, 2)] })), { vm: { reference: 'vm-42' } })
   const stranger = { ...copy, reference: 'vm-44', instanceUUID: NODE_UID }
   t.match(find(role(mine, 1), role(copy, 2), stranger), { vm: { reference: 'vm-42' } }, 'beside a copy')
@@ -134,7 +134,7 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
 
 t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const there = { ...copy, vCenter: { name: 'vc2', instanceUUID: 'x' } }
-  const question = {
+  const query = {
     machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
     boundTo: undefined,
@@ -143,7 +143,7 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
     { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [mine] } },
     { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
   ] as const
-  t.match(findVM(question, facts({ lookups })), {
+  t.match(findVM(query, facts({ lookups })), {
     outcome: 'refused',
     condition: { message: /vc1.*vc2/ },
   })
@@ -162,8 +162,8 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
     [[none, none], 'not-found', 'all have answered'],
   ] as const
   for (const [seen, outcome, why] of rows)
-    t.equal(findVM(question, facts({ lookups: seen })).outcome, outcome, why)
-  const asserted = { ...question, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
+    t.equal(findVM(query, facts({ lookups: seen })).outcome, outcome, why)
+  const asserted = { ...query, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
   t.equal(
     findVM(asserted, facts({ lookups: [found, unknown] })).outcome,
     'unknown',

@@ -20,7 +20,7 @@ export type VMSearch =
   /** What there is cannot be this Node's VM, or not for certain. */
   | { readonly outcome: 'refused'; readonly condition: ConditionValue }
 
-export interface VMQuestion {
+export interface VMQuery {
   readonly machine: MachineUUID
   readonly spec: NodeReportSpec
   /** The VM that this Node was found to be before. */
@@ -31,8 +31,8 @@ export interface VMQuestion {
  * The one VM that the report names. A UUID counts over all vCenters, templates and foreign datacenters included: a copy
  * (a copied VMX file, a restore, an array clone) makes it two, and then a witness must tell which.
  */
-export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
-  const { machine, spec } = question
+export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
+  const { machine, spec } = query
   const uuid = machine.uuids.join(' or ')
   if (uuid === '') {
     return {
@@ -62,7 +62,7 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
     // A failover takes a moment, and is no news.
     return { outcome: 'unknown', condition: unknown(reason, message), alone: false }
   }
-  const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, question, facts)
+  const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, query, facts)
   if (vm === undefined) return { outcome: 'refused', condition: ambiguous(uuid, primaries) }
   if (vm.template) {
     return {
@@ -88,7 +88,7 @@ export function findVM(question: VMQuestion, facts: NodeFacts): VMSearch {
  */
 function tellApart(
   vms: readonly VirtualMachine[],
-  { machine, spec, boundTo }: VMQuestion,
+  { machine, spec, boundTo }: VMQuery,
   facts: NodeFacts,
 ): VirtualMachine | undefined {
   if (machine.witness === 'asserted') return undefined

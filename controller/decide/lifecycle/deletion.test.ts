@@ -15,7 +15,7 @@ import {
   vm,
 } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
-import type { Probe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../facts/existence.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
@@ -69,7 +69,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   )
   t.equal(decision.fenced, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
-  t.equal(decision.inquiry?.absence, undefined, 'from now on it counts among the deleted alone')
+  t.equal(decision.probePlan?.absence, undefined, 'from now on it counts among the deleted alone')
   t.equal(decision.deletion?.absentSince, gone().monotonic)
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
@@ -160,9 +160,9 @@ t.test('each precondition keeps the Node, by itself, and says why', async (t) =>
     const condition = pending(decision)
     t.equal(condition?.reason, reason, name)
     t.ok((condition?.message.length ?? 0) > 40, `${name} says more than its name`)
-    t.ok(decision.inquiry !== undefined, `${name}: it goes on being watched`)
+    t.ok(decision.probePlan !== undefined, `${name}: it goes on being watched`)
     t.ok(
-      decision.inquiry?.ask === true || (decision.requeueAfter ?? Number.NaN) > 0,
+      decision.probePlan?.due === true || (decision.requeueAfter ?? Number.NaN) > 0,
       `${name}: there is a next look`,
     )
     const again = decide({
@@ -208,11 +208,11 @@ t.test('the first of many goes only when it is known of the others whether they 
   t.equal(first.status?.brakeClosedAt, undefined, 'nothing is remembered of that')
   const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
   const { monotonic } = facts()
-  t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).inquiry?.absence, {
+  t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).probePlan?.absence, {
     pending: true,
   })
   const longAgo = monotonic - 2 * lifecycle.absentFor
-  t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).inquiry?.absence, { pending: false })
+  t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).probePlan?.absence, { pending: false })
 })
 
 t.test('one that fell silent long after its VM was first missed was there until then', async (t) => {
@@ -224,7 +224,7 @@ t.test('one that fell silent long after its VM was first missed was there until 
       ...gone({ node: { ...facts.node, ready } }),
       absentSince: facts.monotonic - since,
     })
-    return decision.inquiry?.absence
+    return decision.probePlan?.absence
   }
   const monotonic = facts.monotonic
   t.match(span('Unknown', 500_000), { since: monotonic - 500_000, until: monotonic - 130_000 })
@@ -239,7 +239,7 @@ t.test('one that fell silent long after its VM was first missed was there until 
 t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
   const closed = decide(gone(many(4)))
   t.match(closed.status, { brakeClosedAt: '2026-03-01T10:00:00Z', brakeClosedFor: 'vc1' })
-  t.match(closed.inquiry?.absence, { latched: true, held: true })
+  t.match(closed.probePlan?.absence, { latched: true, held: true })
 
   const alone = gone({ now: NOW + 3_600_000 })
   const remembered = { ...alone, report: report({ ...alone.report, status: closed.status ?? {} }) }
@@ -317,12 +317,12 @@ t.test('since when a VM is missed is written down once, and known to every leade
   const { monotonic } = facts()
   const first = decide(gone({ evidence: undefined }))
   t.equal(first.status?.absentSince, '2026-03-01T10:00:00Z')
-  t.equal(first.inquiry?.absence?.since, monotonic)
+  t.equal(first.probePlan?.absence?.since, monotonic)
   const before = gone({ now: NOW + 120_000, evidence: undefined })
   const later = { ...before, report: report({ ...before.report, status: first.status ?? {} }) }
-  t.equal(decide(later).inquiry?.absence?.since, monotonic - 120_000, 'by the clock on the wall')
+  t.equal(decide(later).probePlan?.absence?.since, monotonic - 120_000, 'by the clock on the wall')
   t.equal(
-    decide({ ...later, absentSince: 17 }).inquiry?.absence?.since,
+    decide({ ...later, absentSince: 17 }).probePlan?.absence?.since,
     17,
     'unless this leader knows better',
   )
@@ -370,7 +370,7 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
   const decision = decide(gone({ lookups }))
   t.equal(decision.deletion, undefined)
   t.match(pending(decision), { status: 'Unknown', reason: 'UUIDOfAnotherVM' })
-  t.equal(decision.inquiry, undefined)
+  t.equal(decision.probePlan, undefined)
   t.equal(decide(gone({ lookups: [] })).deletion, undefined, 'nobody was asked')
 
   const braked = (now: number) =>
@@ -401,7 +401,7 @@ t.test('answers that come late count, and old ones do not', async (t) => {
   })) {
     const decision = decide(gone({ evidence: { ...absence(gone()), answeredAt } }))
     t.equal(decision.deletion, undefined, clock)
-    t.equal(decision.inquiry?.ask, true, clock)
+    t.equal(decision.probePlan?.due, true, clock)
   }
 })
 
@@ -416,25 +416,25 @@ t.test('who gets the same answer again and again asks less often', async (t) => 
   )
   t.same(
     [unproven(1, 30_000), unproven(4, 239_999), unproven(4, 240_000), unproven(40, 240_000)].map(
-      ({ inquiry }) => inquiry?.ask,
+      ({ probePlan }) => probePlan?.due,
     ),
     [true, false, true, true],
   )
   t.same(unproven(4, 0).recheck, [], 'and does not search besides')
   const lease = { ...absence(gone()), absent: undefined, heartbeat: undefined, unproven: 1 }
-  t.equal(decide(gone({ evidence: lease })).inquiry?.ask, false, 'a Lease that cannot be read, too')
+  t.equal(decide(gone({ evidence: lease })).probePlan?.due, false, 'a Lease that cannot be read, too')
 })
 
 t.test('who waits for something else is asked about seldom, and searched for', async (t) => {
   const held = (ago: number) =>
     decide(gone({ evidence: absence(gone(), { ago }), node: { ...unready, deletion: 'hold' } }))
-  t.equal(held(599_999).inquiry?.ask, false)
+  t.equal(held(599_999).probePlan?.due, false)
   t.same(held(599_999).recheck, [BIOS_UUID], 'it may be back')
   t.equal(held(599_999).requeueAfter, 1)
   t.equal(held(100_000).requeueAfter, 60_000)
-  t.equal(held(600_000).inquiry?.ask, true)
+  t.equal(held(600_000).probePlan?.due, true)
   t.equal(
-    decide(gone({ evidence: absence(gone(), { ago: 11_000 }) })).inquiry?.ask,
+    decide(gone({ evidence: absence(gone(), { ago: 11_000 }) })).probePlan?.due,
     true,
     'the last answer is old',
   )
@@ -460,7 +460,7 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
   }))
   const silent = decide(gone({ lookups }))
   t.match(pending(silent), { status: 'Unknown', reason: 'NoPermission' })
-  t.equal(silent.inquiry, undefined)
+  t.equal(silent.probePlan, undefined)
   t.equal(decide(settled({ lookups })).status, undefined)
 })
 
@@ -468,7 +468,7 @@ t.test(
   'a VM that was registered again is bound by its new reference, though no search by BIOS UUID finds it',
   async (t) => {
     const found = { state: 'found', vm: seenVM({ reference: 'vm-99', biosUUID: OTHER_UUID }) } as const
-    const registered = (changes: Partial<Probe>) =>
+    const registered = (changes: Partial<VCenterProbe>) =>
       decide(gone(answered([probe({ instanceUUID: found, ...changes })]))).status?.vm?.moref
     t.equal(registered({}), 'vm-99')
     t.equal(registered({ reference: found }), 'vm-42', 'the one that it had still answers')
@@ -500,16 +500,16 @@ t.test('a Node whose VM went to another vCenter is bound to it there', async (t)
   const decision = decide(gone({ lookups, evidence: undefined }))
   t.match(decision.status?.vm, { vCenter: 'vc2', moref: 'vm-7' })
   t.equal(pending(decision), undefined)
-  t.equal(decision.inquiry, undefined)
+  t.equal(decision.probePlan, undefined)
 })
 
 t.test('a binding whose level has ended is a subject of deletion still', async (t) => {
   const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
   const ended = gone({ report: report({ status: unverified }) })
   t.match(decide(ended).deletion, { vCenter: 'vc1' })
-  t.match(decide({ ...ended, evidence: undefined }).inquiry, { ask: true, absence: {} })
+  t.match(decide({ ...ended, evidence: undefined }).probePlan, { due: true, absence: {} })
   const back = { ...ended, lookups: settled().lookups, evidence: undefined }
-  t.equal(decide(back).inquiry, undefined, 'its VM is there')
+  t.equal(decide(back).probePlan, undefined, 'its VM is there')
   const off = settled({ vms: [vm({ powerState: 'poweredOff' })] })
   t.equal(decide({ ...ended, lookups: off.lookups }).patch?.taints, undefined, 'nor is it tainted by it')
 })
@@ -555,7 +555,7 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
     node: { ...migrated().node, ready: { status: 'True', lastHeartbeatTime: '' } },
   }
   t.same(decide(ready).events, [], 'nothing is said of one that is ready')
-  t.equal(decide(ready).inquiry, undefined, 'nor asked')
+  t.equal(decide(ready).probePlan, undefined, 'nor asked')
 })
 
 t.test('one that only names a VM closes the brake for nobody who was verified', async (t) => {
@@ -607,16 +607,16 @@ t.test('a machine that took the Node over is remembered as it was seen, and keep
   const decision = decide(ended)
   t.match(decision.status?.namedVM, { moref: 'vm-7', parents: [{ name: 'vm' }, {}, {}, {}] })
   t.match(decision.status?.vm, { moref: 'vm-42' }, 'beside the one that it was verified to be')
-  t.equal(decision.inquiry, undefined, 'nothing is to be asked')
+  t.equal(decision.probePlan, undefined, 'nothing is to be asked')
 
   const later = after(ended, decision)
   const silent = {
     ...later,
     lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
   }
-  const question = decide({ ...silent, evidence: undefined }).inquiry?.question
-  t.match(question, { vm: { moref: 'vm-42' }, others: [{ moref: 'vm-7' }] }, 'both are asked about')
-  const others = question?.others ?? []
+  const request = decide({ ...silent, evidence: undefined }).probePlan?.request
+  t.match(request, { vm: { moref: 'vm-42' }, others: [{ moref: 'vm-7' }] }, 'both are asked about')
+  const others = request?.others ?? []
   const found = [probe({ reference: { state: 'found', vm: seenVM({ reference: 'vm-7', name: 'rebuilt' }) } })]
   const exists = decide({ ...silent, evidence: absence(silent, { others, othersProbes: found }) })
   t.equal(exists.deletion, undefined)
@@ -637,7 +637,7 @@ t.test('a VM that was given another BIOS UUID is gone when it is gone under both
   const decision = decide(ended)
   t.match(decision.status, { vm: { biosUUID: BIOS_UUID }, namedVM: { moref: 'vm-42', biosUUID: OTHER_UUID } })
   const silent = { ...after(ended, decision), lookups: facts.lookups }
-  const { vm: bound, others } = decide({ ...silent, evidence: undefined }).inquiry?.question ?? {}
+  const { vm: bound, others } = decide({ ...silent, evidence: undefined }).probePlan?.request ?? {}
   t.match([bound, ...(others ?? [])], [{ biosUUID: BIOS_UUID }, { biosUUID: OTHER_UUID, moref: 'vm-42' }])
   t.ok(decide({ ...silent, evidence: absence(silent, { others: others ?? [] }) }).deletion)
 

@@ -17,24 +17,25 @@ export interface Judgement {
   readonly deletes: boolean
   /** Whether its volumes are to be detached first, by the taint that calls it out of service. */
   readonly detaches: boolean
-  /** Whether vCenter is to be asked now... */
-  readonly ask: boolean
-  /** ... else in how many milliseconds there is more to be said. */
+  /** Whether the VM is to be probed now. */
+  readonly probeDue: boolean
+  /** When to decide again if it is not, milliseconds. */
   readonly requeueAfter: number
 }
 
-/** Milliseconds between two questions at least, whatever is configured. */
+/** Least time between two probes of a VM, milliseconds, whatever is configured. */
 const LEAST = 1_000
 /**
- * After an answer that proves nothing, while volumes are attached, and while what is missing is none of vCenter's: when
- * that comes, it is asked at once, and whether the VM is back is searched for meanwhile.
+ * Time between probes, milliseconds: after a result that proves nothing, while volumes are attached, and while something
+ * other than vCenter holds the deletion back. Once that is gone the VM is probed at once; until then a search by UUID
+ * would notice if the VM came back.
  */
-const ASK_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
-/** The first of these doubles with each such answer, up to so many times. */
+const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
+/** The first of these doubles with each such result, up to this factor. */
 const PATIENCE = 8
 
-/** What there is to say before the first answer. */
-export function notAskedYet(machines: readonly BoundVM[]): ConditionValue {
+/** The condition before the first result. */
+export function notProbedYet(machines: readonly BoundVM[]): ConditionValue {
   const { names, are } = describeAll(machines)
   return unknown(
     'NotConfirmed',
@@ -63,8 +64,8 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
   const others = missingPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
-  const due = evidence.askedAt + askAfter(facts, names) - monotonic
-  // An answer that is newer is all it takes.
+  const dueIn = evidence.askedAt + probeInterval(facts, names) - monotonic
+  // All that is missing is a newer result.
   const detaches =
     proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
@@ -72,8 +73,8 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
     condition: judge(facts, proofs, others),
     deletes,
     detaches,
-    ask: !deletes && (stale || due <= 0),
-    requeueAfter: Math.min(due, nextByTime(facts)),
+    probeDue: !deletes && (stale || dueIn <= 0),
+    requeueAfter: Math.min(dueIn, nextByTime(facts)),
   }
 }
 
@@ -83,7 +84,7 @@ function judge(
   others: ReturnType<typeof missingPreconditions>,
 ): ConditionValue {
   const ready = others.some(({ name }) => name === 'NodeNotReady')
-  // Worth a word only where nothing else is: they come and go with each answer, and each heartbeat.
+  // Told only where nothing else is missing: these come and go with each result and each heartbeat.
   const lasting = others.filter(
     ({ name }) =>
       others.length === 1 ||
@@ -91,7 +92,7 @@ function judge(
   )
   const missing = [...proofs, ...lasting]
   const [first] = missing
-  const { names, are } = describeAll([evidence.question.vm, ...evidence.question.others])
+  const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])
   const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`
   if (first === undefined) {
     const times = evidence.absent?.times ?? 0
@@ -105,21 +106,21 @@ function judge(
     : yes(first.reason, `${gone}, and the Node is kept for now: ${list}`)
 }
 
-/** A vCenter that fails leaves several questions open, and says the same to each. */
+/** A vCenter that fails leaves several proofs missing for the same reason: it is told once. */
 function listed(missing: readonly Missing[]): string {
   return [...new Set(missing.map(({ message }) => message))].join('; ')
 }
 
-function askAfter({ evidence, settings }: DeletionFacts, missing: readonly string[]): number {
+function probeInterval({ evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
   if (evidence.absent === undefined)
-    return Math.min(interval, ASK_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
+    return Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
   if (missing.some((name) => COUNTED.has(name))) return interval
-  if (missing.includes('VolumesDetached')) return ASK_AGAIN.volumes
-  return Math.min(ASK_AGAIN.held, quietTime(settings))
+  if (missing.includes('VolumesDetached')) return PROBE_AGAIN.volumes
+  return Math.min(PROBE_AGAIN.held, quietTime(settings))
 }
 
-/** What takes more answers. */
+/** Preconditions that more results may fulfil. */
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
 
 /** Milliseconds until time alone may have changed what is missing. */

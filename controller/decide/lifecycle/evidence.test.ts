@@ -1,20 +1,24 @@
 import t from 'tap'
 import { boundVM, node, report } from '../../../test/fixtures/facts.ts'
 import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
-import type { Probe } from '../../facts/existence.ts'
-import { type Answer, type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
+import type { VCenterProbe } from '../../facts/existence.ts'
+import { type Evidence, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
 
-const QUESTION: Question = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
+const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
 const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
 
 /** The evidence after these answers, one a second, the first at 1000. */
 function after(
-  ...answers: [changes?: Partial<Probe>, question?: Partial<Question>, rest?: Partial<Answer>][]
+  ...answers: [
+    changes?: Partial<VCenterProbe>,
+    request?: Partial<ProbeRequest>,
+    rest?: Partial<ProbeResult>,
+  ][]
 ): Evidence {
   let evidence: Evidence | undefined
-  for (const [i, [changes, question, rest]] of answers.entries()) {
-    const answer = answerAt((i + 1) * 1000, [probe(changes)])
-    evidence = weigh(evidence, { ...QUESTION, ...question }, { ...answer, ...rest })
+  for (const [i, [changes, request, rest]] of answers.entries()) {
+    const result = answerAt((i + 1) * 1000, [probe(changes)])
+    evidence = weigh(evidence, { ...REQUEST, ...request }, { ...result, ...rest })
   }
   if (evidence === undefined) throw new Error('no answer was given')
   return evidence
@@ -76,7 +80,7 @@ t.test('a VM that is off, and stays so', async (t) => {
   const off = (changes = {}) =>
     [
       { reference: { state: 'found', vm: seenVM({ powerState: 'poweredOff', ...changes }) } as const },
-    ] satisfies [Partial<Probe>]
+    ] satisfies [Partial<VCenterProbe>]
   t.same(after(off(), off()).off, { since: 1000, last: 2000, times: 2 })
   t.equal(after(off({ powerState: 'suspended' })).off, undefined, 'it goes on writing when it wakes')
   t.equal(after(off(), off({ powerState: 'poweredOn' })).off, undefined)

@@ -1,10 +1,10 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Probe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../facts/existence.ts'
 import type { Node, NodeReport } from '../../facts/node.ts'
 import { isOffForGood, type Missing, missingProofs } from './proofs.ts'
 
-/** What is to be found out about the VM of one Node, and what was known of the Node when it was asked. */
-export interface Question {
+/** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
+export interface ProbeRequest {
   readonly nodeUID: string
   readonly vm: BoundVM
   /** Other machines to which the Node points: see `Subject`. */
@@ -14,49 +14,50 @@ export interface Question {
   readonly volumes: boolean
 }
 
-/** The last answers about one machine, one for each vCenter. */
+/** The last probe of one machine, by each vCenter. */
 export interface Probed {
   readonly vm: BoundVM
-  readonly probes: readonly Probe[]
+  readonly probes: readonly VCenterProbe[]
 }
 
-/** Answers that agreed, one after the other. Times are monotonic, milliseconds: a clock that is set changes nothing. */
+/** Consecutive results that agreed. Times are monotonic, milliseconds: a clock that is set changes nothing. */
 export interface Run {
   readonly since: number
   readonly last: number
   readonly times: number
 }
 
-/** What is known of a VM that is missed or off. Kept in memory alone: a new leader finds it out anew. */
+/** What the probes of a VM that is missing or off have shown. Kept in memory only: a new leader starts again. */
 export interface Evidence {
-  readonly question: Question
-  /** The last answers about the VM, one for each vCenter. */
-  readonly probes: readonly Probe[]
-  /** The same about the others. */
+  readonly request: ProbeRequest
+  /** The last probe of the VM, by each vCenter. */
+  readonly probes: readonly VCenterProbe[]
+  /** The same for the Node's other machines. */
   readonly others: readonly Probed[]
   readonly askedAt: number
-  /** When the last of the answers came, by the monotonic clock and by the one on the wall. */
+  /** When the last vCenter answered, by the monotonic clock and by the wall clock. */
   readonly answeredAt: { readonly monotonic: number; readonly now: number }
-  /** See {@link Answer.inhabited}. */
+  /** See {@link ProbeResult.inhabited}. */
   readonly inhabited: ReadonlySet<string>
   /** Of the kubelet's Lease; undefined where it could not be read. */
   readonly heartbeat: string | undefined
-  /** Whether it has beaten between this answer and the one before. */
+  /** Whether it was renewed between this result and the previous one. */
   readonly beats: boolean
   /** Whether the machine has given a sign of life since it was first asked for. */
   readonly spoken: boolean
-  /** How many answers in a row have proven nothing. */
+  /** How many results in a row have proven nothing. */
   readonly unproven: number
   /** VolumeAttachments of the Node; undefined where they were not asked for, or not answered. */
   readonly attachments: number | undefined
   /** Complete proofs of absence in a row. */
   readonly absent: Run | undefined
-  /** Answers in a row by which the VM is off, and nothing is about to start it. */
+  /** Results in a row by which the VM is off and nothing is about to start it. */
   readonly off: Run | undefined
 }
 
-export interface Answer {
-  readonly probes: readonly Probe[]
+/** What all vCenters and the API server answered to one probe request. */
+export interface ProbeResult {
+  readonly probes: readonly VCenterProbe[]
   readonly others: readonly Probed[]
   /**
    * vCenters (`about.instanceUuid`) that must have a VM to show: another Node is bound to one there, which is not missed.
@@ -65,40 +66,40 @@ export interface Answer {
   readonly inhabited: ReadonlySet<string>
   readonly attachments: number | undefined
   readonly heartbeat: string | undefined
-  /** When it was asked, monotonic: the answers are as old as the question. */
+  /** When the request was sent, monotonic: the result is as old as its request. */
   readonly askedAt: number
   readonly answeredAt: Evidence['answeredAt']
 }
 
 /**
- * Adds an answer to what was known. A row is broken by whatever else than the same again: an answer that proves less,
- * another VM or Node, a new session (a vCenter that was away may have begun with half of its inventory), and a sign of life.
+ * Adds a result to the evidence. Anything but the same result again starts the count anew: a result that proves less,
+ * another VM or Node, a new session (a vCenter that was away may have started with half of its inventory), a sign of life.
  */
-export function weigh(before: Evidence | undefined, question: Question, answer: Answer): Evidence {
-  const { heartbeat, askedAt: at } = answer
-  const subject = before !== undefined && isAbout(before.question, question) ? before : undefined
+export function weigh(before: Evidence | undefined, request: ProbeRequest, result: ProbeResult): Evidence {
+  const { heartbeat, askedAt: at } = result
+  const subject = before !== undefined && isAbout(before.request, request) ? before : undefined
   const beats = subject?.heartbeat !== undefined && subject.heartbeat !== heartbeat
-  const continues = before !== undefined && sameCourse(before, question, answer)
+  const continues = before !== undefined && sameCourse(before, request, result)
   const row = (run: Run | undefined): Run =>
     continues && run !== undefined
       ? { since: run.since, last: at, times: run.times + 1 }
       : { since: at, last: at, times: 1 }
-  const proven = missingOf({ ...answer, question }).length === 0 && heartbeat !== undefined
+  const proven = missingOf({ ...result, request }).length === 0 && heartbeat !== undefined
   return {
-    ...answer,
-    question,
+    ...result,
+    request,
     beats,
-    spoken: subject !== undefined && (subject.spoken || beats || hasReported(subject.question, question)),
+    spoken: subject !== undefined && (subject.spoken || beats || hasReported(subject.request, request)),
     unproven: proven ? 0 : (subject?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
-    off: isOffForGood(question.vm, answer.probes) ? row(before?.off) : undefined,
+    off: isOffForGood(request.vm, result.probes) ? row(before?.off) : undefined,
   }
 }
 
-/** An answer this old, milliseconds, says what was, not what is. */
+/** A result older than this, milliseconds, is too old to act on. */
 const FRESH = 10_000
 
-/** By both clocks: one stands still in a machine that is suspended, the other may be set. */
+/** By both clocks: the monotonic one stands still while the machine is suspended, the wall clock may be set. */
 export function isFresh(
   { answeredAt }: Pick<Evidence, 'answeredAt'>,
   { monotonic, now }: { readonly monotonic: number; readonly now: number },
@@ -106,26 +107,30 @@ export function isFresh(
   return monotonic - answeredAt.monotonic <= FRESH && Math.abs(now - answeredAt.now) <= FRESH
 }
 
-/** What is missing of the proof that all machines are gone to which a Node points; empty where it is whole. */
+/** What is missing from the proof that all machines of a Node are gone; empty where the proof is complete. */
 export function missingOf(
-  evidence: Pick<Answer, 'probes' | 'others' | 'inhabited'> & { readonly question: Pick<Question, 'vm'> },
+  evidence: Pick<ProbeResult, 'probes' | 'others' | 'inhabited'> & {
+    readonly request: Pick<ProbeRequest, 'vm'>
+  },
 ): readonly Missing[] {
   const { inhabited } = evidence
   return probedOf(evidence).flatMap(({ vm, probes }) => missingProofs(vm, { probes, inhabited }))
 }
 
-/** All machines that were asked about, and what was answered. */
+/** All machines that were probed, with the results. */
 export function probedOf({
-  question,
+  request,
   probes,
   others,
-}: Pick<Answer, 'probes' | 'others'> & { readonly question: Pick<Question, 'vm'> }): readonly Probed[] {
-  return [{ vm: question.vm, probes }, ...others]
+}: Pick<ProbeResult, 'probes' | 'others'> & {
+  readonly request: Pick<ProbeRequest, 'vm'>
+}): readonly Probed[] {
+  return [{ vm: request.vm, probes }, ...others]
 }
 
-type About = Pick<Question, 'nodeUID' | 'vm' | 'others'>
+type About = Pick<ProbeRequest, 'nodeUID' | 'vm' | 'others'>
 
-/** Whether two questions are about the same machines of the same Node. */
+/** Whether two requests are about the same machines of the same Node. */
 export function isAbout(a: About, b: About): boolean {
   const [ours, theirs] = [a, b].map(({ vm, others }) => [vm, ...others])
   return (
@@ -141,16 +146,16 @@ function isSameMachine(a: BoundVM, b: BoundVM | undefined): boolean {
   return a.moref !== '' || a.biosUUID === b.biosUUID
 }
 
-function hasReported(before: Question, now: Question): boolean {
+function hasReported(before: ProbeRequest, now: ProbeRequest): boolean {
   return before.lifeSign !== now.lifeSign
 }
 
-function sameCourse(before: Evidence, question: Question, answer: Answer): boolean {
+function sameCourse(before: Evidence, request: ProbeRequest, result: ProbeResult): boolean {
   return (
-    isAbout(before.question, question) &&
-    !hasReported(before.question, question) &&
-    before.heartbeat === answer.heartbeat &&
-    sessions(before) === sessions({ ...answer, question })
+    isAbout(before.request, request) &&
+    !hasReported(before.request, request) &&
+    before.heartbeat === result.heartbeat &&
+    sessions(before) === sessions({ ...result, request })
   )
 }
 

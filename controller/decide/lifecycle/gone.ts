@@ -7,7 +7,7 @@ import { type Evidence, lifeSignOf } from './evidence.ts'
  * against another. A machine that is merely off is found by its vCenter, and stays the holder.
  */
 export function isGone(node: Node, report: NodeReport | undefined, evidence: Evidence | undefined): boolean {
-  if (evidence?.absent === undefined || evidence.question.nodeUID !== node.uid) return false
+  if (evidence?.absent === undefined || evidence.request.nodeUID !== node.uid) return false
   if (node.ready?.status === 'True' || evidence.beats) return false
-  return evidence.question.lifeSign === lifeSignOf(node, report)
+  return evidence.request.lifeSign === lifeSignOf(node, report)
 }

@@ -10,12 +10,12 @@ import { machineState } from '../machine-state.ts'
 import { binding, type PreviousReport } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
 import { quietTime } from './brake.ts'
-import { evidenceOn, inquiryOf } from './inquiry.ts'
 import { missed } from './missed.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
+import { evidenceOn, planProbe } from './probe-plan.ts'
 import { judgeShutdown } from './shutdown.ts'
 import { isUnseen, type Subject, subjectOf } from './subject.ts'
 
@@ -59,7 +59,7 @@ export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): Life
         ...namedAs(presence.vm, previous.status),
       }
     case 'seen':
-      // What is contradicted is neither tainted nor untainted: whether it is this VM is the very question.
+      // Taints stay as they are while the identity is contradicted: this may not be the Node's VM.
       return previous.status.identityLevel === undefined
         ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
         : seen(presence.vm, vm, previous, facts)
@@ -156,7 +156,7 @@ function seen(vm: VirtualMachine, bound: BoundVM, previous: PreviousReport, fact
   const { node, settings } = facts
   const itself: Subject = { machines: [bound], bound: true }
   const there = isThere(vm, previous, node)
-  // One that is suspended goes on writing when it wakes: there is nothing to ask about it.
+  // A suspended VM goes on writing when it resumes, so its Node is never out of service and needs no probe.
   const outOfService =
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts), settings: settings.lifecycle })
@@ -167,7 +167,9 @@ function seen(vm: VirtualMachine, bound: BoundVM, previous: PreviousReport, fact
     ...(condition === undefined ? {} : { vmFound: condition }),
     ...(taints === undefined ? {} : { taints }),
     fenced: outOfService?.taint === true,
-    ...(outOfService === undefined ? {} : { inquiry: inquiryOf(itself, facts, { ask: outOfService.ask }) }),
+    ...(outOfService === undefined
+      ? {}
+      : { probePlan: planProbe(itself, facts, { due: outOfService.probeDue }) }),
     ...(outOfService?.requeueAfter === undefined ? {} : { requeueAfter: outOfService.requeueAfter }),
     events: [...events, ...there.events],
   }

@@ -7,12 +7,12 @@ import { describeBound } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
 import { brakeHolds } from './brake.ts'
-import { judgeDeletion, notAskedYet } from './deletion.ts'
+import { judgeDeletion, notProbedYet } from './deletion.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
-import { evidenceOn, inquiryOf } from './inquiry.ts'
 import { type Brake, judgeBrake } from './judge-brake.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
+import { evidenceOn, planProbe } from './probe-plan.ts'
 import { registeredAs, seenIn } from './proofs.ts'
 import { groupOf, type Subject } from './subject.ts'
 import { existsUnseen } from './unsearchable.ts'
@@ -32,12 +32,12 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   const absence = there === undefined ? { absence: brake.absence } : {}
   const kept = { ...keptVM(before), absence: brake.status }
   if (evidence === undefined) {
-    const condition = notAskedYet(subject.machines)
+    const condition = notProbedYet(subject.machines)
     return {
       ...NOTHING,
       ...kept,
       deletionPending: condition,
-      inquiry: inquiryOf(subject, facts, { ask: true, ...absence }),
+      probePlan: planProbe(subject, facts, { due: true, ...absence }),
       requeueAfter: LOOK,
       events: brakeEvents(node, bound, brake.closes, condition),
     }
@@ -59,7 +59,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   return {
     ...NOTHING,
     ...kept,
-    ...(there !== undefined && there.machine === evidence.question.vm
+    ...(there !== undefined && there.machine === evidence.request.vm
       ? { vmFound: existsUnseen(bound, there.vm) }
       : {}),
     ...(subject.bound ? reboundTo(bound, evidence) : {}),
@@ -70,9 +70,13 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
       : {}),
     fenced: judgement.deletes || judgement.detaches,
     // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
-    inquiry: inquiryOf(subject, facts, { ask: judgement.ask, ...(judgement.deletes ? {} : absence) }),
-    searches: there !== undefined || (evidence.absent !== undefined && !judgement.ask),
-    requeueAfter: Math.min(LOOK, brake.requeueAfter ?? LOOK, judgement.ask ? LOOK : judgement.requeueAfter),
+    probePlan: planProbe(subject, facts, { due: judgement.probeDue, ...(judgement.deletes ? {} : absence) }),
+    searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),
+    requeueAfter: Math.min(
+      LOOK,
+      brake.requeueAfter ?? LOOK,
+      judgement.probeDue ? LOOK : judgement.requeueAfter,
+    ),
     events: [
       ...brakeEvents(node, bound, brake.closes, judgement.condition),
       ...(judgement.detaches ? [detaching(bound)] : []),

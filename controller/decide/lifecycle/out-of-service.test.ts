@@ -6,7 +6,7 @@ import type { Node, Taint } from '../../facts/node.ts'
 import { decide } from '../decide.ts'
 import type { NodeFacts } from '../facts.ts'
 import { LABEL_CONTROL_PLANE } from '../well-known.ts'
-import { type Evidence, lifeSignOf, type Question, weigh } from './evidence.ts'
+import { type Evidence, lifeSignOf, type ProbeRequest, weigh } from './evidence.ts'
 import { judgeOutOfService, OUT_OF_SERVICE, type OutOfServiceFacts } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown.ts'
 
@@ -17,7 +17,7 @@ const RUNS = { status: 'True', lastHeartbeatTime: '2026-03-01T10:00:00Z' }
 const OFF = { powerState: 'poweredOff' } as const
 
 const NODE: Node = { ...settled().node, taints: [SHUTDOWN], ready: SILENT }
-const QUESTION: Question = {
+const REQUEST: ProbeRequest = {
   nodeUID: NODE.uid,
   vm: boundVM(),
   others: [],
@@ -31,7 +31,7 @@ function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, sess
     const reference = { state: 'found', vm: seenVM(seen) } as const
     const found = { reference, instanceUUID: reference, biosUUID: reference }
     const probes = [probe({ ...found, session })]
-    return weigh(before, QUESTION, answerAt(MONOTONIC - ago, probes))
+    return weigh(before, REQUEST, answerAt(MONOTONIC - ago, probes))
   }, undefined)
   if (last === undefined) throw new Error('there is no answer')
   return last
@@ -129,7 +129,7 @@ for (const [what, changes, expected] of ROWS) {
         ? 'nothing'
         : outcome.taint
           ? 'taint'
-          : outcome.ask
+          : outcome.probeDue
             ? 'ask'
             : (outcome.requeueAfter ?? 'wait')
     t.equal(seen, expected)
@@ -140,8 +140,8 @@ t.test('an answer that could not be had breaks the row', async (t) => {
   const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
   const unknown = { state: 'unknown', failure } as const
   const probes = [probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })]
-  const answer = answerAt(MONOTONIC, probes)
-  t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, QUESTION, answer) }))?.taint, false)
+  const result = answerAt(MONOTONIC, probes)
+  t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, REQUEST, result) }))?.taint, false)
 })
 
 t.test('it is written with its word, and only by a leader that is sure', async (t) => {
@@ -160,14 +160,14 @@ t.test('it is written with its word, and only by a leader that is sure', async (
   t.equal(decision.fenced, true)
   t.equal(decision.deletion, undefined)
 
-  const { fenced, inquiry, patch } = decide({ ...off, evidence: undefined })
+  const { fenced, probePlan, patch } = decide({ ...off, evidence: undefined })
   t.equal(fenced, undefined)
   t.equal(patch, undefined)
-  t.match(inquiry, { ask: true, question: { volumes: false } })
-  t.equal(inquiry?.absence, undefined, 'it is off, and not missed')
+  t.match(probePlan, { due: true, request: { volumes: false } })
+  t.equal(probePlan?.absence, undefined, 'it is off, and not missed')
 
   const away = { state: 'answered', vms: [vm({ ...OFF, connectionState: 'disconnected' })] } as const
   const unseen = decide({ ...off, lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: away }] })
   t.equal(unseen.patch, undefined)
-  t.equal(unseen.inquiry, undefined, 'what was found out is forgotten')
+  t.equal(unseen.probePlan, undefined, 'what was found out is forgotten')
 })

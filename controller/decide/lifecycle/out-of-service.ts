@@ -17,13 +17,13 @@ export interface OutOfServiceFacts {
 
 export interface OutOfService {
   readonly taint: boolean
-  readonly ask: boolean
+  readonly probeDue: boolean
   readonly requeueAfter: number | undefined
 }
 
-const NOT_YET: OutOfService = { taint: false, ask: false, requeueAfter: undefined }
+const NOT_YET: OutOfService = { taint: false, probeDue: false, requeueAfter: undefined }
 /** Milliseconds after which to ask again about a VM that vCenter itself may be about to start. */
-const ASK_AGAIN = 30_000
+const PROBE_AGAIN = 30_000
 
 /**
  * Whether a Node whose VM is off is out of service: its pods are deleted then, and its volumes detached by force, so it
@@ -35,13 +35,13 @@ export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | unde
   const { outOfServiceAfter: after } = settings
   if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
   if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
-  if (evidence === undefined) return { ...NOT_YET, ask: true }
-  if (evidence.off === undefined) return askAt(evidence.askedAt + Math.min(after, ASK_AGAIN) - monotonic)
+  if (evidence === undefined) return { ...NOT_YET, probeDue: true }
+  if (evidence.off === undefined) return probeAt(evidence.askedAt + Math.min(after, PROBE_AGAIN) - monotonic)
   const left = Math.max(evidence.off.since + after - monotonic, settings.leaderAge - leadingFor)
   if (left > 0) return { ...NOT_YET, requeueAfter: left }
   // The Node's own change will call.
   if (node.ready?.status === 'True') return NOT_YET
-  if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, ask: true }
+  if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, probeDue: true }
   return { ...NOT_YET, taint: true }
 }
 
@@ -70,6 +70,6 @@ function isControlPlane({ labels }: Node): boolean {
   return labels[LABEL_CONTROL_PLANE] !== undefined
 }
 
-function askAt(wait: number): OutOfService {
-  return wait > 0 ? { ...NOT_YET, requeueAfter: wait } : { ...NOT_YET, ask: true }
+function probeAt(wait: number): OutOfService {
+  return wait > 0 ? { ...NOT_YET, requeueAfter: wait } : { ...NOT_YET, probeDue: true }
 }

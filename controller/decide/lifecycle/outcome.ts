@@ -1,7 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { Taint } from '../../facts/node.ts'
 import type { ConditionValue } from '../condition.ts'
-import type { Deletion, Inquiry } from '../decision.ts'
+import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../events.ts'
 import type { AbsenceStatus } from './judge-brake.ts'
 
@@ -23,8 +23,8 @@ export interface Lifecycle {
   readonly rebound?: BoundVM
   /** The other VM that must be gone too, as it is to stand. */
   readonly namedVM?: BoundVM
-  readonly inquiry?: Inquiry
-  /** Whether the VM is to be searched for, too: one search costs less than all the questions. */
+  readonly probePlan?: ProbePlan
+  /** Whether to search for the VM as well: one search costs less than a probe. */
   readonly searches: boolean
   readonly requeueAfter?: number
   readonly events: readonly NodeEvent[]

@@ -3,7 +3,7 @@ import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
 import { brakeHolds, type Fleet, waitForRate } from './brake.ts'
 import { duration } from './duration.ts'
-import { type Evidence, isFresh, type Question } from './evidence.ts'
+import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
 import type { Missing, Precondition } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 import { volumesAttached } from './volumes.ts'
@@ -36,7 +36,7 @@ const SIGN_OF_LIFE: Missing = {
 }
 
 /**
- * What must hold before a Node is deleted, besides the proofs in each answer; in the order in which it is worth telling.
+ * What must hold before a Node is deleted, besides the proofs in each result; in the order in which it is worth telling.
  * Whatever is added here guards every deletion and shows in `DeletionPending`.
  */
 export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
@@ -69,7 +69,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NoLifeSign',
-    missing: ({ lifeSign, evidence }) => (lifeSign === evidence.question.lifeSign ? undefined : SIGN_OF_LIFE),
+    missing: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
   },
   { name: 'KubeletSilent', missing: ({ evidence }) => heartbeat(evidence) },
   {
@@ -84,9 +84,9 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'Confirmed',
-    missing({ evidence: { absent, question }, settings }) {
+    missing({ evidence: { absent, request }, settings }) {
       const { confirmations } = settings
-      const absentFor = absenceOf(question, settings)
+      const absentFor = absenceOf(request, settings)
       if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
       if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
       return {
@@ -142,9 +142,9 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
  */
 const UNSEEN_FACTOR = 6
 
-/** For how long the machines of a question must be absent, milliseconds. */
+/** For how long the machines of a request must be absent, milliseconds. */
 export function absenceOf(
-  { vm, others }: Pick<Question, 'vm' | 'others'>,
+  { vm, others }: Pick<ProbeRequest, 'vm' | 'others'>,
   { absentFor }: Pick<LifecycleSettings, 'absentFor'>,
 ): number {
   return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
@@ -177,8 +177,8 @@ function heldBy({ name, deletion }: Node): Missing | undefined {
  * What is known by its UUID alone may be inaccessible, or stand where the account may not look. For one that took a
  * verified Node over that is no matter of settings: somebody has just made it.
  */
-function neverSeen({ node, bound, evidence: { question }, settings }: DeletionFacts): Missing | undefined {
-  const unseen = [question.vm, ...question.others].find(isUnseen)
+function neverSeen({ node, bound, evidence: { request }, settings }: DeletionFacts): Missing | undefined {
+  const unseen = [request.vm, ...request.others].find(isUnseen)
   if (unseen === undefined || (!bound && settings.unbound === 'delete')) return undefined
   return {
     reason: 'NotBound',

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Finding, Probe, SeenVM } from '../../facts/existence.ts'
+import type { Finding, SeenVM, VCenterProbe } from '../../facts/existence.ts'
 import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import { isUnseen } from './subject.ts'
 
@@ -22,9 +22,9 @@ export interface ProofFacts extends Answers {
   readonly vm: BoundVM
 }
 
-/** What all vCenters have said, and where another Node's VM is known to be: `Answer.inhabited`. */
+/** What all vCenters have said, and where another Node's VM is known to be: `ProbeResult.inhabited`. */
 export interface Answers {
-  readonly probes: readonly Probe[]
+  readonly probes: readonly VCenterProbe[]
   readonly inhabited: ReadonlySet<string>
 }
 
@@ -82,7 +82,7 @@ export function missingProofs(vm: BoundVM, { probes, inhabited }: Answers): read
 }
 
 /** The VM, where any vCenter has it. */
-export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefined {
+export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | undefined {
   const own = ownProbe(vm, probes)
   const findings = [own?.reference, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
   return first(findings, (finding) => (finding?.state === 'found' ? finding.vm : undefined))
@@ -92,7 +92,7 @@ export function seenIn(vm: BoundVM, probes: readonly Probe[]): SeenVM | undefine
  * The reference that the VM has by now in the vCenter to which it is bound, where it was registered again: found by its
  * instance UUID, which is unique there. Undefined where it has none, or the one that it had.
  */
-export function registeredAs(vm: BoundVM, probes: readonly Probe[]): string | undefined {
+export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): string | undefined {
   const own = ownProbe(vm, probes)
   if (own?.reference?.state !== 'not-found' || own.instanceUUID.state !== 'found' || vm.instanceUUID === '')
     return undefined
@@ -104,7 +104,7 @@ export function registeredAs(vm: BoundVM, probes: readonly Probe[]): string | un
  * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and
  * nothing that can be read says that vCenter is about to start it: neither HA, nor Fault Tolerance, nor a task.
  */
-export function isOffForGood(vm: BoundVM, probes: readonly Probe[]): boolean {
+export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): boolean {
   const reference = ownProbe(vm, probes)?.reference
   if (reference?.state !== 'found') return false
   const { connectionState, powerState, mayRestart } = reference.vm
@@ -112,7 +112,7 @@ export function isOffForGood(vm: BoundVM, probes: readonly Probe[]): boolean {
 }
 
 /** The answers of the vCenter to which the VM is bound. */
-export function ownProbe(vm: BoundVM, probes: readonly Probe[]): Probe | undefined {
+export function ownProbe(vm: BoundVM, probes: readonly VCenterProbe[]): VCenterProbe | undefined {
   return probes.find(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
 }
 

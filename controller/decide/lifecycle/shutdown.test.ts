@@ -137,15 +137,15 @@ t.test('a VM that is off is no VM that is missed', async (t) => {
   const facts = seeing({ powerState: 'poweredOff' })
   const gone = { ...facts, evidence: undefined }
   t.equal(decide(gone).deletion, undefined)
-  t.equal(decide(gone).inquiry, undefined)
+  t.equal(decide(gone).probePlan, undefined)
   const { conditions = [] } = after(gone, decide(gone)).report?.status ?? {}
   t.notOk(conditions.some(({ type }) => type === 'DeletionPending'))
 })
 
 t.test('of a VM that is suspended nothing is asked, for its Node is never out of service', async (t) => {
   const settings = { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, outOfServiceAfter: 600_000 } }
-  t.equal(decide({ ...seeing({ powerState: 'poweredOff' }), settings }).inquiry?.ask, true)
-  t.equal(decide({ ...seeing({ powerState: 'suspended' }), settings }).inquiry, undefined)
+  t.equal(decide({ ...seeing({ powerState: 'poweredOff' }), settings }).probePlan?.due, true)
+  t.equal(decide({ ...seeing({ powerState: 'suspended' }), settings }).probePlan, undefined)
 })
 
 t.test('a Node that is verified to be no VM is not tainted', async (t) => {

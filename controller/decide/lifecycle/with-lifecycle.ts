@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION } from '../../facts/node.ts'
 import { type ConditionValue, type ConditionValues, mergeConditions } from '../condition.ts'
-import type { Decision, Inquiry } from '../decision.ts'
+import type { Decision, ProbePlan } from '../decision.ts'
 import { conditionEvents, deletionEvents } from '../events.ts'
 import type { NodePatch } from '../node-patch.ts'
 import type { PreviousReport } from '../status.ts'
@@ -24,7 +24,7 @@ export function withLifecycle(
   // What was verified has just been contradicted: what follows from that is for the next look.
   const contradicted = decision.level === undefined && previous.status.identityLevel !== undefined
   if (contradicted || isRebound(decision, previous)) return decision
-  const { deletionPending, inquiry, fenced, deletion } = lifecycle
+  const { deletionPending, probePlan, fenced, deletion } = lifecycle
   const before = previous.status.conditions ?? []
   const conditions = unsaid(decision, lifecycle)
   const status = statusOf(decision, lifecycle, previous, conditions, now)
@@ -44,16 +44,16 @@ export function withLifecycle(
     // Whoever looks again by the clock needs no backoff.
     retry: decision.retry && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
-    ...(inquiry === undefined ? {} : { inquiry }),
-    ...(inquiry === undefined || lifecycle.searches ? {} : { recheck: unasked(decision, inquiry) }),
+    ...(probePlan === undefined ? {} : { probePlan }),
+    ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(decision, probePlan) }),
     ...(fenced ? { fenced } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
 }
 
-/** What is asked on purpose is not searched for besides. */
-function unasked({ recheck = [] }: Decision, { question }: Inquiry): readonly string[] {
-  return recheck.filter((uuid) => uuid !== question.vm.biosUUID)
+/** A VM that is being probed does not also need a search. */
+function withoutProbed({ recheck = [] }: Decision, { request }: ProbePlan): readonly string[] {
+  return recheck.filter((uuid) => uuid !== request.vm.biosUUID)
 }
 
 /** It was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter. */

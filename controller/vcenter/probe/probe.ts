@@ -1,6 +1,6 @@
 /** All questions about one VM that is missed, one after the other: each answer is evidence by itself. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Finding, Probe, Proof, SeenVM } from '../../facts/existence.ts'
+import type { Finding, Proof, SeenVM, VCenterProbe } from '../../facts/existence.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
 import type { Line } from './line.ts'
@@ -8,7 +8,7 @@ import { provePrivileges } from './privileges.ts'
 import { isGone, readVM, vmReference } from './read-vm.ts'
 import { searchVMs, type UUIDKind } from './search.ts'
 
-export type Answers = Pick<Probe, 'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>
+export type Answers = Pick<VCenterProbe, 'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>
 
 export interface ProbeOptions {
   readonly line: Line

@@ -1,7 +1,7 @@
 /** Answers probes while there is a session, and says why not while there is none. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Clock } from '../../clock.ts'
-import type { Probe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../facts/existence.ts'
 import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
 import type { Table } from '../facts/table.ts'
 import type { Timings } from '../timings.ts'
@@ -18,7 +18,7 @@ export interface Prober {
    */
   run(access: Access, signal: AbortSignal): Promise<void>
   /** See `Inventory.probe`. */
-  probe(vm: BoundVM, signal: AbortSignal): Promise<Probe>
+  probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>
   /** Finds out what {@link provable} tells; in full once in each session, and where it is said so. */
   look(how: 'in full' | 'if new', signal: AbortSignal): Promise<void>
   /** See `Inventory.provable`. */

@@ -1,7 +1,7 @@
 /** VMs of the simulator, bound as reports bind them. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
-import type { Probe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../facts/existence.ts'
 import { type Lab, until } from './lab.ts'
 
 const { signal } = new AbortController()
@@ -39,7 +39,7 @@ export async function bind(
 }
 
 /** The state of each answer, and the reason where there is one. */
-export function summary(probe: Probe): Record<string, string | undefined> {
+export function summary(probe: VCenterProbe): Record<string, string | undefined> {
   const { reference, instanceUUID, biosUUID, privileges, canary } = probe
   const all = { reference, instanceUUID, biosUUID, privileges, canary }
   return Object.fromEntries(

@@ -23,7 +23,7 @@ function whenDeleting(strike: (world: World, process: Process, focus: Focus) => 
   }
 }
 
-/** Lies in wait for one of the questions, most often with a machine that does not speak otherwise. */
+/** Waits for one of the probes, most often of a machine that does not speak otherwise. */
 function whenAsked(
   strike: (world: World, focus: Focus) => void,
   delays: readonly number[] = [0, 5, 30, 5_000],
@@ -33,18 +33,18 @@ function whenAsked(
     let left = random.below(3)
     const told = (nodeName: string): void => {
       const node = api.nodes.get(nodeName)
-      // Before the Node is seen to be silent, a question more or less changes nothing.
+      // Before the Node is seen to be silent, a probe more or less changes nothing.
       if (nodeName !== focus.machine.nodeName || node === undefined || readyOf(node) === 'True') return
       if (left-- > 0) return
-      judge.onQuestion.delete(told)
+      judge.onProbe.delete(told)
       timeline.after(random.pick(delays), `${nodeName} speaks once`, () => strike(world, focus))
     }
-    judge.onQuestion.add(told)
-    return () => judge.onQuestion.delete(told)
+    judge.onProbe.add(told)
+    return () => judge.onProbe.delete(told)
   }
 }
 
-/** Before the question has reached anybody. */
+/** Before the probe has reached anybody. */
 const AT_ONCE = [0]
 
 function listAgain(

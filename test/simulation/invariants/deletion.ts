@@ -7,7 +7,7 @@ import type { Work } from './promises.ts'
 
 /** How old an answer may be when it is acted on, milliseconds; said here once more, so that the code cannot change it. */
 const FRESH = 10_000
-/** What the questions take at most, and what two writes and a confirmation do, when the API server is slow. */
+/** What a probe takes at most, and what two writes and a confirmation do, when the API server is slow. */
 const QUESTIONS = 60_000
 const WRITES = 30_000
 
@@ -89,7 +89,7 @@ export function uuidsOf({ api }: World, { metadata, spec, status }: NodeObject):
 }
 
 /**
- * Why a machine exists: a vCenter has listed its VM since before the last question, under a reference or a UUID by which
+ * Why a machine exists: a vCenter has listed its VM since before the last probe, under a reference or a UUID by which
  * it can be told, whatever that vCenter says or lets anyone see; or it runs without that, and has spoken, to the
  * controller's knowledge, within the time that a VM must be absent.
  */

@@ -112,7 +112,7 @@ function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status
 }
 
 /** In quiet nothing is written, and nothing asked but about VMs that are missed. */
-const MOST_IN_A_MINUTE = { writes: 6, questions: 13 }
+const MOST_IN_A_MINUTE = { writes: 6, probes: 13 }
 
 export function judgeQuiet(world: World, minutes: number): void {
   const { judge, api } = world
@@ -120,7 +120,7 @@ export function judgeQuiet(world: World, minutes: number): void {
     if (count > minutes * MOST_IN_A_MINUTE.writes)
       judge.violate('no endless writing', `${name} was written ${count} times in ${minutes} minutes of quiet`)
   }
-  for (const [name, count] of judge.questions) {
+  for (const [name, count] of judge.probes) {
     const node = api.nodes.get(name)
     const machines = node === undefined ? [] : machinesOf(world, node.metadata.uid)
     const well = machines.some(
@@ -129,8 +129,8 @@ export function judgeQuiet(world: World, minutes: number): void {
     const status = api.reports.get(name)?.status
     const same = machines.some(({ vm }) => vm?.biosUUID === status?.vm?.biosUUID)
     if (well && same && status?.identityLevel !== undefined)
-      judge.violate('no questions in quiet', `${name}, which is well, was asked for ${count} times`)
-    if (count > minutes * MOST_IN_A_MINUTE.questions)
+      judge.violate('no probes in quiet', `${name}, which is well, was asked for ${count} times`)
+    if (count > minutes * MOST_IN_A_MINUTE.probes)
       judge.violate(
         'no endless asking',
         `${name} was asked for ${count} times in ${minutes} minutes of quiet`,

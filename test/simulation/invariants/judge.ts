@@ -1,6 +1,6 @@
 /** Looks at each thing that happens, and says which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Probe } from '../../../controller/facts/existence.ts'
+import type { VCenterProbe } from '../../../controller/facts/existence.ts'
 import { ROOT } from '../model/answers.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
@@ -14,14 +14,14 @@ import { judgeReportStatus } from './report-status.ts'
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
 const MOST_REFUSALS = 3
 
-/** Longer than the questions take, milliseconds. */
+/** Longer than a probe takes, milliseconds. */
 const RECENT = 90_000
 
 /** So many answers are remembered. */
 const MOST_HEARD = 20
 
 /** Said here once more, so that the code cannot change it: what vCenter must say of a VM that is gone. */
-function isWhole({ reference, instanceUUID, biosUUID, privileges, canary }: Probe): boolean {
+function isWhole({ reference, instanceUUID, biosUUID, privileges, canary }: VCenterProbe): boolean {
   const found = [reference, instanceUUID, biosUUID].some(
     (finding) => finding !== undefined && finding.state !== 'not-found',
   )
@@ -32,7 +32,7 @@ export function createJudge(world: () => World): Judge {
   const violations: Violation[] = []
   const works = new Map<string, Work>()
   const writes = new Map<string, number>()
-  const questions = new Map<string, number>()
+  const probes = new Map<string, number>()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -52,7 +52,7 @@ export function createJudge(world: () => World): Judge {
   const isBlind = () => world().vCenters.some((each) => (each.impostor ?? each).denied.has(ROOT))
 
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
-  function isWronglyEmpty({ canary, vCenter: name }: Probe): boolean {
+  function isWronglyEmpty({ canary, vCenter: name }: VCenterProbe): boolean {
     if (canary.state !== 'none') return false
     const { vCenters, timeline } = world()
     const vCenter = vCenters.find((each) => each.name === name)
@@ -69,24 +69,24 @@ export function createJudge(world: () => World): Judge {
     violate,
     work,
     deletions: [],
-    onQuestion: new Set(),
+    onProbe: new Set(),
     onDecision: new Set(),
     braked: new Map(),
     many: new Map(),
     refusals: new Map(),
     writes,
-    questions,
+    probes,
     count() {
       writes.clear()
-      questions.clear()
+      probes.clear()
     },
     asked(process, nodeName) {
-      more(questions, nodeName)
+      more(probes, nodeName)
       const known = work(process.name, nodeName)
       known.asked = moment(process)
       known.blind = isBlind()
       world().timeline.note(`${process.name} asks for the VM of ${nodeName}`)
-      for (const told of judge.onQuestion) told(nodeName)
+      for (const told of judge.onProbe) told(nodeName)
     },
     heard(process, nodeName, probes) {
       const known = work(process.name, nodeName)

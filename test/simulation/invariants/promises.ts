@@ -34,8 +34,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   /** The API server refuses the deletion of a Node. */
   onRefused(nodeName: string): void
   violate(promise: string, what: string): void
-  /** Called when a question about a Node's VM begins. */
-  readonly onQuestion: Set<(nodeName: string) => void>
+  /** Called when the probe of a Node's VM begins. */
+  readonly onProbe: Set<(nodeName: string) => void>
   /** Called when a controller has decided to delete a Node, and has not begun to do it. */
   readonly onDecision: Set<(process: Process, nodeName: string) => void>
   /** Since when the brake holds each Node, by its name. */
@@ -47,8 +47,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   work(process: string, nodeName: string): Work
   /** Of the Nodes that were deleted: the vCenter and when. */
   readonly deletions: { readonly vCenter: string; readonly by: string; readonly at: number }[]
-  /** Writes and questions about each Node since the last {@link Judge.count}. */
+  /** Writes to and probes of each Node since the last {@link Judge.count}. */
   readonly writes: Map<string, number>
-  readonly questions: Map<string, number>
+  readonly probes: Map<string, number>
   count(): void
 }

@@ -1,11 +1,8 @@
 /** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
 import type { Settings } from '../../../controller/decide/facts.ts'
-import type { Probe } from '../../../controller/facts/existence.ts'
+import type { VCenterProbe } from '../../../controller/facts/existence.ts'
 import type { Node, NodeReport } from '../../../controller/facts/node.ts'
 import { createNodeIndex } from '../../../controller/gather/node-index.ts'
-import { createAsker } from '../../../controller/inquire/asker.ts'
-import { createInhabited } from '../../../controller/inquire/inhabited.ts'
-import { createInquiries, type Inquiries } from '../../../controller/inquire/inquiries.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
 import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
 import { createLeaderElection, type Term } from '../../../controller/kubernetes/leader-election.ts'
@@ -16,6 +13,9 @@ import { parseNode } from '../../../controller/kubernetes/parse-node.ts'
 import { parseNodeReport } from '../../../controller/kubernetes/parse-node-report.ts'
 import { createVolumeAttachments } from '../../../controller/kubernetes/volume-attachments.ts'
 import type { Logger } from '../../../controller/log.ts'
+import { createInhabited } from '../../../controller/probes/inhabited.ts'
+import { createProbeTracker, type ProbeTracker } from '../../../controller/probes/probe-tracker.ts'
+import { createProbeWorker } from '../../../controller/probes/probe-worker.ts'
 import { createReconciler } from '../../../controller/reconcile.ts'
 import { aborted } from '../../../controller/tasks.ts'
 import { createLogins, type Logins } from '../../../controller/vcenter/session/logins.ts'
@@ -33,10 +33,10 @@ import type { VCenterModel } from './vcenter.ts'
 
 /** Told what a controller does, before anybody else hears of it. */
 export interface ControllerWatch extends LoginWatch {
-  /** A question about a VM is put to all vCenters. */
+  /** A VM is probed in all vCenters. */
   asked(process: Process, nodeName: string): void
   /** All have answered, or failed to: this... */
-  heard(process: Process, nodeName: string, probes: readonly Probe[]): void
+  heard(process: Process, nodeName: string, probes: readonly VCenterProbe[]): void
   /** ... which is known to the controller from now on. */
   answered(process: Process, nodeName: string): void
   /** The report of a Node has arrived as it was written then. */
@@ -59,7 +59,7 @@ export interface ControllerOptions {
 
 /** As in `commands/lead.ts`. */
 const CONCURRENCY = 16
-const QUESTIONS = 4
+const PROBES = 4
 const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** Runs until the signal aborts, or the process is killed. */
@@ -84,14 +84,14 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   let terms = 0
   try {
     await election.run(async (signal, term) => {
-      const inquiries = createInquiries({ monotonic: () => process.monotonic() })
+      const tracker = createProbeTracker({ monotonic: () => process.monotonic() })
       const fenced = createFencedClient(client, term)
       for (;;) {
         terms++
         const superseded = new AbortController()
         process.reconfigure = () => superseded.abort()
         await lead(
-          { ...options, client: fenced, term, inquiries, writing: signal, logins, number: terms },
+          { ...options, client: fenced, term, tracker, writing: signal, logins, number: terms },
           AbortSignal.any([signal, superseded.signal]),
         )
         if (signal.aborted || !superseded.signal.aborted) return
@@ -106,14 +106,14 @@ interface LeadOptions extends ControllerOptions {
   readonly client: ReturnType<typeof createModelClient>
   readonly term: Term
   /** As in `commands/lead-term.ts`: they outlive a change of the configuration. */
-  readonly inquiries: Inquiries
+  readonly tracker: ProbeTracker
   readonly writing: AbortSignal
   readonly logins: Logins
   readonly number: number
 }
 
 async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
-  const { api, process, timeline, settings, watch, logger, client, term, inquiries, writing } = options
+  const { api, process, timeline, settings, watch, logger, client, term, tracker, writing } = options
   const random = process.random.next
   const index = createNodeIndex(settings.identity)
   const inventories = options.vCenters.map((vCenter) =>
@@ -137,13 +137,13 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     concurrency: CONCURRENCY,
     process: (name) => reconcile(name),
   })
-  const ask = createAsker(
+  const probe = createProbeWorker(
     {
-      inquiries: {
-        question: inquiries.question,
-        answer(name, question, answer) {
-          watch.heard(process, name, [...answer.probes, ...answer.others.flatMap(({ probes }) => probes)])
-          inquiries.answer(name, question, answer)
+      tracker: {
+        request: tracker.request,
+        record(name, request, result) {
+          watch.heard(process, name, [...result.probes, ...result.others.flatMap(({ probes }) => probes)])
+          tracker.record(name, request, result)
         },
       },
       inventories,
@@ -151,12 +151,12 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       volumesAttachedTo: createVolumeAttachments(client, process, signal),
       isInhabited: createInhabited({
         index,
-        inquiries,
+        tracker,
         inventories,
         isReady: (name) => nodes.get(name)?.ready?.status === 'True',
         absentFor: settings.lifecycle.absentFor,
       }),
-      onAnswer(name) {
+      onResult(name) {
         watch.answered(process, name)
         queue.add(name)
       },
@@ -165,12 +165,12 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     },
     signal,
   )
-  const questions = createQueue({
+  const probeQueue = createQueue({
     ...common,
-    concurrency: QUESTIONS,
+    concurrency: PROBES,
     process(name) {
       watch.asked(process, name)
-      return ask(name)
+      return probe(name)
     },
   })
   const cluster = createClusterWatch({ index, queue, inventories })
@@ -201,19 +201,19 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       inventories,
       policy: () => ({ state: 'in-force' }),
       settings,
-      inquiries,
+      tracker,
       leadingFor: term.leadingFor,
     },
-    inquiries: {
+    tracker: {
       // The reconciler says these two one after the other, without a pause.
       deleting(deletion, nodeUID) {
         deleting = true
-        return inquiries.deleting(deletion, nodeUID)
+        return tracker.deleting(deletion, nodeUID)
       },
-      take(name, inquiry) {
+      track(name, probePlan) {
         if (deleting) watch.decided(process, name)
         deleting = false
-        inquiries.take(name, inquiry)
+        tracker.track(name, probePlan)
       },
     },
     writer: {
@@ -221,7 +221,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       confirm: () => term.confirm(writing),
       recordEvent: () => undefined,
     },
-    ask: (name) => questions.add(name),
+    enqueueProbe: (name) => probeQueue.add(name),
     clock: process,
     enqueue: queue.add,
     onDecision: () => undefined,
@@ -236,8 +236,8 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
   })
   const work = async (): Promise<void> => {
     await Promise.race([Promise.all(synced), aborted(signal)])
-    if (!signal.aborted) inquiries.resume((name) => nodes.get(name) !== undefined)
-    await Promise.all([queue.run(signal), questions.run(signal)])
+    if (!signal.aborted) tracker.resume((name) => nodes.get(name) !== undefined)
+    await Promise.all([queue.run(signal), probeQueue.run(signal)])
   }
   await Promise.all([work(), ...inventories.map((inventory) => inventory.run(signal))])
 }

@@ -112,7 +112,7 @@ export function createLink({ vCenter: configured, process, timeline, owner, logi
         vCenter.session(cookie?.key)
         return work(vCenter)
       }
-      return send('a question', inSession, deadline, signal)
+      return send('a call', inSession, deadline, signal)
     },
     session: () => cookie,
     hasSession: () => cookie !== undefined,

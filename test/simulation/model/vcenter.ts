@@ -219,7 +219,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   return self
 }
 
-/** One that was back for less than this, milliseconds, may have come and gone between two questions. */
+/** One that was back for less than this, milliseconds, may have come and gone between two probes. */
 const BRIEF = 150_000
 
 function vanish(machine: Machine, vm: VM, now: number): void {

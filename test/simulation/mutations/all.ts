@@ -71,21 +71,21 @@ const OTHERS: readonly Mutation[] = [
   {
     name: 'evidence: a new session begins the count anew',
     edits: [
-      edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...answer, question })', 'true'),
+      edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...result, request })', 'true'),
     ],
   },
   {
     name: 'evidence: a sign of life begins the count anew',
-    edits: [edit(`${LIFECYCLE}/evidence.ts`, '!hasReported(before.question, question) &&', '')],
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, '!hasReported(before.request, request) &&', '')],
   },
   {
     name: 'evidence: a heartbeat begins the count anew',
-    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === answer.heartbeat &&', '')],
+    edits: [edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === result.heartbeat &&', '')],
   },
   {
     name: 'precondition KubeletSilent, nor the one before',
     edits: [
-      edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === answer.heartbeat &&', ''),
+      edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === result.heartbeat &&', ''),
       edit(
         `${LIFECYCLE}/preconditions.ts`,
         'return PRECONDITIONS.flatMap(',
@@ -197,11 +197,11 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit('controller/kubernetes/node-writer.ts', 'return { uid, resourceVersion }', 'return {}')],
   },
   {
-    name: 'inquiries: deletions are counted',
+    name: 'probe tracker: deletions are counted',
     edits: [
-      edit('controller/inquire/inquiries.ts', 'deleted.set(group, known)', ''),
+      edit('controller/probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
       edit(
-        'controller/inquire/inquiries.ts',
+        'controller/probes/probe-tracker.ts',
         'deleted.get(group)?.set(nodeUID, { at, absentSince, sure: true })',
         '',
       ),

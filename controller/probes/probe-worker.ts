@@ -4,25 +4,28 @@ import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
 import type { Outcome } from '../watch/queue.ts'
 import type { IsInhabited } from './inhabited.ts'
-import type { Inquiries } from './inquiries.ts'
+import type { ProbeTracker } from './probe-tracker.ts'
 
-export interface AskerOptions {
-  readonly inquiries: Pick<Inquiries, 'question' | 'answer'>
+export interface ProbeWorkerOptions {
+  readonly tracker: Pick<ProbeTracker, 'request' | 'record'>
   readonly inventories: readonly Pick<Inventory, 'probe'>[]
   /** Another text after each renewal of the Lease of this Node's kubelet. */
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
   readonly isInhabited: IsInhabited
-  /** Told when there is an answer to look at. */
-  readonly onAnswer: (name: string) => void
+  /** Called when there is a new result. */
+  readonly onResult: (name: string) => void
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** Puts what is asked about one Node's VM to every vCenter, and to the API server. Never throws for what they answer. */
-export function createAsker(options: AskerOptions, signal: AbortSignal): (name: string) => Promise<Outcome> {
-  const { inquiries, inventories, heartbeatOf, volumesAttachedTo, clock } = options
+/** Runs the probe request of one Node against every vCenter and the API server. Never throws because of their answers. */
+export function createProbeWorker(
+  options: ProbeWorkerOptions,
+  signal: AbortSignal,
+): (name: string) => Promise<Outcome> {
+  const { tracker, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
   /** What cannot be read is unknown. */
   async function read<T>(
@@ -39,23 +42,23 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
   }
 
   return async (name) => {
-    const question = inquiries.question(name)
-    if (question === undefined) return 'done'
+    const request = tracker.request(name)
+    if (request === undefined) return 'done'
     const askedAt = clock.monotonic()
     const probe = async (vm: BoundVM) =>
       Promise.all(inventories.map((inventory) => inventory.probe(vm, signal)))
     const [heartbeat, attachments, probes, others] = await Promise.all([
       read(name, 'the Lease of the kubelet', heartbeatOf),
-      question.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo) : undefined,
-      probe(question.vm),
-      Promise.all(question.others.map(async (vm) => ({ vm, probes: await probe(vm) }))),
+      request.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo) : undefined,
+      probe(request.vm),
+      Promise.all(request.others.map(async (vm) => ({ vm, probes: await probe(vm) }))),
     ])
     if (signal.aborted) return 'done'
     const answeredAt = { monotonic: clock.monotonic(), now: clock.now() }
     const inhabited = new Set(
       probes.flatMap((probe) => (options.isInhabited(probe, name) ? (probe.vCenterInstanceUUID ?? []) : [])),
     )
-    inquiries.answer(name, question, {
+    tracker.record(name, request, {
       probes,
       others,
       inhabited,
@@ -64,7 +67,7 @@ export function createAsker(options: AskerOptions, signal: AbortSignal): (name: 
       askedAt,
       answeredAt,
     })
-    options.onAnswer(name)
+    options.onResult(name)
     return 'done'
   }
 }

@@ -1,11 +1,11 @@
-import type { Probe } from '../facts/existence.ts'
+import type { VCenterProbe } from '../facts/existence.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { NodeIndex } from '../gather/node-index.ts'
-import type { Inquiries } from './inquiries.ts'
+import type { ProbeTracker } from './probe-tracker.ts'
 
 export interface InhabitedOptions {
   readonly index: Pick<NodeIndex, 'namesIn' | 'uuidsOf'>
-  readonly inquiries: Pick<Inquiries, 'missedFor'>
+  readonly tracker: Pick<ProbeTracker, 'missedFor'>
   readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
   /** Whether the kubelet of this Node calls it ready. */
   readonly isReady: (name: string) => boolean
@@ -13,8 +13,11 @@ export interface InhabitedOptions {
   readonly absentFor: number
 }
 
-/** Tells whether a vCenter must have a VM to show, whatever it shows: see `Answer.inhabited`. */
-export type IsInhabited = (vCenter: Pick<Probe, 'vCenter' | 'vCenterInstanceUUID'>, except: string) => boolean
+/** Tells whether a vCenter must have a VM to show, whatever it shows: see `ProbeResult.inhabited`. */
+export type IsInhabited = (
+  vCenter: Pick<VCenterProbe, 'vCenter' | 'vCenterInstanceUUID'>,
+  except: string,
+) => boolean
 
 /**
  * Another Node than this one is bound to a VM there. Not one whose VM is missed for long (while an inventory is loading,
@@ -22,7 +25,7 @@ export type IsInhabited = (vCenter: Pick<Probe, 'vCenter' | 'vCenterInstanceUUID
  * vCenter does not have, and another one does.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
-  const { index, inquiries, inventories, isReady, absentFor } = options
+  const { index, tracker, inventories, isReady, absentFor } = options
   return ({ vCenter, vCenterInstanceUUID = '' }, except) => {
     const inventory = inventories.find((each) => each.vCenter === vCenter)
     const isElsewhere = (name: string): boolean =>
@@ -32,7 +35,7 @@ export function createInhabited(options: InhabitedOptions): IsInhabited {
       })
     for (const name of index.namesIn(vCenterInstanceUUID)) {
       if (name === except) continue
-      const missedFor = inquiries.missedFor(name)
+      const missedFor = tracker.missedFor(name)
       const isAway = missedFor > 0 ? missedFor >= absentFor && !isReady(name) : isElsewhere(name)
       if (!isAway) return true
     }

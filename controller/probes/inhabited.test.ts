@@ -18,7 +18,7 @@ function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NON
   }
   const isInhabited = createInhabited({
     index,
-    inquiries: { missedFor: (name) => missedFor[name] ?? 0 },
+    tracker: { missedFor: (name) => missedFor[name] ?? 0 },
     inventories: [
       { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? lookup : NONE) },
       { vCenter: 'vc2', lookup: () => NONE },

@@ -1,31 +1,36 @@
-import type { Deletion, Inquiry } from '../decide/decision.ts'
+import type { Deletion, ProbePlan } from '../decide/decision.ts'
 import type { Fleet, Span } from '../decide/lifecycle/brake.ts'
-import { type Answer, type Evidence, isAbout, type Question, weigh } from '../decide/lifecycle/evidence.ts'
+import {
+  type Evidence,
+  isAbout,
+  type ProbeRequest,
+  type ProbeResult,
+  weigh,
+} from '../decide/lifecycle/evidence.ts'
 import type { LatchedNode } from '../gather/node-index.ts'
 
-export interface InquiriesOptions {
+export interface ProbeTrackerOptions {
   /** Milliseconds that never go back. */
   readonly monotonic: () => number
 }
 
 /**
- * What is being found out about the VMs that are missed or off, one for each Node at most, and what was deleted. In memory
- * alone, for a term of leadership, whatever the configuration.
+ * Keeps the probe requests of Nodes whose VM is missing or off, the evidence from their results, and the recent deletions.
+ * In memory only, for one term of leadership; it outlives a change of the configuration.
  */
-export interface Inquiries {
-  /** Takes what a decision wants to know; undefined where it wants nothing, and what was found out is forgotten. */
-  take(name: string, inquiry: Inquiry | undefined): void
+export interface ProbeTracker {
+  /** Takes the probe that a decision wants; undefined where it wants none, and the evidence is dropped. */
+  track(name: string, probePlan: ProbePlan | undefined): void
   /**
-   * To be called when the work begins anew, by another configuration: forgets the Nodes that went while nobody watched.
-   * What was answered to the one before counts on, and is no longer fresh: those that are configured now are asked once
-   * more before anything follows.
+   * To be called when the configuration was replaced: forgets the Nodes that were deleted while nobody watched. Evidence
+   * from before is kept but no longer fresh, so the vCenters configured now are probed once more before anything follows.
    */
   resume(exists: (name: string) => boolean): void
-  /** What is to be asked about a Node; undefined where nobody wants to know it any more. */
-  question(name: string): Question | undefined
-  /** Weighs an answer to a question. One that nobody wants to know any more is dropped. */
-  answer(name: string, question: Question, answer: Answer): void
-  /** What was found out, about the VM that the evidence names. */
+  /** The probe request of a Node; undefined where none is wanted any more. */
+  request(name: string): ProbeRequest | undefined
+  /** Adds a result to the evidence. The result of a request that is no longer wanted is dropped. */
+  record(name: string, request: ProbeRequest, result: ProbeResult): void
+  /** What the probes of this Node's VM have shown so far. */
   evidence(name: string): Evidence | undefined
   /** Since when the VM of this Node is missed, monotonic; undefined where it is not, or that is not known here. */
   absentSince(name: string, nodeUID: string): number | undefined
@@ -54,12 +59,12 @@ export interface Attempt {
 interface Deleted {
   readonly at: number
   readonly absentSince: number | undefined
-  /** Whether the API server has said so; else no answer has come, or not yet. */
+  /** Whether the API server has confirmed it; otherwise its answer is still to come, or was lost. */
   readonly sure: boolean
 }
 
 interface Entry {
-  readonly inquiry: Inquiry
+  readonly probePlan: ProbePlan
   readonly evidence: Evidence | undefined
 }
 
@@ -70,7 +75,7 @@ const REFUSED = 300_000
 /** By both clocks. */
 const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
-export function createInquiries({ monotonic }: InquiriesOptions): Inquiries {
+export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTracker {
   const entries = new Map<string, Entry>()
   /** For each group, since when few of it are missed. */
   const few = new Map<string, number>()
@@ -83,49 +88,49 @@ export function createInquiries({ monotonic }: InquiriesOptions): Inquiries {
   }
 
   return {
-    take(name, inquiry) {
-      if (inquiry === undefined) {
+    track(name, probePlan) {
+      if (probePlan === undefined) {
         entries.delete(name)
         refusals.delete(name)
         return
       }
       const before = entries.get(name)
-      const same = before !== undefined && isAbout(before.inquiry.question, inquiry.question)
-      entries.set(name, { inquiry, evidence: same ? before.evidence : undefined })
-      const { absence } = inquiry
+      const same = before !== undefined && isAbout(before.probePlan.request, probePlan.request)
+      entries.set(name, { probePlan, evidence: same ? before.evidence : undefined })
+      const { absence } = probePlan
       if (absence?.few === false) few.delete(absence.group)
       else if (absence !== undefined && !few.has(absence.group)) few.set(absence.group, monotonic())
     },
     resume(exists) {
-      for (const [name, { inquiry, evidence }] of entries) {
+      for (const [name, { probePlan, evidence }] of entries) {
         if (exists(name)) {
           if (evidence !== undefined)
-            entries.set(name, { inquiry, evidence: { ...evidence, answeredAt: LONG_AGO } })
+            entries.set(name, { probePlan, evidence: { ...evidence, answeredAt: LONG_AGO } })
           continue
         }
         entries.delete(name)
         refusals.delete(name)
       }
     },
-    question: (name) => entries.get(name)?.inquiry.question,
-    answer(name, question, answer) {
+    request: (name) => entries.get(name)?.probePlan.request,
+    record(name, request, result) {
       const entry = entries.get(name)
-      if (entry === undefined || !isAbout(entry.inquiry.question, question)) return
-      entries.set(name, { ...entry, evidence: weigh(entry.evidence, question, answer) })
+      if (entry === undefined || !isAbout(entry.probePlan.request, request)) return
+      entries.set(name, { ...entry, evidence: weigh(entry.evidence, request, result) })
     },
     evidence: (name) => entries.get(name)?.evidence,
     absentSince(name, nodeUID) {
-      const { question, absence } = entries.get(name)?.inquiry ?? {}
-      return question?.nodeUID === nodeUID ? absence?.since : undefined
+      const { request, absence } = entries.get(name)?.probePlan ?? {}
+      return request?.nodeUID === nodeUID ? absence?.since : undefined
     },
     fleet(group, except, latched) {
       const absentSince: Span[] = []
       const pendingSince: Span[] = []
       const closedFor = new Set<string>()
       const gone = recent(group)
-      for (const [name, { inquiry }] of entries) {
-        const { nodeUID } = inquiry.question
-        const { absence } = inquiry
+      for (const [name, { probePlan }] of entries) {
+        const { nodeUID } = probePlan.request
+        const { absence } = probePlan
         const itself = name === except
         // One that is deleted may be looked at until the watch knows; else it is there, and its deletion came to nothing.
         if (!itself && (absence === undefined || gone.get(nodeUID)?.sure)) continue
@@ -146,15 +151,15 @@ export function createInquiries({ monotonic }: InquiriesOptions): Inquiries {
       }
     },
     missedFor(name) {
-      const inquiry = entries.get(name)?.inquiry
-      if (inquiry === undefined) return 0
-      const { nodeUID } = inquiry.question
+      const probePlan = entries.get(name)?.probePlan
+      if (probePlan === undefined) return 0
+      const { nodeUID } = probePlan.request
       if ([...deleted.values()].some((each) => each.has(nodeUID))) return Number.POSITIVE_INFINITY
-      return inquiry.absence === undefined ? 0 : monotonic() - inquiry.absence.since
+      return probePlan.absence === undefined ? 0 : monotonic() - probePlan.absence.since
     },
     missing(vCenter, latched) {
-      const absences = [...entries.values()].flatMap(({ inquiry: { absence, question } }) =>
-        absence !== undefined && question.vm.vCenter === vCenter ? [absence] : [],
+      const absences = [...entries.values()].flatMap(({ probePlan: { absence, request } }) =>
+        absence !== undefined && request.vm.vCenter === vCenter ? [absence] : [],
       )
       return {
         missing: absences.length,
