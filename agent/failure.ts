@@ -12,7 +12,7 @@ export interface Failure {
   /** What to do about it. */
   readonly next: string
   /** Seconds that the API server asks to wait. */
-  readonly retryAfter?: number
+  readonly retryAfterSeconds?: number
 }
 
 /** The request that failed: who am I, or here is my report. */
@@ -33,7 +33,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
     return { cause: `NoConnection/${error.code}`, message: describe(error), next: connectionStep(error.code) }
   }
   if (!(error instanceof ApiError)) return undefined
-  const { status, reason, message, retryAfter } = error
+  const { status, reason, message, retryAfterSeconds } = error
   const failure = {
     cause: [step, status, reason].filter((part) => part !== '').join('/'),
     // The reason is the server's word, and may be another one each time.
@@ -41,7 +41,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
     message,
     next: apiStep(error, step),
   }
-  return retryAfter === undefined ? failure : { ...failure, retryAfter }
+  return retryAfterSeconds === undefined ? failure : { ...failure, retryAfterSeconds }
 }
 
 function connectionStep(code: string): string {

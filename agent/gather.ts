@@ -1,7 +1,7 @@
 import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './contract.ts'
 import { readAddressTable } from './facts/address-table.ts'
 import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
-import { readMachine } from './facts/dmi.ts'
+import { readDMI } from './facts/dmi.ts'
 import { type Fact, known } from './facts/fact.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type AddressTable, readInterfaces } from './facts/interfaces.ts'
@@ -26,7 +26,7 @@ export function readLocalFacts(root: string, system: () => AddressTable): LocalF
   return {
     bootID: readBootID(root),
     hostname: readHostname(root),
-    machine: readMachine(root),
+    machine: readDMI(root),
     interfaces: readInterfaces(root, addresses.ok ? addresses.value : {}, routes.interfaces),
     addresses,
     routes: routes.read,

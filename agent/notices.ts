@@ -1,10 +1,10 @@
 import type { Failure } from './failure.ts'
 import type { Logger } from './log.ts'
-import type { Outcome } from './reporter.ts'
+import type { ReportOutcome } from './reporter.ts'
 
 /** Logs outcomes: each cause once, when it begins and when it is over. */
 export interface Notices {
-  take(outcome: Outcome): void
+  take(outcome: ReportOutcome): void
 }
 
 export function createNotices(log: Logger): Notices {
@@ -13,13 +13,13 @@ export function createNotices(log: Logger): Notices {
   let unreadable = new Set<string>()
   let claim: string | undefined
 
-  const fail = ({ failure }: Extract<Outcome, { ok: false }>) => {
+  const fail = ({ failure }: Extract<ReportOutcome, { ok: false }>) => {
     attempts++
     if (failing !== undefined && keyOf(failing) === keyOf(failure)) return
     failing = failure
     log.warn({ cause: failure.cause, reason: failure.message, next: failure.next }, 'the report was not sent')
   }
-  const succeed = ({ identity, spec, changed }: Extract<Outcome, { ok: true }>) => {
+  const succeed = ({ identity, spec, changed }: Extract<ReportOutcome, { ok: true }>) => {
     const node = identity.nodeName
     if (failing !== undefined) log.info({ node, cause: failing.cause, attempts }, 'reports are sent again')
     failing = undefined

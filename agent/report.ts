@@ -9,7 +9,7 @@ import {
   type UnreadableFact,
 } from './contract.ts'
 import type { CloudInit } from './facts/cloud-init.ts'
-import type { Machine } from './facts/dmi.ts'
+import type { DMIFacts } from './facts/dmi.ts'
 import type { Fact } from './facts/fact.ts'
 
 /** All that a report says. */
@@ -18,7 +18,7 @@ export interface Facts {
   readonly agentVersion: string
   readonly bootID: Fact<string>
   readonly hostname: Fact<string>
-  readonly machine: Machine
+  readonly machine: DMIFacts
   readonly interfaces: Fact<readonly NetworkInterface[]>
   /** Whether the addresses on the interfaces could be read. */
   readonly addresses: Fact<unknown>

@@ -24,7 +24,7 @@ import { findTools as locate } from './facts/rpctool.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'
-import { createReporter, type Outcome } from './reporter.ts'
+import { createReporter, type ReportOutcome } from './reporter.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
 /** The test that a folder is removed with. */
@@ -116,7 +116,7 @@ function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
   return { root, reporter }
 }
 
-function cause(outcome: Outcome): string {
+function cause(outcome: ReportOutcome): string {
   return outcome.ok ? 'sent' : outcome.failure.cause
 }
 

@@ -23,7 +23,7 @@ export interface ReporterOptions {
   readonly now: () => number
 }
 
-export type Outcome =
+export type ReportOutcome =
   | {
       readonly ok: true
       readonly identity: NodeIdentity
@@ -39,7 +39,7 @@ export interface Reporter {
    *
    * @throws only what is a fault of the agent
    */
-  report(): Promise<Outcome>
+  report(): Promise<ReportOutcome>
   /**
    * Whether the machine, or what is known of the claim, differs from the report sent last, or the Node may be another
    * one by now; true where none was sent. Costs no request and no process.

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 import type { NodeReportSpec } from './contract.ts'
 import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
-import type { Outcome, Reporter } from './reporter.ts'
+import type { Reporter, ReportOutcome } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 
 const SPEC: NodeReportSpec = {
@@ -15,9 +15,12 @@ const SPEC: NodeReportSpec = {
   tools: { guestinfoReadable: true, guestinfoWritable: true },
   claim: { written: true, reason: 'Written', message: '' },
 }
-const SENT: Outcome = { ok: true, identity: { nodeName: 'n', nodeUID: 'u' }, spec: SPEC, changed: true }
-const DEAD: Outcome = { ok: false, failure: { cause: 'NoConnection', message: 'm', next: 'n' } }
-const BUSY: Outcome = { ok: false, failure: { cause: 'Busy', message: 'm', next: 'n', retryAfter: 7 } }
+const SENT: ReportOutcome = { ok: true, identity: { nodeName: 'n', nodeUID: 'u' }, spec: SPEC, changed: true }
+const DEAD: ReportOutcome = { ok: false, failure: { cause: 'NoConnection', message: 'm', next: 'n' } }
+const BUSY: ReportOutcome = {
+  ok: false,
+  failure: { cause: 'Busy', message: 'm', next: 'n', retryAfterSeconds: 7 },
+}
 
 const LOOK = 30_000
 const REFRESH = 600_000
@@ -30,7 +33,7 @@ const REFRESH = 600_000
  */
 async function simulate(
   until: number,
-  outcome: (seconds: number) => Outcome = () => SENT,
+  outcome: (seconds: number) => ReportOutcome = () => SENT,
   changed: (seconds: number) => boolean = () => false,
   claimPending: (seconds: number) => boolean = () => false,
 ) {
@@ -119,7 +122,7 @@ t.test('another cause is said as well', async (t) => {
 })
 
 t.test('a refusal whose words change is said once', async (t) => {
-  const refused = (seconds: number): Outcome => {
+  const refused = (seconds: number): ReportOutcome => {
     const failure = explainFailure(
       new ApiError(403, { message: 'm', reason: `R${seconds}` }, undefined),
       'publish',
@@ -145,7 +148,7 @@ t.test('a refresh stays due while nothing can be sent', async (t) => {
 })
 
 t.test('unreadable facts and a refused claim are said once, and when they are over', async (t) => {
-  const broken: Outcome = {
+  const broken: ReportOutcome = {
     ...SENT,
     spec: {
       ...SPEC,

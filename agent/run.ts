@@ -2,9 +2,9 @@ import { createBackoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
 import { createNotices } from './notices.ts'
-import type { Outcome, Reporter } from './reporter.ts'
+import type { Reporter, ReportOutcome } from './reporter.ts'
 
-export interface RunOptions {
+export interface ReportLoopOptions {
   readonly reporter: Reporter
   readonly clock: Clock
   /** Uniform in [0, 1). */
@@ -31,7 +31,7 @@ const MAX_RETRY_AFTER = 300_000
  * Reports at start, when the machine has changed, and at each refresh; until the signal aborts. Never gives up. A claim
  * that could not be written, and may be, is tried again in between.
  */
-export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+export async function run(options: ReportLoopOptions, signal: AbortSignal): Promise<void> {
   const { reporter, clock, log, random } = options
   const backoff = createBackoff({ ...BACKOFF, random })
   const claim = createClaimTimer(options)
@@ -68,14 +68,17 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
 }
 
 /** Reports once; whether the report was sent. */
-export async function runOnce({ reporter, log }: Pick<RunOptions, 'reporter' | 'log'>): Promise<boolean> {
+export async function runOnce({
+  reporter,
+  log,
+}: Pick<ReportLoopOptions, 'reporter' | 'log'>): Promise<boolean> {
   const outcome = await reporter.report()
   createNotices(log).take(outcome)
   return outcome.ok
 }
 
 /** When the claim is to be tried again; never, as long as none is pending. */
-function createClaimTimer({ reporter, clock, random }: RunOptions) {
+function createClaimTimer({ reporter, clock, random }: ReportLoopOptions) {
   const backoff = createBackoff({ ...CLAIM_BACKOFF, random })
   let at = Number.POSITIVE_INFINITY
   return {
@@ -92,7 +95,7 @@ function createClaimTimer({ reporter, clock, random }: RunOptions) {
   }
 }
 
-function waitAfter(outcome: Extract<Outcome, { ok: false }>, wait: number): number {
-  const asked = (outcome.failure.retryAfter ?? 0) * 1000
+function waitAfter(outcome: Extract<ReportOutcome, { ok: false }>, wait: number): number {
+  const asked = (outcome.failure.retryAfterSeconds ?? 0) * 1000
   return Math.max(wait, Math.min(asked, MAX_RETRY_AFTER))
 }

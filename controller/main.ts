@@ -6,9 +6,9 @@ import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
 import { type LoadedConfig, loadConfig } from './config/load.ts'
 import type { ReadFile } from './config/read-text.ts'
-import { type CredentialSource, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
+import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
-import { HELP, parseCommandLine, type RunOptions } from './options.ts'
+import { HELP, parseCommandLine, type RunFlags } from './options.ts'
 import { readRegularFile } from './read-regular-file.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
@@ -31,7 +31,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function start(options: RunOptions): Promise<number> {
+async function start(options: RunFlags): Promise<number> {
   const logger = createLogger(options.logLevel)
   const path = options.config
   const readFile: ReadFile = async (path, maxBytes) => readRegularFile(path, maxBytes)
@@ -86,7 +86,7 @@ async function start(options: RunOptions): Promise<number> {
 }
 
 /** Undefined where there is neither a kubeconfig nor what the kubelet gives every container. */
-function credentialSource(path: string | undefined, env: NodeJS.ProcessEnv): CredentialSource | undefined {
+function credentialSource(path: string | undefined, env: NodeJS.ProcessEnv): CredentialLocation | undefined {
   if (path !== undefined) return { kind: 'kubeconfig', path }
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   if (host === undefined || port === undefined) return undefined

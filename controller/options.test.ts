@@ -1,7 +1,7 @@
 import t from 'tap'
-import { HELP, parseCommandLine, type RunOptions } from './options.ts'
+import { HELP, parseCommandLine, type RunFlags } from './options.ts'
 
-const DEFAULT: RunOptions = {
+const DEFAULT: RunFlags = {
   config: '/c',
   kubeconfig: undefined,
   listen: { host: '', port: 10270 },
@@ -11,7 +11,7 @@ const DEFAULT: RunOptions = {
   logLevel: 'info',
 }
 
-const right: readonly [string, Partial<RunOptions>][] = [
+const right: readonly [string, Partial<RunFlags>][] = [
   ['run --config /c', {}],
   ['run --config=/c', {}],
   ['run --kubeconfig /k --config /c', { kubeconfig: '/k' }],

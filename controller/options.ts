@@ -11,7 +11,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export interface RunOptions {
+export interface RunFlags {
   /** The CPI's configuration file. */
   readonly config: string
   /** Without it the service account of the Pod. */
@@ -25,7 +25,7 @@ export interface RunOptions {
 }
 
 export type CommandLine =
-  | { readonly kind: 'run'; readonly options: RunOptions }
+  | { readonly kind: 'run'; readonly options: RunFlags }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   /** One sentence; the exit code is 2. */

@@ -7,7 +7,7 @@ import { createAddressWaits } from './gather/address-waits.ts'
 import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import type { ProbeTracker } from './probes/probe-tracker.ts'
-import type { Outcome } from './watch/queue.ts'
+import type { ReconcileResult } from './watch/queue.ts'
 
 export interface ReconcilerOptions {
   readonly sources: Sources
@@ -27,7 +27,7 @@ export interface ReconcilerOptions {
 }
 
 /** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
-export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<Outcome> {
+export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<ReconcileResult> {
   const { writer, clock, tracker, onDecision } = options
   const nodes = createExpectations<Node>(options.sources.node)
   const reports = createExpectations<NodeReport>(options.sources.report)

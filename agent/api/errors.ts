@@ -5,13 +5,13 @@ export class ApiError extends Error {
   /** `reason` of the Status object, as `Forbidden`; empty where the answer was none. */
   readonly reason: string
   /** Seconds from `Retry-After`. */
-  readonly retryAfter: number | undefined
+  readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, answer: { message: string; reason: string }, retryAfter: number | undefined) {
     super(answer.message)
     this.status = status
     this.reason = answer.reason
-    this.retryAfter = retryAfter
+    this.retryAfterSeconds = retryAfter
   }
 }
 

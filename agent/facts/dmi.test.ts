@@ -1,8 +1,8 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeRoot, type Tree } from '../testing/root.ts'
-import { readMachine } from './dmi.ts'
+import { type FileTree, makeRoot } from '../testing/root.ts'
+import { readDMI } from './dmi.ts'
 import type { Fact } from './fact.ts'
 
 const ID = 'sys/class/dmi/id'
@@ -11,10 +11,10 @@ const BYTES = '42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b'
 
 /** Machines with these files of the firmware. */
 function machine(files: Readonly<Record<string, string | Buffer>>) {
-  const tree: Tree = Object.fromEntries(
+  const tree: FileTree = Object.fromEntries(
     Object.entries(files).map(([name, content]) => [`${ID}/${name}`, content]),
   )
-  return readMachine(makeRoot(t, tree))
+  return readDMI(makeRoot(t, tree))
 }
 
 /** The value, or the reason with its message. */
@@ -142,7 +142,7 @@ t.test('mode 0400 and another user', { skip: process.getuid?.() !== 0 && 'needs 
   chmodSync(root, 0o755)
   chmodSync(join(root, ID, 'product_serial'), 0o400)
   process.seteuid?.(65_534)
-  const { serialUUID } = readMachine(root)
+  const { serialUUID } = readDMI(root)
   process.seteuid?.(0)
   t.match(serialUUID, { ok: false, reason: 'PermissionDenied', message: /run the agent as root$/ })
   t.end()

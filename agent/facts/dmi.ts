@@ -3,7 +3,7 @@ import { type Fact, known, unreadable } from './fact.ts'
 import { readLine } from './files.ts'
 
 /** What the firmware says. */
-export interface Machine {
+export interface DMIFacts {
   readonly vendor: Fact<string>
   readonly product: Fact<string>
   /** BIOS UUID from `product_serial`, in vCenter's byte order, lower case. */
@@ -20,7 +20,7 @@ const DIGITS = 32
  * Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. Of the vendor only the words
  * of an error depend: with `SMBIOS.reflectHost` a VM shows its host's, and a serial of VMware's form is proof enough.
  */
-export function readMachine(root: string): Machine {
+export function readDMI(root: string): DMIFacts {
   const folder = join(root, 'sys/class/dmi/id')
   const vendor = readLine(join(folder, 'sys_vendor'), MAX_TEXT)
   const path = join(folder, 'product_serial')

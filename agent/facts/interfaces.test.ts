@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { makeRoot, type Tree, VM_TREE } from '../testing/root.ts'
+import { type FileTree, makeRoot, VM_TREE } from '../testing/root.ts'
 import { readAddressTable } from './address-table.ts'
 import { type AddressTable, readInterfaces } from './interfaces.ts'
 import { readDefaultRoutes } from './routes.ts'
@@ -9,7 +9,7 @@ const NET = 'sys/class/net'
 const MAC = '00:50:56:8e:3f:74'
 const OTHER = '00:50:56:8e:00:02'
 
-function nic(name: string, mac: string, physical = true): Tree {
+function nic(name: string, mac: string, physical = true): FileTree {
   return { [`${NET}/${name}/address`]: `${mac}\n`, ...(physical ? { [`${NET}/${name}/device`]: null } : {}) }
 }
 
@@ -98,7 +98,7 @@ t.test('which interfaces', (t) => {
       { eth0: on('10.0.0.5/24') },
       [],
     ],
-  ] as [string, Tree, AddressTable, string[]][]) {
+  ] as [string, FileTree, AddressTable, string[]][]) {
     t.same(read(makeRoot(t, tree), table), expected, name)
   }
   t.match(readInterfaces(makeRoot(t), {}, new Set()), { ok: false, reason: 'Unreadable', message: /ENOENT$/ })

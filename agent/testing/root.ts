@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /** Content by path; null makes a folder. */
-export type Tree = Readonly<Record<string, string | Buffer | null>>
+export type FileTree = Readonly<Record<string, string | Buffer | null>>
 
 /** A root for the agent in a temporary folder; removed when the test is over. */
-export function makeRoot(t: { teardown(done: () => void): void }, tree: Tree = {}): string {
+export function makeRoot(t: { teardown(done: () => void): void }, tree: FileTree = {}): string {
   const root = mkdtempSync(join(tmpdir(), 'rollcall-root-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   plant(root, tree)
   return root
 }
 
-export function plant(root: string, tree: Tree): void {
+export function plant(root: string, tree: FileTree): void {
   for (const [path, content] of Object.entries(tree)) {
     const full = join(root, path)
     mkdirSync(content === null ? full : dirname(full), { recursive: true })
@@ -29,7 +29,7 @@ export function plantTool(root: string, script: string, path = 'usr/bin/vmware-r
 }
 
 /** A VM as the kernel shows it: DMI, one NIC with a default route, boot ID and host name. */
-export const VM_TREE: Tree = {
+export const VM_TREE: FileTree = {
   'sys/class/dmi/id/sys_vendor': 'VMware, Inc.\n',
   'sys/class/dmi/id/product_name': 'VMware7,1\n',
   'sys/class/dmi/id/product_serial': 'VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b\n',

@@ -5,7 +5,7 @@ import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/events.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { Deletion, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
+import type { DeletionResult, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
 import { apply, type Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */
@@ -15,7 +15,7 @@ function recorder(
     node?: WriteResult<Node>
     report?: WriteResult<NodeReport>
     created?: WriteResult<NodeReport>
-    deleted?: WriteResult<Deletion>
+    deleted?: WriteResult<DeletionResult>
     /** One answer for each time that leadership is to be confirmed; yes where there is none. */
     confirmed?: boolean[]
   } = {},

@@ -15,7 +15,7 @@ export interface Writer extends NodeWriter {
   confirm(): Promise<boolean>
 }
 
-export interface Applied {
+export interface ApplyResult {
   /** The API server's answers to the writes, in order. */
   readonly nodes: readonly Node[]
   readonly reports: readonly NodeReport[]
@@ -38,7 +38,7 @@ export async function apply(
   { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },
   decision: Decision,
   writer: Writer,
-): Promise<Applied> {
+): Promise<ApplyResult> {
   if (decision.create !== undefined) return makeReport(node, decision.create, writer)
   if (decision.fenced === true && !(await writer.confirm()))
     return { nodes: [], reports: [], incomplete: true }
@@ -85,7 +85,7 @@ async function applyDeletion(
   { event }: Deletion,
   written: WriteResult<NodeReport> | undefined,
   writer: Writer,
-): Promise<Pick<Applied, 'deleted' | 'deletionRefused' | 'incomplete'>> {
+): Promise<Pick<ApplyResult, 'deleted' | 'deletionRefused' | 'incomplete'>> {
   if (written !== undefined && written.outcome !== 'written') return { incomplete: true }
   // Writing took time.
   if (!(await writer.confirm())) return { incomplete: true }
@@ -99,7 +99,7 @@ async function applyDeletion(
 }
 
 /** One that is there already is on its way by the watch, as is the one that was made. */
-async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<Applied> {
+async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<ApplyResult> {
   const written = await writer.createReport(node, spec)
   if (written.outcome !== 'refused') return { nodes: [], reports: [], incomplete: false }
   const condition = no(

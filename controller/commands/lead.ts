@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../decide/facts.ts'
 import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
@@ -13,7 +13,7 @@ import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
-import { createPolicyProof } from '../kubernetes/policy-proof.ts'
+import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createInhabited } from '../probes/inhabited.ts'
@@ -25,7 +25,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { timeOfDay } from '../time-of-day.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createClusterWatch } from '../watch/cluster-watch.ts'
-import { createQueue, DEFAULT_RATE, type Outcome } from '../watch/queue.ts'
+import { createQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/queue.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -145,7 +145,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     random,
     logger,
   })
-  const policy = createPolicyProof({
+  const policy = createPolicyCheck({
     client,
     clock,
     random,
@@ -204,7 +204,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     })),
   )
 
-  async function process(name: string): Promise<Outcome> {
+  async function process(name: string): Promise<ReconcileResult> {
     const start = clock.monotonic()
     let outcome: 'done' | 'retry' | 'error' = 'error'
     try {
@@ -241,7 +241,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   }
 }
 
-function policyProblem(policy: PolicyProof): readonly string[] {
+function policyProblem(policy: PolicyState): readonly string[] {
   if (policy.state === 'in-force') return []
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
 }

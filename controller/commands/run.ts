@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import type { ReadFile } from '../config/read-text.ts'
 import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
-import type { CredentialSource } from '../kubernetes/credentials.ts'
+import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/events.ts'
 import { createFencedClient } from '../kubernetes/fenced-client.ts'
 import { createLeaderElection, type Lead } from '../kubernetes/leader-election.ts'
@@ -12,15 +12,15 @@ import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createTelemetryServer, type Health } from '../telemetry/server.ts'
+import { createTelemetryServer, type HealthStatus } from '../telemetry/server.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import type { Leadership } from './lead.ts'
 import { leadTerm } from './lead-term.ts'
 
-export interface RunOptions {
+export interface ControllerOptions {
   readonly config: { readonly path: string; readonly readFile: ReadFile; readonly loaded: LoadedConfig }
-  readonly credentials: CredentialSource
+  readonly credentials: CredentialLocation
   readonly lease: { readonly namespace: string; readonly name: string }
   /** Of this process and no other. */
   readonly identity: string
@@ -43,7 +43,7 @@ const FLUSH_MS = 500
  *
  * @throws where the port cannot be had or the credentials for the API server cannot be read
  */
-export async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
   const userAgent = `${COMPONENT}/${options.version}`
   const client = metrics.measured(
@@ -74,7 +74,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
   metrics.events(events.counts)
   let leadership: Leadership | undefined
 
-  const ready = (): Health => {
+  const ready = (): HealthStatus => {
     const { leading, holder } = election.status()
     if (!leading) return { ok: true, text: `standby; ${holder || 'nobody'} leads` }
     const problems = leadership?.problems() ?? []
@@ -82,7 +82,7 @@ export async function run(options: RunOptions, signal: AbortSignal): Promise<voi
     const lines = [...(ok ? ['leading'] : problems), ...(leadership?.remarks() ?? [])]
     return { ok, text: lines.join('\n') }
   }
-  const healthy = (): Health => {
+  const healthy = (): HealthStatus => {
     const { problem } = election.status()
     return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
   }

@@ -1,5 +1,5 @@
 /** Where something stands in the file; both count from 1. */
-export interface Place {
+export interface SourcePosition {
   readonly line: number
   readonly column: number
 }
@@ -38,11 +38,11 @@ export class Findings {
   readonly problems: Problem[] = []
   readonly warnings: Problem[] = []
 
-  refuse(path: string, at: Place | undefined, message: string): void {
+  refuse(path: string, at: SourcePosition | undefined, message: string): void {
     this.problems.push({ path, line: at?.line, column: at?.column, message })
   }
 
-  warn(path: string, at: Place | undefined, message: string): void {
+  warn(path: string, at: SourcePosition | undefined, message: string): void {
     this.warnings.push({ path, line: at?.line, column: at?.column, message })
   }
 

@@ -1,5 +1,5 @@
 import { didYouMean } from '../did-you-mean.ts'
-import type { Findings, Place } from './findings.ts'
+import type { Findings, SourcePosition } from './findings.ts'
 import {
   FOREIGN_SECTIONS,
   GLOBAL,
@@ -12,12 +12,12 @@ import {
   TOPOLOGY,
   VCENTER,
 } from './settings.ts'
-import { type Branch, type Entry, shape, type Tree } from './tree.ts'
+import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
 /** A served setting that has a value. */
 export interface Setting {
   readonly path: string
-  readonly at: Place
+  readonly at: SourcePosition
   /** Never empty: an empty value is an absent one, as in the CPI. */
   readonly text: string
 }
@@ -27,7 +27,11 @@ export type Section = ReadonlyMap<string, Setting>
 
 export interface Sections {
   readonly global: Section
-  readonly vCenters: readonly { readonly name: string; readonly at: Place; readonly section: Section }[]
+  readonly vCenters: readonly {
+    readonly name: string
+    readonly at: SourcePosition
+    readonly section: Section
+  }[]
   readonly labels: Section
   readonly identity: Section
   readonly lifecycle: Section
@@ -44,7 +48,7 @@ const TOP_ALIASES: ReadonlyMap<string, string> = new Map([['virtualcenter', 'vce
  *
  * @returns undefined where it has no sections at all
  */
-export function readSections(tree: Tree, findings: Findings): Sections | undefined {
+export function readSections(tree: ConfigTree, findings: Findings): Sections | undefined {
   if (tree.kind !== 'map') {
     findings.refuse(
       '',
@@ -99,7 +103,7 @@ function readVCenters(entry: Entry | undefined, findings: Findings): Sections['v
   return vCenters
 }
 
-function readSection(tree: Tree, path: string, settings: KnownSettings, findings: Findings): Section {
+function readSection(tree: ConfigTree, path: string, settings: KnownSettings, findings: Findings): Section {
   const section = new Map<string, Setting>()
   const branch = isEmpty(tree) ? undefined : asMap(tree, path, 'settings below it', findings)
   if (branch === undefined) return section
@@ -172,13 +176,13 @@ function unknownKey(
   return { label, hint: `known here are ${known.join(', ')}` }
 }
 
-function asMap(tree: Tree, path: string, expected: string, findings: Findings): Branch | undefined {
+function asMap(tree: ConfigTree, path: string, expected: string, findings: Findings): Branch | undefined {
   if (tree.kind === 'map') return tree
   findings.refuse(path, tree.at, `expected ${expected}, got ${shape(tree)}`)
   return undefined
 }
 
-function asText(tree: Tree, path: string, list: boolean, findings: Findings): string | undefined {
+function asText(tree: ConfigTree, path: string, list: boolean, findings: Findings): string | undefined {
   if (tree.kind === 'text') return tree.text
   if (list && tree.kind === 'list') {
     const wrong = tree.items.find((item) => item.kind !== 'text')
@@ -191,7 +195,7 @@ function asText(tree: Tree, path: string, list: boolean, findings: Findings): st
   return undefined
 }
 
-function isEmpty(tree: Tree): boolean {
+function isEmpty(tree: ConfigTree): boolean {
   if (tree.kind === 'text') return tree.text === ''
   return tree.kind === 'list' ? tree.items.length === 0 : tree.entries.length === 0
 }

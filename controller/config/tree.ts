@@ -1,19 +1,19 @@
-import type { Place } from './findings.ts'
+import type { SourcePosition } from './findings.ts'
 
 /** A configuration file as its form (YAML; others may follow) gives it: text in maps and lists, nothing judged. */
-export type Tree = TextLeaf | List | Branch
+export type ConfigTree = TextLeaf | List | Branch
 
 export interface TextLeaf {
   readonly kind: 'text'
   /** As written: `443` and `true` are text here too. Empty where nothing stands. */
   readonly text: string
-  readonly at: Place
+  readonly at: SourcePosition
 }
 
 export interface List {
   readonly kind: 'list'
-  readonly items: readonly Tree[]
-  readonly at: Place
+  readonly items: readonly ConfigTree[]
+  readonly at: SourcePosition
 }
 
 export interface Branch {
@@ -21,17 +21,17 @@ export interface Branch {
   /** Written in braces, where a comma in an unquoted value makes the rest of it look like a key. */
   readonly inline: boolean
   readonly entries: readonly Entry[]
-  readonly at: Place
+  readonly at: SourcePosition
 }
 
 export interface Entry {
   readonly key: string
-  readonly at: Place
-  readonly value: Tree
+  readonly at: SourcePosition
+  readonly value: ConfigTree
 }
 
 /** What stands there, for messages: never the text itself, which may be a password in the wrong place. */
-export function shape(tree: Tree): string {
+export function shape(tree: ConfigTree): string {
   if (tree.kind === 'map') return `a map of ${count(tree.entries.length, 'key')}`
   if (tree.kind === 'list') return `a list of ${count(tree.items.length, 'item')}`
   return shapeOfText(tree.text)

@@ -1,5 +1,5 @@
 import type { VCenterConfig } from './config.ts'
-import type { Findings, Place } from './findings.ts'
+import type { Findings, SourcePosition } from './findings.ts'
 import type { Section, Sections } from './sections.ts'
 
 /** A vCenter as the file names it, its settings unread. */
@@ -7,7 +7,7 @@ export interface WantedVCenter {
   readonly name: string
   /** Where its settings stand. */
   readonly path: string
-  readonly at: Place | undefined
+  readonly at: SourcePosition | undefined
   readonly section: Section
 }
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
-import type { Findings, Place } from './findings.ts'
-import type { Entry, Tree } from './tree.ts'
+import type { Findings, SourcePosition } from './findings.ts'
+import type { ConfigTree, Entry } from './tree.ts'
 
 /**
  * Reads YAML into a tree of text: numbers and booleans stay as they are written, as a password of digits must.
@@ -9,7 +9,7 @@ import type { Entry, Tree } from './tree.ts'
  *
  * @returns undefined where it is not YAML or empty; what is wrong is then in `findings`
  */
-export function readYAML(text: string, findings: Findings): Tree | undefined {
+export function readYAML(text: string, findings: Findings): ConfigTree | undefined {
   const lines = new LineCounter()
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -19,7 +19,7 @@ export function readYAML(text: string, findings: Findings): Tree | undefined {
     schema: 'failsafe',
     uniqueKeys: false,
   })
-  const place = (offset: number): Place => {
+  const place = (offset: number): SourcePosition => {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
@@ -61,16 +61,16 @@ const NOT_YAML: Partial<Record<ErrorCode, string>> = {
  * what it weighs in the file; one that refers to what it stands in has no anchor yet.
  */
 class TreeBuilder {
-  readonly #anchors = new Map<string, Tree>()
+  readonly #anchors = new Map<string, ConfigTree>()
   readonly #findings: Findings
-  readonly #place: (offset: number) => Place
+  readonly #place: (offset: number) => SourcePosition
 
-  constructor(findings: Findings, place: (offset: number) => Place) {
+  constructor(findings: Findings, place: (offset: number) => SourcePosition) {
     this.#findings = findings
     this.#place = place
   }
 
-  build(node: Node, otherwise: Place): Tree {
+  build(node: Node, otherwise: SourcePosition): ConfigTree {
     const at = node.range ? this.#place(node.range[0]) : otherwise
     if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#nothing(at, NO_ANCHOR)
     const tree = this.#tree(node, at)
@@ -78,7 +78,7 @@ class TreeBuilder {
     return tree
   }
 
-  #tree(node: Node, at: Place): Tree {
+  #tree(node: Node, at: SourcePosition): ConfigTree {
     if (isMap<unknown, unknown>(node)) {
       const entries = node.items.map(({ key, value }) => this.#entry(key, value, at))
       const inline = node.flow === true
@@ -92,7 +92,7 @@ class TreeBuilder {
     return { kind: 'text', at, text: unset ? '' : node.value }
   }
 
-  #entry(key: unknown, value: unknown, parent: Place): Entry | undefined {
+  #entry(key: unknown, value: unknown, parent: SourcePosition): Entry | undefined {
     if (!isScalar(key) || typeof key.value !== 'string') {
       this.#findings.refuse('', parent, 'a key here is no plain text: write "key: value" on each line')
       return undefined
@@ -106,12 +106,12 @@ class TreeBuilder {
   }
 
   /** A value that is not there at all (`key` alone) is null rather than a node. */
-  #value(value: unknown, otherwise: Place): Tree {
+  #value(value: unknown, otherwise: SourcePosition): ConfigTree {
     if (isMap(value) || isSeq(value) || isScalar(value) || isAlias(value)) return this.build(value, otherwise)
     return { kind: 'text', at: otherwise, text: '' }
   }
 
-  #nothing(at: Place, message: string): Tree {
+  #nothing(at: SourcePosition, message: string): ConfigTree {
     this.#findings.refuse('', at, message)
     return { kind: 'text', at, text: '' }
   }

@@ -20,7 +20,7 @@ import { withLifecycle } from './lifecycle/with-lifecycle.ts'
 import { machineState } from './machine-state.ts'
 import { type NodePatch, overriddenLabels, patchFor, wantedLabels } from './node-patch.ts'
 import { judgeOwnership, type Ownership } from './ownership.ts'
-import { levelTooLow, policyNotInForce, type RefusalContext, type Refused, refuse } from './refusal.ts'
+import { levelTooLow, policyNotInForce, type RefusalContext, type RefusalDetails, refuse } from './refusal.ts'
 import { binding, type PreviousReport, statusFacets, statusWith } from './status.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
 import { outOfScope } from './topology/scope.ts'
@@ -97,7 +97,7 @@ function previousOf(report: NodeReport, node: Node): PreviousReport {
 function decideOnReport(spec: NodeReportSpec, { previous, lifecycle, facts }: Context): Decision {
   const { node, now, settings } = facts
   const context = { node, previous, now }
-  const said = (refused: Refused): Decision => refuse(context, refused)
+  const said = (refused: RefusalDetails): Decision => refuse(context, refused)
   if (facts.policy.state === 'pending') return wait(node, previous)
   if (facts.policy.state === 'not-in-force') {
     if (!isUninitialized(node)) return wait(node, previous)

@@ -2,11 +2,11 @@
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
 import type { Lookup } from '../facts/vcenter-view.ts'
 import type { LabelSelector } from '../label-selector.ts'
-import type { Fleet } from './lifecycle/brake.ts'
+import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
 
 export interface Settings {
@@ -57,7 +57,7 @@ export interface NodeFacts {
    */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
-  readonly policy: PolicyProof
+  readonly policy: PolicyState
   readonly settings: Settings
   /** What was found out about a VM of this Node that is missed or off. */
   readonly evidence: Evidence | undefined

@@ -3,7 +3,7 @@ import type { Node, Taint } from '../facts/node.ts'
 import type { VirtualMachine } from '../facts/virtual-machine.ts'
 import { providerID } from './provider-id.ts'
 import { instanceType } from './topology/instance-type.ts'
-import type { Topology } from './topology/topology.ts'
+import type { NodeTopology } from './topology/topology.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import {
   BETA_LABELS,
@@ -30,7 +30,7 @@ export interface NodePatch {
 export interface Wanted {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
-  readonly topology: Topology
+  readonly topology: NodeTopology
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean

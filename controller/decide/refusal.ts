@@ -1,6 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../facts/node.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
 import type { Decision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './events.ts'
@@ -8,7 +8,7 @@ import { levelLabel } from './node-patch.ts'
 import { type PreviousReport, statusWith } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'
 
-export interface Refused {
+export interface RefusalDetails {
   readonly type: ConditionType
   readonly condition: ConditionValue
   /**
@@ -30,7 +30,7 @@ export interface RefusalContext {
 }
 
 /** The decision that leaves a Node as it is, but for the label that shows its level, and says why. */
-export function refuse({ node, previous, now }: RefusalContext, refused: Refused): Decision {
+export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): Decision {
   const { type, ends, passed = {}, facets = {} } = refused
   const { identityLevel: before, ...rest } = previous.status
   const level = refused.level ?? (ends ? undefined : before)
@@ -87,6 +87,6 @@ export function levelTooLow(
 /** Where strangers may write reports, none is believed. */
 export function policyNotInForce({
   message,
-}: Extract<PolicyProof, { state: 'not-in-force' }>): ConditionValue {
+}: Extract<PolicyState, { state: 'not-in-force' }>): ConditionValue {
   return unknown('PolicyNotInForce', `no report is believed: ${message}`)
 }

@@ -9,14 +9,14 @@ import { type Ancestry, bindingParents, type VirtualMachine } from '../facts/vir
 import { type ConditionValues, mergeConditions } from './condition.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
-import type { Topology } from './topology/topology.ts'
+import type { NodeTopology } from './topology/topology.ts'
 
 /** What is known of a verified Node, in the report's words. */
 export interface Verified {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
   readonly provenUntil: string | undefined
-  readonly topology: Pick<Topology, 'zone' | 'region'>
+  readonly topology: Pick<NodeTopology, 'zone' | 'region'>
   readonly addresses: readonly NodeAddress[] | undefined
 }
 

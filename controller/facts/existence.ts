@@ -30,7 +30,7 @@ export type Proof =
   | { readonly state: 'unproven'; readonly failure: VCenterFailure }
 
 /** Whether an empty answer to a search means anything. */
-export type Canary =
+export type CanaryProof =
   | Proof
   /** vCenter shows no VM at all, and of those that were seen there before none is left: there is nothing to try it on. */
   | { readonly state: 'none' }
@@ -51,5 +51,5 @@ export interface VCenterProbe {
   /** Whether the account may read the root folder, and in the VM's own vCenter its last known parents. */
   readonly privileges: Proof
   /** Whether the same search finds another VM, which is known to exist. */
-  readonly canary: Canary
+  readonly canary: CanaryProof
 }

@@ -54,7 +54,7 @@ export interface GuestNIC {
 }
 
 /** Without the others, nothing is said of a VM at all. */
-export type UnreadableFact = 'guestNICs' | 'claim'
+export type UnreadableProperty = 'guestNICs' | 'claim'
 
 /**
  * `config.ftInfo`: the VMs of a Fault Tolerance group share BIOS UUID and MACs; references and instance UUIDs are their
@@ -105,7 +105,7 @@ export interface VirtualMachine {
   /** Text of `guestinfo.rollcall.claim`. */
   readonly claim: string | undefined
   /** What is not known of the above only because the account may not read it. */
-  readonly unreadable: readonly UnreadableFact[]
+  readonly unreadable: readonly UnreadableProperty[]
   /** Names, for people. */
   readonly host: string | undefined
   readonly cluster: string | undefined

@@ -4,7 +4,7 @@ import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
 import type { Proof } from '../facts/existence.ts'
 import type { Node, NodeReport } from '../facts/node.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
@@ -15,7 +15,7 @@ export interface Sources {
   readonly report: (name: string) => NodeReport | undefined
   readonly index: NodeIndex
   readonly inventories: readonly Inventory[]
-  readonly policy: () => PolicyProof
+  readonly policy: () => PolicyState
   readonly settings: Settings
   readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
   /** Milliseconds since this replica became leader. */

@@ -2,7 +2,7 @@ import { HttpMethod, RequestContext } from '@kubernetes/client-node'
 import { request as send } from 'undici'
 import type { Clock } from '../clock.ts'
 import { ApiError, apiError } from './api-error.ts'
-import { type CredentialSource, Credentials } from './credentials.ts'
+import { type CredentialLocation, Credentials } from './credentials.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 
 export type ContentType =
@@ -55,7 +55,7 @@ export interface KubeClient {
 }
 
 export interface KubeClientOptions {
-  readonly credentials: CredentialSource
+  readonly credentials: CredentialLocation
   readonly clock: Clock
   /** As `rollcall/1.2.3`. */
   readonly userAgent: string

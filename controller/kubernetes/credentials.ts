@@ -3,7 +3,7 @@ import { Agent } from 'undici'
 import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
-export type CredentialSource =
+export type CredentialLocation =
   /** Files that the kubeconfig names are read anew for each request; the kubeconfig itself once. */
   | { readonly kind: 'kubeconfig'; readonly path: string }
   /** A pod's service account; host and port as in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
@@ -35,7 +35,7 @@ export class Credentials extends KubeConfig {
   readonly #retired = new Set<Agent>()
 
   /** Reads the source; throws an Error that names the file when it cannot be used. */
-  static load(source: CredentialSource): Credentials {
+  static load(source: CredentialLocation): Credentials {
     const credentials = new Credentials()
     if (source.kind === 'in-cluster') credentials.#loadServiceAccount(source)
     else {
@@ -45,7 +45,7 @@ export class Credentials extends KubeConfig {
     return credentials
   }
 
-  #loadServiceAccount({ host, port, folder }: CredentialSource & { kind: 'in-cluster' }): void {
+  #loadServiceAccount({ host, port, folder }: CredentialLocation & { kind: 'in-cluster' }): void {
     const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
     this.loadFromClusterAndUser(
       { name: 'in-cluster', server, caFile: `${folder}/ca.crt`, skipTLSVerify: false },

@@ -11,7 +11,7 @@ export interface EventSubject {
   readonly uid: string
 }
 
-export interface EventFacts {
+export interface EventDetails {
   readonly regarding: EventSubject
   readonly type: 'Normal' | 'Warning'
   /** CamelCase. */
@@ -22,7 +22,7 @@ export interface EventFacts {
 
 /** An event and how often it happened. */
 export interface EventSeries {
-  readonly facts: EventFacts
+  readonly facts: EventDetails
   /** Name of the Event object once one was chosen. */
   object: string | undefined
   /** Occurrences that the object counts. */

@@ -2,13 +2,13 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { systemClock } from '../clock.ts'
-import { createEventRecorder, type EventFacts } from './events.ts'
+import { createEventRecorder, type EventDetails } from './events.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
 import { until } from './testing/until.ts'
 
-const about = (name: string, facts: Partial<EventFacts> = {}): EventFacts => ({
+const about = (name: string, facts: Partial<EventDetails> = {}): EventDetails => ({
   regarding: { apiVersion: 'v1', kind: 'Node', name, uid: `uid-of-${name}` },
   type: 'Warning',
   reason: 'VMNotFound',

@@ -6,13 +6,13 @@ import { createTokenBuckets } from '../token-buckets.ts'
 import { ApiError } from './api-error.ts'
 import {
   createEventWriter,
-  type EventFacts,
+  type EventDetails,
   type EventSeries,
   type EventWriterOptions,
   MAX_MESSAGE,
 } from './event-writer.ts'
 
-export type { EventFacts }
+export type { EventDetails }
 
 export interface EventRecorderOptions extends EventWriterOptions {
   readonly clock: Clock
@@ -24,7 +24,7 @@ export interface EventRecorder {
    * Queues an event; never waits and never throws. The same one again within ten minutes raises its count instead. One
    * about an object of which too much was said lately is dropped.
    */
-  event(facts: EventFacts): void
+  event(facts: EventDetails): void
   /** Writes what is queued, one request at a time, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   /** Resolves when all is written, or after `ms` milliseconds. */

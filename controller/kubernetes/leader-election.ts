@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
-import { type Candidate, createCandidate } from './candidate.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'
+import { createLeaseCandidate, type LeaseCandidate } from './lease-candidate.ts'
 import { createTerm, type Term } from './term.ts'
 
 export type { Term } from './term.ts'
@@ -34,8 +34,8 @@ export type Lead = (signal: AbortSignal, term: Term) => Promise<void>
 export interface LeaderElection {
   /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
   run(lead: Lead, signal: AbortSignal): Promise<void>
-  /** While this replica leads; see {@link Candidate.annotate}. */
-  readonly annotate: Candidate['annotate']
+  /** While this replica leads; see {@link LeaseCandidate.annotate}. */
+  readonly annotate: LeaseCandidate['annotate']
   status(): LeadershipStatus
 }
 
@@ -60,7 +60,7 @@ export interface LeadershipStatus {
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const { clock, random, logger, identity } = options
-  const candidate = createCandidate({ ...options, durationSeconds: LEASE_DURATION / 1000 })
+  const candidate = createLeaseCandidate({ ...options, durationSeconds: LEASE_DURATION / 1000 })
   let leading = false
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
@@ -90,7 +90,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   }
 
   /** One attempt to get or keep the Lease; a failure is logged, and counts as none. */
-  async function attempt(step: Candidate['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
+  async function attempt(step: LeaseCandidate['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
     const deadline = createDeadline(clock, ms, signal)
     try {
       return await step(deadline.signal)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startCluster } from '../../test/servers/cluster.ts'
 import { systemClock } from '../clock.ts'
-import { createCandidate } from './candidate.ts'
 import { createLeaseStore } from './lease.ts'
+import { createLeaseCandidate } from './lease-candidate.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { adminClient } from './testing/cluster-client.ts'
 
@@ -91,7 +91,7 @@ t.test('a leader that renews the Lease meanwhile neither loses it nor what is re
   const client = adminClient(cluster)
   t.teardown(() => client.close())
   const lease = createLeaseStore(client, 'kube-system', 'remembers')
-  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock: systemClock })
+  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock: systemClock })
   t.ok(await candidate.acquireOrRenew(signal))
   const attempts = createLoginAttempts(candidate)
   let count = 0
@@ -104,7 +104,7 @@ t.test('a leader that renews the Lease meanwhile neither loses it nor what is re
   await candidate.release(signal)
   t.match((await lease.get(signal))?.record, { holder: '' })
   await t.rejects(add(), /does not lead/)
-  const next = createCandidate({ lease, identity: 'b', durationSeconds: 15, clock: systemClock })
+  const next = createLeaseCandidate({ lease, identity: 'b', durationSeconds: 15, clock: systemClock })
   t.ok(await next.acquireOrRenew(signal))
   let remembered: number | undefined
   await createLoginAttempts(next).update(

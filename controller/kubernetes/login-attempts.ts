@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { LoginAttempt, LoginAttempts } from '../facts/login-attempts.ts'
-import type { Candidate } from './candidate.ts'
+import type { LeaseCandidate } from './lease-candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
 /** Milliseconds without an attempt after which an account is forgotten: nobody may be configured to use it any more. */
@@ -21,7 +21,7 @@ type Accounts = v.InferOutput<typeof AccountsText>
  * Lease, and nobody needs another right than the leader has. Each write renews the Lease too, so it never comes in the
  * way of a renewal.
  */
-export function createLoginAttempts(lease: Pick<Candidate, 'annotate'>): LoginAttempts {
+export function createLoginAttempts(lease: Pick<LeaseCandidate, 'annotate'>): LoginAttempts {
   return {
     async update(account, change, signal) {
       for (let tries = 0; tries < TRIES; tries++) {

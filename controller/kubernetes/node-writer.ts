@@ -32,7 +32,7 @@ export interface NodeChanges {
 }
 
 /** What became of an object that was told to go. */
-export interface Deletion {
+export interface DeletionResult {
   /** False where finalizers keep it for a while: it is marked as being deleted. */
   readonly gone: boolean
 }
@@ -47,7 +47,7 @@ export interface NodeWriter {
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
   /** Deletes just the Node that was looked at. What it owns goes after it, by the garbage collector. */
-  deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<Deletion>>
+  deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<DeletionResult>>
   /** Makes the NodeReport of a Node that does without an agent, owned by it; a conflict where there is one already. */
   createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>
   /** Replaces the status whole: a field that the new one lacks is gone. */
@@ -148,7 +148,7 @@ function guard({ uid, resourceVersion }: ObjectVersion) {
 }
 
 /** The API server answers with a Status when the object is gone, with the object itself when it lingers. */
-function parseDeletion(answer: unknown): Deletion | undefined {
+function parseDeletion(answer: unknown): DeletionResult | undefined {
   const parsed = v.safeParse(Deleted, answer)
   return parsed.success ? { gone: parsed.output.kind === 'Status' } : undefined
 }

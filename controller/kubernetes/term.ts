@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Candidate } from './candidate.ts'
+import type { LeaseCandidate } from './lease-candidate.ts'
 
 /** One unbroken time as leader, for the work that must be sure of it. */
 export interface Term {
@@ -19,7 +19,7 @@ export interface Term {
 }
 
 export interface TermOptions {
-  readonly candidate: Pick<Candidate, 'holder' | 'renewedAt' | 'renewedAtWall'>
+  readonly candidate: Pick<LeaseCandidate, 'holder' | 'renewedAt' | 'renewedAtWall'>
   readonly identity: string
   /** Milliseconds after the last renewal at which the term is over. */
   readonly renewDeadline: number

@@ -1,5 +1,5 @@
 import type { Deletion, ProbePlan } from '../decide/decision.ts'
-import type { Fleet, Span } from '../decide/lifecycle/brake.ts'
+import type { Fleet, Span } from '../decide/lifecycle/disruption-limit.ts'
 import {
   type Evidence,
   isAbout,

@@ -2,7 +2,7 @@ import type { BoundVM } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
-import type { Outcome } from '../watch/queue.ts'
+import type { ReconcileResult } from '../watch/queue.ts'
 import type { IsInhabited } from './inhabited.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
@@ -24,7 +24,7 @@ export interface ProbeWorkerOptions {
 export function createProbeWorker(
   options: ProbeWorkerOptions,
   signal: AbortSignal,
-): (name: string) => Promise<Outcome> {
+): (name: string) => Promise<ReconcileResult> {
   const { tracker, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
   /** What cannot be read is unknown. */

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from './metrics.ts'
 
 /** How a part is, in plain lines for a person. */
-export interface Health {
+export interface HealthStatus {
   readonly ok: boolean
   readonly text: string
 }
@@ -16,9 +16,9 @@ export interface TelemetryServerOptions {
   readonly port: number
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>
   /** Whether this process had better be started anew. */
-  readonly healthy: () => Health
+  readonly healthy: () => HealthStatus
   /** Whether it can do its work, else what is missing. */
-  readonly ready: () => Health
+  readonly ready: () => HealthStatus
   readonly logger: Logger
 }
 
@@ -125,7 +125,7 @@ function plain(status: number, line: string): Answer {
   return { status, contentType: TEXT, body: `${line}\n` }
 }
 
-function health({ ok, text }: Health): Answer {
+function health({ ok, text }: HealthStatus): Answer {
   return plain(ok ? 200 : 503, text)
 }
 

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Metrics } from '../vcenter/metrics.ts'
+import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
 import { createLabelGuard } from './label-value.ts'
 
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
-  vCenter(name: string): Metrics
+  vCenter(name: string): InventoryMetrics
   /** How each vCenter stands, asked at each scrape. A later reader takes the place of the one before. */
   vCentersUp(read: () => Iterable<VCenterState>): void
 }

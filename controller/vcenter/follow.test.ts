@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { PropertyReader } from './collect/properties.ts'
 import { changeMachine } from './facts/machine.ts'
+import { createPlacementIndex } from './facts/placement.ts'
 import { Table } from './facts/table.ts'
-import { createTopology } from './facts/topology.ts'
 import { locateWanted, resync } from './follow.ts'
 import type { XMLElement } from './wire/xml.ts'
 
@@ -17,7 +17,7 @@ const value = (text: string): XMLElement => ({
 
 /** A VM that is read as running, while `meanwhile` happens. */
 function setUp() {
-  const topology = createTopology({ tagging: false })
+  const topology = createPlacementIndex({ tagging: false })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),

@@ -2,7 +2,7 @@
 
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
-import { type Refused, readMachines, readObjects } from './collect/read-machines.ts'
+import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,
@@ -10,15 +10,21 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './facts/ancestors.ts'
-import { isReconfigured, keepPushed, type Machine, RESYNC_PATHS, refreshMachine } from './facts/machine.ts'
+import {
+  isReconfigured,
+  keepPushed,
+  RESYNC_PATHS,
+  refreshMachine,
+  type VMProperties,
+} from './facts/machine.ts'
+import type { PlacementIndex } from './facts/placement.ts'
 import { refusalOf } from './facts/refused.ts'
 import type { Changes, Table } from './facts/table.ts'
-import type { Topology } from './facts/topology.ts'
 import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
 
 export interface FollowOptions {
   readonly table: Table
-  readonly topology: Topology
+  readonly topology: PlacementIndex
   readonly locator: Locator
   readonly reader: PropertyReader
 }
@@ -41,7 +47,7 @@ export async function locateWanted(options: FollowOptions, signal: AbortSignal):
   await readAncestors(topology.tree, reader, [...read.values()], signal)
   const machines = withPushed(read, before, table)
 
-  const answers = new Map<string, readonly Machine[] | VCenterError>()
+  const answers = new Map<string, readonly VMProperties[] | VCenterError>()
   for (const uuid of uuids) {
     // Its turn is still to come.
     if (!located.has(uuid)) continue
@@ -61,12 +67,12 @@ function judge(
   uuid: string,
   located: Located | undefined,
   before: readonly string[],
-  machines: ReadonlyMap<string, Machine>,
-  { gone, denied }: Refused,
-): readonly Machine[] | VCenterError | 'stale' {
+  machines: ReadonlyMap<string, VMProperties>,
+  { gone, denied }: UnreadObjects,
+): readonly VMProperties[] | VCenterError | 'stale' {
   if (located === undefined) return 'stale'
   if ('error' in located) return located.error
-  const having: Machine[] = []
+  const having: VMProperties[] = []
   const known = new Set(before)
   const found = new Set(located.vms)
   for (const vm of new Set([...before, ...found])) {
@@ -94,7 +100,7 @@ function judge(
 export async function readAncestors(
   tree: AncestorTree,
   reader: PropertyReader,
-  machines: readonly Machine[],
+  machines: readonly VMProperties[],
   signal: AbortSignal,
 ): Promise<void> {
   const starts = new Map<string, Reference>()
@@ -110,9 +116,9 @@ export async function readAncestors(
 
 /** Whether a VM has come to another host, or to one of which nothing is known. */
 export function hasMoved(
-  { host }: Machine,
-  before: Machine | undefined,
-  { tree }: Pick<Topology, 'tree'>,
+  { host }: VMProperties,
+  before: VMProperties | undefined,
+  { tree }: Pick<PlacementIndex, 'tree'>,
 ): boolean {
   if (host === undefined) return false
   return !tree.has(host) || before?.host === undefined || keyOf(before.host) !== keyOf(host)
@@ -140,10 +146,10 @@ function together(one: Changes, other: Changes): Changes {
 }
 
 function withPushed(
-  read: ReadonlyMap<string, Machine>,
-  before: ReadonlyMap<string, Machine | undefined>,
+  read: ReadonlyMap<string, VMProperties>,
+  before: ReadonlyMap<string, VMProperties | undefined>,
   table: Table,
-): ReadonlyMap<string, Machine> {
+): ReadonlyMap<string, VMProperties> {
   return new Map(
     Array.from(read, ([vm, machine]) => [vm, keepPushed(machine, before.get(vm), table.machine(vm))]),
   )
@@ -165,7 +171,7 @@ export async function resync(
   const before = new Map(table.machines().map((machine) => [machine.reference, machine]))
   const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
-  const machines = new Map<string, Machine>()
+  const machines = new Map<string, VMProperties>()
   const reconfigured = new Set<string>()
   await reader.read(
     [filterSpec(properties, members)],

@@ -8,10 +8,10 @@ import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import { createDebounce } from './collect/debounce.ts'
 import { createTagReader } from './collect/tags.ts'
+import { createConnectionHealth } from './connection-health.ts'
+import { createPlacementIndex } from './facts/placement.ts'
 import { Table } from './facts/table.ts'
-import { createTopology } from './facts/topology.ts'
-import { createHealth } from './health.ts'
-import type { Metrics } from './metrics.ts'
+import type { InventoryMetrics } from './inventory-metrics.ts'
 import { createProber } from './probe/prober.ts'
 import { type Opened, serve } from './serve.ts'
 import type { Logins } from './session/logins.ts'
@@ -55,7 +55,7 @@ export interface InventoryOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly logins: Logins
-  readonly metrics: Metrics
+  readonly metrics: InventoryMetrics
   /** The lookups of these UUIDs have changed, also because the vCenter began or ceased to fail. */
   readonly onChange: (uuids: ReadonlySet<string>) => void
   readonly timings?: Timings
@@ -83,7 +83,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   let instanceUUID = ''
   let certificateExpiry: number | undefined
   let waiting = new AbortController()
-  const topology = createTopology({ tagging: categories.size > 0 })
+  const topology = createPlacementIndex({ tagging: categories.size > 0 })
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
     place: (machine) => topology.place(machine),
@@ -92,7 +92,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       triggers.outlook.trigger()
     },
   })
-  const health = createHealth({
+  const health = createConnectionHealth({
     grace: timings.failureGrace,
     clock,
     onChange: () => onChange(table.followed()),

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
-import type { Debounce, Outcome } from './collect/debounce.ts'
+import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/properties.ts'
@@ -12,10 +12,10 @@ import { openUpdates, type Update, type Updates } from './collect/updates.ts'
 import { every } from './every.ts'
 import { applyUpdates } from './facts/apply-updates.ts'
 import { PUSHED_PATHS } from './facts/machine.ts'
+import type { PlacementIndex } from './facts/placement.ts'
 import type { Changes, Table } from './facts/table.ts'
-import type { Topology } from './facts/topology.ts'
 import { type FollowOptions, hasMoved, locateWanted, readAgain, resync } from './follow.ts'
-import type { Metrics } from './metrics.ts'
+import type { InventoryMetrics } from './inventory-metrics.ts'
 import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
 import { keepTagsRead } from './tagging.ts'
@@ -30,7 +30,7 @@ export interface ServeOptions {
   readonly session: Session
   readonly content: ServiceContent
   readonly table: Table
-  readonly topology: Topology
+  readonly topology: PlacementIndex
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
@@ -40,7 +40,7 @@ export interface ServeOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  readonly metrics: Metrics
+  readonly metrics: InventoryMetrics
   /** All that was wanted at the beginning is answered, and vCenter watches. */
   readonly onReady: () => void
   /** What was made in the session, to be given back if the session outlives this period. */
@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
 
-  async function locate(signal: AbortSignal): Promise<Outcome> {
+  async function locate(signal: AbortSignal): Promise<RunOutcome> {
     if (table.wanted().length === 0 && stale.size === 0) return 'idle'
     const again = [...stale]
     stale.clear()
@@ -112,7 +112,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     if (doubted.length > 0) triggers.locate.trigger()
   }
 
-  async function syncMembers(signal: AbortSignal): Promise<Outcome> {
+  async function syncMembers(signal: AbortSignal): Promise<RunOutcome> {
     const synced = await members.set(table.vms(), signal)
     if (synced === undefined) return 'idle'
     tellUnwatched()
@@ -165,7 +165,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     if (table.wanted().length > 0) triggers.locate.trigger()
   }
 
-  async function look(signal: AbortSignal): Promise<Outcome> {
+  async function look(signal: AbortSignal): Promise<RunOutcome> {
     await prober.look('if new', signal)
     return 'done'
   }

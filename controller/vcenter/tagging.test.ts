@@ -4,8 +4,8 @@ import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { createDebounce } from './collect/debounce.ts'
 import type { TagReader } from './collect/tags.ts'
 import { readMachine } from './facts/machine.ts'
+import { createPlacementIndex } from './facts/placement.ts'
 import { Table } from './facts/table.ts'
-import { createTopology } from './facts/topology.ts'
 import { keepTagsRead } from './tagging.ts'
 import { TIMINGS } from './timings.ts'
 import { keyOf, VCenterError } from './wire/errors.ts'
@@ -14,7 +14,7 @@ import { keyOf, VCenterError } from './wire/errors.ts'
 function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
-  const topology = createTopology({ tagging: true })
+  const topology = createPlacementIndex({ tagging: true })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),

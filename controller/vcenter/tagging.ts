@@ -3,11 +3,11 @@ import { type BackoffOptions, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
-import { createDebounce, type Debounce, type Outcome } from './collect/debounce.ts'
+import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import { every } from './every.ts'
+import type { PlacementIndex } from './facts/placement.ts'
 import type { Table } from './facts/table.ts'
-import type { Topology } from './facts/topology.ts'
 import type { Timings } from './timings.ts'
 import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
 
@@ -15,7 +15,7 @@ export interface TaggingOptions {
   readonly tagReader: TagReader
   readonly trigger: Debounce
   readonly table: Table
-  readonly topology: Topology
+  readonly topology: PlacementIndex
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -45,7 +45,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   /** Why no tags are read at the moment. */
   let outage: VCenterError | undefined
 
-  async function note(): Promise<Outcome> {
+  async function note(): Promise<RunOutcome> {
     const unread = unreadOf(taggedObjects(table, topology))
     if (unread.length === 0) return 'idle'
     if (outage !== undefined) giveUp(unread, outage)
@@ -53,7 +53,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     return 'done'
   }
 
-  async function read(signal: AbortSignal): Promise<Outcome> {
+  async function read(signal: AbortSignal): Promise<RunOutcome> {
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
     const objects = taggedObjects(table, topology)
@@ -119,7 +119,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   )
 }
 
-function taggedObjects(table: Table, topology: Topology): Reference[] {
+function taggedObjects(table: Table, topology: PlacementIndex): Reference[] {
   const objects = new Map<string, Reference>()
   for (const machine of table.machines()) {
     for (const object of topology.tagged(machine)) objects.set(keyOf(object), object)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { createQueue, type Outcome } from './queue.ts'
+import { createQueue, type ReconcileResult } from './queue.ts'
 
 const base = {
   onError: () => undefined,
@@ -12,7 +12,7 @@ const base = {
 }
 
 /** Runs a queue over the keys until nothing is left to do. */
-async function drain(process: (key: string) => Promise<Outcome>, keys: string[], changes = {}) {
+async function drain(process: (key: string) => Promise<ReconcileResult>, keys: string[], changes = {}) {
   const stop = new AbortController()
   const queue = createQueue({ ...base, process, ...changes })
   for (const key of keys) queue.add(key)
@@ -137,7 +137,10 @@ t.test('a stop waits for what is under way and leaves no timer', async (t) => {
 })
 
 /** A queue whose time the test turns, and when each key was processed, milliseconds. */
-function limited(t: { teardown(fn: () => Promise<void>): unknown }, outcome: () => Outcome = () => 'done') {
+function limited(
+  t: { teardown(fn: () => Promise<void>): unknown },
+  outcome: () => ReconcileResult = () => 'done',
+) {
   const clock = createHandClock()
   const times: Record<string, number[]> = {}
   const stop = new AbortController()

@@ -4,7 +4,7 @@ import { aborted } from '../tasks.ts'
 import { createTokenBuckets, type TokenBucketsOptions } from '../token-buckets.ts'
 
 /** What processing a key came to. */
-export type Outcome =
+export type ReconcileResult =
   /** Nothing to do until somebody adds the key again. */
   | 'done'
   /** To be requeued with backoff. */
@@ -14,7 +14,7 @@ export type Outcome =
 
 export interface QueueOptions {
   /** Handles one key; never runs twice at once for the same key. A throw counts as `retry`. */
-  readonly process: (key: string) => Promise<Outcome>
+  readonly process: (key: string) => Promise<ReconcileResult>
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number
@@ -91,7 +91,7 @@ export function createQueue(options: QueueOptions): Queue {
   }
 
   async function work(key: string): Promise<void> {
-    let outcome: Outcome
+    let outcome: ReconcileResult
     try {
       outcome = await options.process(key)
     } catch (error) {

@@ -5,7 +5,7 @@ import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { isUninitialized } from '../uninitialized.ts'
 import {
-  type Candidate,
+  type CandidateAddress,
   candidateAddresses,
   type Family,
   fromGuestNet,
@@ -66,17 +66,17 @@ export function chooseAddresses(
   return { addresses, holders, condition: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
 }
 
-type Taken = Candidate & { readonly holder: string }
+type Taken = CandidateAddress & { readonly holder: string }
 
 /**
  * An address that another Node was verified with is not taken over on a report's word: traffic that is meant for one
  * node, the API server's to its kubelet above all, would reach another. Who had it before keeps it.
  */
 function sortOut(
-  candidates: readonly Candidate[],
+  candidates: readonly CandidateAddress[],
   { before, holder }: AddressContext,
-): { free: Candidate[]; taken: Taken[] } {
-  const free: Candidate[] = []
+): { free: CandidateAddress[]; taken: Taken[] } {
+  const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {
     const { address } = candidate
@@ -100,7 +100,11 @@ function families(ips: NodeIPs): readonly Family[] {
   return ips.preferred === 'ipv6' ? ['ipv6', 'ipv4'] : ['ipv4', 'ipv6']
 }
 
-function choose(family: Family, candidates: readonly Candidate[], ips: NodeIPs): Candidate | undefined {
+function choose(
+  family: Family,
+  candidates: readonly CandidateAddress[],
+  ips: NodeIPs,
+): CandidateAddress | undefined {
   const wanted = ips.addresses.find((address) => address.family === family)
   return candidates.find(
     (candidate) =>
@@ -112,7 +116,7 @@ function choose(family: Family, candidates: readonly Candidate[], ips: NodeIPs):
  * A family that a running Node had and that the agent no longer sees: one look takes nothing away. It goes when
  * VMware Tools, which must have something to say, do not see it either (kubernetes/cloud-provider-vsphere#576).
  */
-function kept(family: Family, vm: VirtualMachine, context: AddressContext): Candidate | undefined {
+function kept(family: Family, vm: VirtualMachine, context: AddressContext): CandidateAddress | undefined {
   if (isUninitialized(context.node)) return undefined
   const before = context.node.addresses
     .filter(({ type }) => type === 'InternalIP')
@@ -145,7 +149,7 @@ function isHostname(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)
 }
 
-function notOnVM(address: string, candidates: readonly Candidate[]): string {
+function notOnVM(address: string, candidates: readonly CandidateAddress[]): string {
   const seen = candidates.map((candidate) => candidate.address).join(', ') || 'none'
   return `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up`
 }

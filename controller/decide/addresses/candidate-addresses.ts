@@ -5,7 +5,7 @@ import { commonMACs } from '../identity/mac.ts'
 
 export type Family = 'ipv4' | 'ipv6'
 
-export interface Candidate {
+export interface CandidateAddress {
   /** Canonical text. */
   readonly address: string
   readonly family: Family
@@ -22,17 +22,17 @@ export interface Candidate {
  * prefix; such ones come last (kubernetes/cloud-provider-vsphere#614). Statically configured ones come first, as with
  * the CPI.
  */
-export function candidateAddresses(spec: NodeReportSpec, vm: VirtualMachine): Candidate[] {
+export function candidateAddresses(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
   const reported = fromReport(spec, vm)
   return reported.length > 0 ? reported : fromGuestNet(vm)
 }
 
-function fromReport(spec: NodeReportSpec, vm: VirtualMachine): Candidate[] {
+function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
   const macs = new Set(commonMACs(spec, vm))
   const fixed = new Set(
     spec.cloudInit?.addresses?.map((cidr) => parseAddress(cidr.split('/')[0] ?? '')?.address),
   )
-  const ranked: { rank: number; candidate: Candidate }[] = []
+  const ranked: { rank: number; candidate: CandidateAddress }[] = []
   for (const nic of spec.interfaces) {
     if (!macs.has(nic.mac)) continue
     for (const entry of nic.addresses) {
@@ -51,7 +51,7 @@ function fromReport(spec: NodeReportSpec, vm: VirtualMachine): Candidate[] {
 }
 
 /** `guest.net` of the vNICs, without what only looks like one (`deviceConfigId` -1). */
-export function fromGuestNet(vm: VirtualMachine): Candidate[] {
+export function fromGuestNet(vm: VirtualMachine): CandidateAddress[] {
   const macs = new Set(vm.nics.map(({ mac }) => mac))
   return vm.guestNICs
     .filter(({ mac, deviceConfigID }) => deviceConfigID !== -1 && mac !== undefined && macs.has(mac))

@@ -4,7 +4,7 @@ import { isBoundTo } from '../binding.ts'
 import type { NodeFacts } from '../facts.ts'
 
 /** What a VM's own guestinfo says of the Node that it is. */
-export type ClaimResult =
+export type ClaimCheck =
   /** The VM names this Node and this boot. */
   | { readonly kind: 'proves' }
   /** The VM names another Node that exists: somebody reports a VM that is not theirs. */
@@ -17,7 +17,7 @@ export function judgeClaim(
   vm: VirtualMachine,
   spec: NodeReportSpec,
   { nodeByUID }: Pick<NodeFacts, 'nodeByUID'>,
-): ClaimResult {
+): ClaimCheck {
   const text = vm.claim
   if (text === undefined && vm.unreadable.includes('claim')) {
     return absent(
@@ -54,7 +54,7 @@ export function judgeClaim(
 }
 
 /** A clone carries the claim of the VM that it was made of, and that VM's Node is known to run elsewhere. */
-function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeByUID']): ClaimResult {
+function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeByUID']): ClaimCheck {
   const named = nodeByUID(uid)
   if (named === undefined) {
     return absent(
@@ -79,10 +79,10 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   )
 }
 
-export function proves(result: ClaimResult): boolean {
+export function proves(result: ClaimCheck): boolean {
   return result.kind === 'proves'
 }
 
-function absent(reason: string, message: string): ClaimResult {
+function absent(reason: string, message: string): ClaimCheck {
   return { kind: 'absent', reason, message }
 }

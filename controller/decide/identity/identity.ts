@@ -7,7 +7,7 @@ import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
-import { proofHolds } from './proof.ts'
+import { provenUntil } from './proven-until.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
 
 export interface Identity {
@@ -73,7 +73,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
 
 /** @param why the claim is none, for the message */
 function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, facts: NodeFacts): Identity {
-  const until = proofHolds(previous, vm, facts.now)
+  const until = provenUntil(previous, vm, facts.now)
   if (until !== undefined) {
     return {
       level: 'proven',

@@ -6,10 +6,10 @@ import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'
 import type { NodeFacts } from '../facts.ts'
-import { brakeHolds } from './brake.ts'
 import { judgeDeletion, notProbedYet } from './deletion.ts'
+import { brakeClosed } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
-import { type Brake, judgeBrake } from './judge-brake.ts'
+import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
@@ -28,7 +28,15 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   const there = evidence === undefined ? undefined : firstSeen(evidence)
   const group = groupOf(subject)
   const fleet = facts.fleet(group)
-  const brake = judgeBrake({ bound, group, before, evidence, there: there !== undefined, fleet, facts })
+  const brake = judgeDisruptionLimit({
+    bound,
+    group,
+    before,
+    evidence,
+    there: there !== undefined,
+    fleet,
+    facts,
+  })
   const absence = there === undefined ? { absence: brake.absence } : {}
   const kept = { ...keptVM(before), absence: brake.status }
   if (evidence === undefined) {
@@ -92,7 +100,7 @@ function brakeEvents(
   condition: ConditionValue,
 ): readonly NodeEvent[] {
   if (!closes || condition.reason === 'BrakeClosed') return []
-  return [{ type: 'Warning', ...brakeHolds(node, bound) }]
+  return [{ type: 'Warning', ...brakeClosed(node, bound) }]
 }
 
 function detaching(bound: BoundVM): NodeEvent {
@@ -118,7 +126,11 @@ function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm
   return undefined
 }
 
-function deletionOf({ vCenter }: BoundVM, { absence }: Brake, { message }: ConditionValue): Deletion {
+function deletionOf(
+  { vCenter }: BoundVM,
+  { absence }: DisruptionLimit,
+  { message }: ConditionValue,
+): Deletion {
   return {
     vCenter,
     group: absence.group,

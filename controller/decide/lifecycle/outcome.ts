@@ -3,7 +3,7 @@ import type { Taint } from '../../facts/node.ts'
 import type { ConditionValue } from '../condition.ts'
 import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../events.ts'
-import type { AbsenceStatus } from './judge-brake.ts'
+import type { AbsenceStatus } from './judge-disruption-limit.ts'
 
 /** What follows from the state of the machine that a Node is, or was taken for, whatever its report says. */
 export interface Lifecycle {

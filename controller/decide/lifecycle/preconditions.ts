@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
 import type { LifecycleSettings } from '../../facts/settings.ts'
-import { brakeHolds, type Fleet, waitForRate } from './brake.ts'
+import { brakeClosed, type Fleet, waitForRate } from './disruption-limit.ts'
 import { duration } from './duration.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
 import type { Missing, Precondition } from './proofs.ts'
@@ -54,7 +54,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   { name: 'SeenOrWanted', missing: neverSeen },
   {
     name: 'BrakeOpen',
-    missing: ({ braked, node, vm }) => (braked ? brakeHolds(node, vm) : undefined),
+    missing: ({ braked, node, vm }) => (braked ? brakeClosed(node, vm) : undefined),
   },
   {
     name: 'NodeNotReady',

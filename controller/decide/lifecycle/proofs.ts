@@ -1,6 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Finding, SeenVM, VCenterProbe } from '../../facts/existence.ts'
 import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
+import type { ProbeResult } from './evidence.ts'
 import { isUnseen } from './subject.ts'
 
 /** Why one precondition does not hold. */
@@ -18,14 +19,9 @@ export interface Precondition<Facts> {
   missing(facts: Facts): Missing | undefined
 }
 
-export interface ProofFacts extends Answers {
+/** One machine, with what all vCenters said of it. */
+export interface ProofFacts extends Pick<ProbeResult, 'probes' | 'inhabited'> {
   readonly vm: BoundVM
-}
-
-/** What all vCenters have said, and where another Node's VM is known to be: `ProbeResult.inhabited`. */
-export interface Answers {
-  readonly probes: readonly VCenterProbe[]
-  readonly inhabited: ReadonlySet<string>
 }
 
 /**
@@ -77,7 +73,10 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
 ]
 
 /** What is still missing of the proof that a VM is gone; empty where it is whole. */
-export function missingProofs(vm: BoundVM, { probes, inhabited }: Answers): readonly Missing[] {
+export function missingProofs(
+  vm: BoundVM,
+  { probes, inhabited }: Omit<ProofFacts, 'vm'>,
+): readonly Missing[] {
   return PROOFS.flatMap((proof) => proof.missing({ vm, probes, inhabited }) ?? [])
 }
 

@@ -3,7 +3,7 @@ import { type ConditionValue, no, yes } from '../condition.ts'
 import type { Settings } from '../facts.ts'
 import { isLabelValue } from '../well-known.ts'
 
-export interface Topology {
+export interface NodeTopology {
   readonly zone: string | undefined
   readonly region: string | undefined
   readonly condition: ConditionValue
@@ -19,7 +19,7 @@ interface Labels {
  * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike there, each label stands
  * on its own, and a missing tag stops nothing (kubernetes/kubernetes#73002).
  */
-export function resolveTopology(ancestry: Ancestry, categories: Settings['labels']): Topology {
+export function resolveTopology(ancestry: Ancestry, categories: Settings['labels']): NodeTopology {
   const labels: Labels = {}
   const problems: string[] = []
   for (const label of ['zone', 'region'] as const) {

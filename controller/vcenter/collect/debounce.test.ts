@@ -1,10 +1,10 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { createDebounce, type Outcome, type Pace } from './debounce.ts'
+import { createDebounce, type Pace, type RunOutcome } from './debounce.ts'
 
 interface Scene {
   readonly pace?: Partial<Pace>
-  readonly outcome?: (run: number) => Outcome
+  readonly outcome?: (run: number) => RunOutcome
 }
 
 /** When work is done, to triggers at these times. */
@@ -43,7 +43,7 @@ t.test('when work is done', async (t) => {
 })
 
 t.test('a run that finds nothing to do does not put off the next', async (t) => {
-  const outcome = (run: number): Outcome => (run === 2 ? 'idle' : 'done')
+  const outcome = (run: number): RunOutcome => (run === 2 ? 'idle' : 'done')
   t.same(await runs([0, 2_000, 2_100], 10_000, { outcome }), [50, 2_050, 2_150])
   t.same(await runs([0, 1_020, 1_100], 10_000, { outcome }), [50, 1_100, 1_150])
 })

@@ -2,12 +2,12 @@
 import type { Clock } from '../../clock.ts'
 
 /** What a run has come to: one that found nothing to do leaves the next run to be served as if it had not been. */
-export type Outcome = 'done' | 'idle'
+export type RunOutcome = 'done' | 'idle'
 
 export interface Debounce {
   trigger(): void
   /** Works after each burst of triggers until the signal aborts. Throws what the work throws. */
-  run(work: (signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal): Promise<void>
+  run(work: (signal: AbortSignal) => Promise<RunOutcome>, signal: AbortSignal): Promise<void>
 }
 
 /** Milliseconds. */

@@ -1,10 +1,10 @@
 /** Reads VMs, and the objects above them, by reference. */
 import {
   hasAllCards,
-  type Machine,
   READ_PATHS,
   READ_PATHS_WITH_DEVICES,
   readMachine,
+  type VMProperties,
 } from '../facts/machine.ts'
 import { refusalOf, refused } from '../facts/refused.ts'
 import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
@@ -16,7 +16,7 @@ const BATCH = 1_000
 /** So many objects may fail a call, each in turn, before the call itself counts as failed. */
 const MAX_REFUSALS = 8
 
-export interface Refused {
+export interface UnreadObjects {
   /** By key: named by a ManagedObjectNotFound. */
   readonly gone: ReadonlySet<string>
   /** By key: refused or unreadable, with the reason. */
@@ -30,10 +30,10 @@ export interface Refused {
 export async function readMachines(
   reader: PropertyReader,
   vms: readonly string[],
-  known: (vm: string) => Machine | undefined,
+  known: (vm: string) => VMProperties | undefined,
   signal: AbortSignal,
-): Promise<Refused & { readonly machines: ReadonlyMap<string, Machine> }> {
-  const machines = new Map<string, Machine>()
+): Promise<UnreadObjects & { readonly machines: ReadonlyMap<string, VMProperties> }> {
+  const machines = new Map<string, VMProperties>()
   const gone = new Set<string>()
   const denied = new Map<string, VCenterError>()
 
@@ -80,8 +80,8 @@ export async function readMachines(
 /** The VM that an answer describes, which is not refused: {@link refusalOf}. */
 export function toMachine(
   { reference, properties, missing }: ObjectContent,
-  before: Machine | undefined,
-): Machine {
+  before: VMProperties | undefined,
+): VMProperties {
   return readMachine(reference.value, properties, before, [...missing.keys()])
 }
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Update } from '../collect/updates.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import { applyUpdates } from './apply-updates.ts'
-import { type Machine, readMachine } from './machine.ts'
+import { readMachine, type VMProperties } from './machine.ts'
 
 const object = { type: 'VirtualMachine', value: 'vm-1' }
 const value = (text: string): XMLElement => ({
@@ -27,7 +27,7 @@ const unclear: Update = { kind: 'unclear', object }
 
 t.test('whatever comes twice, in part, or of a stranger', (t) => {
   const before = readMachine('vm-1', enter.values, undefined)
-  const cases: readonly [string, readonly Update[], readonly Partial<Machine>[], readonly string[]][] = [
+  const cases: readonly [string, readonly Update[], readonly Partial<VMProperties>[], readonly string[]][] = [
     ['nothing', [], [], []],
     ['a change', [off], [{ powerState: 'poweredOff', biosUUID: 'u' }], []],
     ['a change twice', [off, off], [{ powerState: 'poweredOff' }], []],

@@ -1,9 +1,9 @@
 /** From what vCenter pushes to VMs. No I/O. */
 import type { Update } from '../collect/updates.ts'
-import { changeMachine, enterMachine, type Machine } from './machine.ts'
+import { changeMachine, enterMachine, type VMProperties } from './machine.ts'
 
-export interface Applied {
-  readonly changed: readonly Machine[]
+export interface AppliedUpdates {
+  readonly changed: readonly VMProperties[]
   /** References of VMs that are to be asked for. */
   readonly left: readonly string[]
   /** References of VMs that are to be read again. */
@@ -16,9 +16,9 @@ export interface Applied {
  */
 export function applyUpdates(
   updates: readonly Update[],
-  known: (vm: string) => Machine | undefined,
-): Applied {
-  const machines = new Map<string, Machine>()
+  known: (vm: string) => VMProperties | undefined,
+): AppliedUpdates {
+  const machines = new Map<string, VMProperties>()
   const left = new Set<string>()
   const unclear = new Set<string>()
   for (const update of updates) {

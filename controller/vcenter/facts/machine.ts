@@ -72,7 +72,7 @@ export const READ_PATHS_WITH_DEVICES: readonly string[] = [
   DEVICES_PATH,
 ]
 
-export interface Machine {
+export interface VMProperties {
   readonly reference: string
   readonly name: string
   readonly biosUUID: string | undefined
@@ -106,9 +106,9 @@ type Values = ReadonlyMap<string, XMLElement | undefined>
 export function readMachine(
   reference: string,
   values: Values,
-  before: Machine | undefined,
+  before: VMProperties | undefined,
   unreadable: readonly string[] = [],
-): Machine {
+): VMProperties {
   const readable = values.get('config.hardware.numCPU') && values.get('config.uuid')
   const known = readable === undefined ? before : undefined
   const devices = values.get(DEVICES_PATH)
@@ -135,7 +135,11 @@ export function readMachine(
  * A VM whose configuration is as it was, as {@link RESYNC_PATHS} say. What of them an inaccessible VM does not tell stays
  * as it was, except for the UUID.
  */
-export function refreshMachine(before: Machine, values: Values, unreadable: readonly string[]): Machine {
+export function refreshMachine(
+  before: VMProperties,
+  values: Values,
+  unreadable: readonly string[],
+): VMProperties {
   const asked: readonly string[] = RESYNC_PATHS
   return detach({
     ...before,
@@ -153,7 +157,7 @@ export function refreshMachine(before: Machine, values: Values, unreadable: read
  * Whether the configuration is another than was read: `config.changeVersion` "is a unique identifier for a given version
  * of the configuration" (vSphere API, VirtualMachineConfigInfo). What cannot be read is not another.
  */
-export function isReconfigured(before: Machine, values: Values): boolean {
+export function isReconfigured(before: VMProperties, values: Values): boolean {
   if (values.get('config.uuid') === undefined) return false
   const version = values.get(CHANGE_VERSION_PATH)?.text
   return version === undefined || version !== before.changeVersion
@@ -166,7 +170,7 @@ export function hasAllCards(values: Values): boolean {
 }
 
 type Pushed = Pick<
-  Machine,
+  VMProperties,
   'biosUUID' | 'connectionState' | 'powerState' | 'host' | 'guestNICs' | 'faultTolerance' | 'claim'
 >
 
@@ -183,12 +187,12 @@ function readPushed(values: Values): Pushed {
 }
 
 /** The VM after it came under watch, with all of {@link PUSHED_PATHS} as they are now. */
-export function enterMachine(machine: Machine, values: Values): Machine {
+export function enterMachine(machine: VMProperties, values: Values): VMProperties {
   return { ...machine, ...detach(readPushed(values)) }
 }
 
 /** The VM after some of {@link PUSHED_PATHS} changed. */
-export function changeMachine(machine: Machine, values: Values): Machine {
+export function changeMachine(machine: VMProperties, values: Values): VMProperties {
   let changed = machine
   for (const [path, value] of values) {
     switch (path) {
@@ -222,9 +226,13 @@ export function changeMachine(machine: Machine, values: Values): Machine {
  * A VM as it was read, except for what push has told meanwhile: `before` is what was known when the reading began,
  * `now` what is known at its end. A read takes seconds, and what it says of a pushed property may be old by then.
  */
-export function keepPushed(read: Machine, before: Machine | undefined, now: Machine | undefined): Machine {
+export function keepPushed(
+  read: VMProperties,
+  before: VMProperties | undefined,
+  now: VMProperties | undefined,
+): VMProperties {
   if (before === undefined || now === undefined || before === now) return read
-  const newer = <K extends keyof Pushed>(key: K): Machine[K] =>
+  const newer = <K extends keyof Pushed>(key: K): VMProperties[K] =>
     isDeepStrictEqual(before[key], now[key]) ? read[key] : now[key]
   return {
     ...read,

@@ -1,8 +1,8 @@
 /** VMs of which the account may not read enough: nothing is concluded from the rest. */
-import type { UnreadableFact } from '../../facts/virtual-machine.ts'
+import type { UnreadableProperty } from '../../facts/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
-import type { Machine } from './machine.ts'
+import type { VMProperties } from './machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from './properties.ts'
 
 /**
@@ -23,7 +23,7 @@ const ESSENTIAL = [
  */
 export function refusalOf(
   { reference, properties, missing }: ObjectContent,
-  before: Machine | undefined,
+  before: VMProperties | undefined,
 ): VCenterError | undefined {
   for (const path of ESSENTIAL) {
     const fault = missing.get(path)
@@ -48,7 +48,7 @@ export function refused(fault: SoapFault, what: string, vm: string, name: string
 }
 
 /** Properties that a VM can do without, as the facts that are not known without them. */
-export function unreadableFacts(paths: readonly string[]): readonly UnreadableFact[] {
+export function unreadableFacts(paths: readonly string[]): readonly UnreadableProperty[] {
   return [
     ...(paths.includes('guest.net') ? (['guestNICs'] as const) : []),
     ...(paths.includes(CLAIM_PATH) ? (['claim'] as const) : []),
@@ -59,7 +59,7 @@ export function unreadableFacts(paths: readonly string[]): readonly UnreadableFa
 const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
 
 /** What of a VM's place may not be read, in words. */
-export function unreadablePlace({ reference, name, unreadable }: Machine): readonly string[] {
+export function unreadablePlace({ reference, name, unreadable }: VMProperties): readonly string[] {
   return PLACE.filter((path) => unreadable.includes(path)).map(
     (path) => `${path} of VirtualMachine ${name} (${reference})`,
   )

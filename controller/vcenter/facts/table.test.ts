@@ -1,9 +1,13 @@
 import t from 'tap'
 import { VCenterError } from '../wire/errors.ts'
-import type { Machine } from './machine.ts'
+import type { VMProperties } from './machine.ts'
 import { Table } from './table.ts'
 
-const machine = (reference: string, biosUUID: string | undefined, more: Partial<Machine> = {}): Machine => ({
+const machine = (
+  reference: string,
+  biosUUID: string | undefined,
+  more: Partial<VMProperties> = {},
+): VMProperties => ({
   reference,
   name: reference,
   biosUUID,

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterIdentity, VirtualMachine } from '../../facts/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import type { Machine } from './machine.ts'
+import type { VMProperties } from './machine.ts'
+import type { Placement } from './placement.ts'
 import { unreadableFacts } from './refused.ts'
-import type { Place } from './topology.ts'
 
-export type Answer =
+export type LookupResult =
   | { readonly state: 'pending' }
   | { readonly state: 'failed'; readonly error: VCenterError }
   | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
@@ -18,7 +18,7 @@ interface Entry {
 }
 
 interface Row {
-  readonly machine: Machine
+  readonly machine: VMProperties
   /** The followed UUID that led to it. */
   readonly uuid: string
   readonly view: VirtualMachine
@@ -33,7 +33,7 @@ export interface Changes {
 
 export interface TableOptions {
   readonly identity: () => VCenterIdentity
-  readonly place: (machine: Machine) => Place
+  readonly place: (machine: VMProperties) => Placement
   readonly onChange: (uuids: ReadonlySet<string>) => void
 }
 
@@ -92,11 +92,11 @@ export class Table {
     return this.#entries.get(uuid)?.vms ?? []
   }
 
-  machine(vm: string): Machine | undefined {
+  machine(vm: string): VMProperties | undefined {
     return this.#rows.get(vm)?.machine
   }
 
-  machines(): Machine[] {
+  machines(): VMProperties[] {
     return Array.from(this.#rows.values(), (row) => row.machine)
   }
 
@@ -104,7 +104,7 @@ export class Table {
     return new Set(this.#rows.keys())
   }
 
-  lookup(uuid: string): Answer {
+  lookup(uuid: string): LookupResult {
     const entry = this.#entries.get(uuid)
     if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
     if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
@@ -112,7 +112,7 @@ export class Table {
   }
 
   /** Takes the answers for some UUIDs: their VMs, or why there is none. UUIDs no longer followed are passed over. */
-  answer(answers: ReadonlyMap<string, readonly Machine[] | VCenterError>): void {
+  answer(answers: ReadonlyMap<string, readonly VMProperties[] | VCenterError>): void {
     const changed = new Set<string>()
     for (const [uuid, answer] of answers) {
       const entry = this.#entries.get(uuid)
@@ -140,7 +140,7 @@ export class Table {
    * Takes VMs as vCenter now describes them. One whose UUID is another from now on puts both UUIDs in doubt: they are
    * to be asked for. One without a UUID (inaccessible) stays the VM it was.
    */
-  update(machines: readonly Machine[]): Changes {
+  update(machines: readonly VMProperties[]): Changes {
     const changed = new Set<string>()
     const doubted = new Set<string>()
     const vms: string[] = []
@@ -178,7 +178,7 @@ export class Table {
   }
 
   /** Whether the VM looks different from before. */
-  #put(uuid: string, machine: Machine): boolean {
+  #put(uuid: string, machine: VMProperties): boolean {
     const before = this.#rows.get(machine.reference)
     const view = this.#view(machine)
     if (before !== undefined && before.uuid === uuid && isDeepStrictEqual(before.view, view)) {
@@ -189,7 +189,7 @@ export class Table {
     return true
   }
 
-  #view(machine: Machine): VirtualMachine {
+  #view(machine: VMProperties): VirtualMachine {
     const {
       host: _host,
       resourcePool: _pool,
@@ -213,6 +213,6 @@ export class Table {
   }
 }
 
-function isList(answer: readonly Machine[] | VCenterError): answer is readonly Machine[] {
+function isList(answer: readonly VMProperties[] | VCenterError): answer is readonly VMProperties[] {
   return Array.isArray(answer)
 }

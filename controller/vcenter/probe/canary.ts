@@ -1,6 +1,6 @@
 /** Whether the search that found nothing would find a VM: one that is known to exist is searched for in the same way. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Canary as CanaryProof, Proof } from '../../facts/existence.ts'
+import type { CanaryProof, Proof } from '../../facts/existence.ts'
 import type { VirtualMachine } from '../../facts/virtual-machine.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'

@@ -8,7 +8,10 @@ import { provePrivileges } from './privileges.ts'
 import { isGone, readVM, vmReference } from './read-vm.ts'
 import { searchVMs, type UUIDKind } from './search.ts'
 
-export type Answers = Pick<VCenterProbe, 'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>
+export type ProbeFindings = Pick<
+  VCenterProbe,
+  'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'
+>
 
 export interface ProbeOptions {
   readonly line: Line
@@ -23,7 +26,13 @@ export interface ProbeOptions {
  * Asks them. A binding without an instance UUID leaves that question out: what the search by BIOS UUID answers stands
  * for both. Throws only for a defect.
  */
-export async function askAll({ line, vCenter, vm, own, canary: options }: ProbeOptions): Promise<Answers> {
+export async function askAll({
+  line,
+  vCenter,
+  vm,
+  own,
+  canary: options,
+}: ProbeOptions): Promise<ProbeFindings> {
   const finding = async (ask: () => Promise<Finding>): Promise<Finding> => {
     try {
       return await ask()

@@ -3,7 +3,7 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { LoginRefused, VCenterError } from '../wire/errors.ts'
-import type { Interface } from './logins.ts'
+import type { LoginInterface } from './logins.ts'
 
 const MINUTE = 60_000
 const { signal } = new AbortController()
@@ -24,8 +24,8 @@ function setUp() {
     const account = { server: 'vc.test', port: 443, user: 'u', password: new Secret('wrong') }
     return {
       account,
-      pause: (by: Interface = 'SOAP') => logins.pause(account, by),
-      login: (by: Interface = 'SOAP') =>
+      pause: (by: LoginInterface = 'SOAP') => logins.pause(account, by),
+      login: (by: LoginInterface = 'SOAP') =>
         logins.login({
           account,
           by,

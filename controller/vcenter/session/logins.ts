@@ -15,7 +15,7 @@ import { LIMITS, nextAttempt, recent } from './login-budget.ts'
 export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password'>
 
 /** By which of vCenter's interfaces. */
-export type Interface = 'SOAP' | 'REST'
+export type LoginInterface = 'SOAP' | 'REST'
 
 /** Why an account is not tried now. */
 export interface Pause {
@@ -26,7 +26,7 @@ export interface Pause {
 
 export interface LoginRequest<T> {
   readonly account: Account
-  readonly by: Interface
+  readonly by: LoginInterface
   /**
    * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. No other attempt of this
    * process has the same number.
@@ -45,7 +45,7 @@ export interface LoginRequest<T> {
  */
 export interface Logins {
   /** Undefined where the account may be tried, as far as this process knows. */
-  pause(account: Account, by: Interface): Pause | undefined
+  pause(account: Account, by: LoginInterface): Pause | undefined
   /** Logs in. Throws what `send` throws, a {@link LoginRefused} with the time of the next attempt among it. */
   login<T>(request: LoginRequest<T>): Promise<T>
 }
@@ -76,7 +76,7 @@ interface Known {
   tried: boolean
   /** The password that SOAP has accepted last. */
   accepted: Secret | undefined
-  readonly held: Map<Interface, Held>
+  readonly held: Map<LoginInterface, Held>
 }
 
 export function createLogins({ attempts, timings, clock, random, logger }: LoginsOptions): Logins {
@@ -95,7 +95,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     return found
   }
 
-  function pause(account: Account, by: Interface): Pause | undefined {
+  function pause(account: Account, by: LoginInterface): Pause | undefined {
     const held = known(account).held.get(by)
     const left = (held?.until ?? 0) - clock.monotonic()
     return held?.password.equals(account.password) && left > 0 ? { error: held.error, left } : undefined

@@ -3,7 +3,7 @@ import type { BoundVM } from '../../../agent/contract.ts'
 import { systemClock } from '../../clock.ts'
 import { type Canary, createCanaryMemory } from '../probe/canary.ts'
 import { openLine } from '../probe/line.ts'
-import { type Answers, askAll } from '../probe/probe.ts'
+import { askAll, type ProbeFindings } from '../probe/probe.ts'
 import { TIMINGS } from '../timings.ts'
 import type { HTTPRequest } from '../wire/connection.ts'
 import type { VCenterError } from '../wire/errors.ts'
@@ -79,7 +79,7 @@ const ABSENT: Script = {
 }
 
 export interface Asked {
-  readonly answers: Answers
+  readonly answers: ProbeFindings
   readonly connection: FakeConnection
   readonly losses: readonly VCenterError[]
 }

@@ -1,6 +1,6 @@
 /** The two forms of vCenter's REST interface: how a call is written, and what of its answer is meant. */
 
-export interface Interface {
+export interface RestInterface {
   /** The path of a call, with its query. */
   path(resource: string, id: string | undefined, action: string | undefined): string
   /** What a document answers. */
@@ -8,7 +8,7 @@ export interface Interface {
 }
 
 /** All versions of vCenter up to 8.0 have it. */
-export const REST: Interface = {
+export const REST: RestInterface = {
   path: (resource, id, action) =>
     `/rest/com/vmware/cis/${resource}${id === undefined ? '' : `/id:${encodeURIComponent(id)}`}` +
     (action === undefined ? '' : `?~action=${action}`),
@@ -16,7 +16,7 @@ export const REST: Interface = {
 }
 
 /** From 7.0 U2 on. Sessions stand at its root, and actions name their object in the body alone. */
-export const API: Interface = {
+export const API: RestInterface = {
   path(resource, id, action) {
     if (resource === 'session') return '/api/session'
     if (action !== undefined) return `/api/cis/${resource}?action=${action}`

@@ -1,12 +1,12 @@
 /** Calls of vCenter's REST interface, the older or the newer, with one session that is made when first needed. */
 import type { Clock } from '../../clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
-import type { Metrics } from '../metrics.ts'
+import type { InventoryMetrics } from '../inventory-metrics.ts'
 import type { Logins } from '../session/logins.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
-import { API, type Interface, REST } from './rest-interface.ts'
+import { API, REST, type RestInterface } from './rest-interface.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
 /** What can be sent in a header. */
@@ -53,7 +53,7 @@ export interface RESTClientOptions {
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly clock: Clock
-  readonly metrics: Metrics
+  readonly metrics: InventoryMetrics
   readonly logins: Logins
   /** For logging in: it outlives the calls' signals, so that a session just made is known and can be ended. */
   readonly loginSignal: AbortSignal
@@ -63,7 +63,7 @@ export interface RESTClientOptions {
 export function createRESTClient(options: RESTClientOptions): RESTClient {
   const { connection, config, timings, clock, metrics, logins, loginSignal } = options
   /** All versions of vCenter have had the older one so far. */
-  let spoken: Interface = REST
+  let spoken: RestInterface = REST
   let session: string | undefined
 
   async function send(

@@ -1,7 +1,7 @@
 /** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import type { Metrics } from '../metrics.ts'
+import type { InventoryMetrics } from '../inventory-metrics.ts'
 import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { API_VERSION, envelope } from './envelope.ts'
@@ -36,7 +36,7 @@ export interface SoapClient {
 export interface SoapClientOptions {
   readonly connection: Connection
   readonly clock: Clock
-  readonly metrics: Metrics
+  readonly metrics: InventoryMetrics
 }
 
 export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {

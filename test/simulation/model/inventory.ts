@@ -7,10 +7,10 @@ import { Secret } from '../../../controller/config/secret.ts'
 import type { Inventory, Lookup } from '../../../controller/facts/vcenter-view.ts'
 import type { Logger } from '../../../controller/log.ts'
 import { runTogether } from '../../../controller/tasks.ts'
-import { createDebounce, type Outcome } from '../../../controller/vcenter/collect/debounce.ts'
+import { createDebounce, type RunOutcome } from '../../../controller/vcenter/collect/debounce.ts'
+import { createConnectionHealth } from '../../../controller/vcenter/connection-health.ts'
 import { every } from '../../../controller/vcenter/every.ts'
 import { Table } from '../../../controller/vcenter/facts/table.ts'
-import { createHealth } from '../../../controller/vcenter/health.ts'
 import { createProber } from '../../../controller/vcenter/probe/prober.ts'
 import type { Logins } from '../../../controller/vcenter/session/logins.ts'
 import { createSession, type ServiceContent } from '../../../controller/vcenter/session/session.ts'
@@ -53,7 +53,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       looking.trigger()
     },
   })
-  const health = createHealth({
+  const health = createConnectionHealth({
     grace: TIMINGS.failureGrace,
     clock,
     onChange: () => onChange(table.followed()),
@@ -91,7 +91,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     })
     const backoff = createBackoff({ ...TIMINGS.backoff, random })
 
-    async function locateWanted(signal: AbortSignal): Promise<Outcome> {
+    async function locateWanted(signal: AbortSignal): Promise<RunOutcome> {
       const uuids = table.wanted()
       if (uuids.length === 0) return 'idle'
       const answers = await link.ask((vCenter) => locate(vCenter, table, uuids), TIMINGS.callDeadline, signal)
@@ -104,7 +104,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
       await locateWanted(signal)
     }
 
-    async function look(signal: AbortSignal): Promise<Outcome> {
+    async function look(signal: AbortSignal): Promise<RunOutcome> {
       await prober.look('if new', signal)
       return 'done'
     }

@@ -1,7 +1,7 @@
 /** A VM as a controller's table holds it. */
 import type { Ancestor, Ancestry } from '../../../controller/facts/virtual-machine.ts'
-import type { Machine as Row } from '../../../controller/vcenter/facts/machine.ts'
-import type { Place } from '../../../controller/vcenter/facts/topology.ts'
+import type { VMProperties as Row } from '../../../controller/vcenter/facts/machine.ts'
+import type { Placement } from '../../../controller/vcenter/facts/placement.ts'
 import { ROOT } from './answers.ts'
 import { type Folder, shownPower, type VM } from './machine.ts'
 
@@ -35,8 +35,8 @@ export function readRow(vm: VM, before: Row | undefined): Row {
 }
 
 /** Where VMs stand, by the folders of their vCenter. */
-export function createPlaces(folders: readonly Folder[]): (row: Row) => Place {
-  const known = new Map<string, Place>()
+export function createPlaces(folders: readonly Folder[]): (row: Row) => Placement {
+  const known = new Map<string, Placement>()
   return ({ reference, name, host, parent }) => {
     const key = `${reference} ${host?.value} ${parent?.value}`
     const place = known.get(key) ?? placeOf(reference, name, host?.value ?? '', parent?.value, folders)
@@ -51,7 +51,7 @@ function placeOf(
   host: string,
   parent: string | undefined,
   folders: readonly Folder[],
-): Place {
+): Placement {
   const folder = folders.find((each) => each.reference === parent)
   const datacenter = folder?.datacenter ?? 'dc-1'
   const above = (type: string, reference: string, name: string): Ancestor => ({

@@ -107,7 +107,7 @@ const OTHERS: readonly Mutation[] = [
     name: 'brake: it stays closed for those for which it closed',
     edits: [
       edit(
-        `${LIFECYCLE}/judge-brake.ts`,
+        `${LIFECYCLE}/judge-disruption-limit.ts`,
         'const closed = closes || (wasClosed && !opens)',
         'const closed = closes',
       ),
@@ -115,21 +115,27 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'brake: it holds all as long as it holds any',
-    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, 'fleet.latched > 0 || ', '')],
+    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'fleet.latched > 0 || ', '')],
   },
   {
     name: 'brake: what vanished at once counts together',
-    edits: [edit(`${LIFECYCLE}/brake.ts`, 'if (span.since - end > gap) waves.push([])', 'waves.push([])')],
+    edits: [
+      edit(
+        `${LIFECYCLE}/disruption-limit.ts`,
+        'if (span.since - end > gap) waves.push([])',
+        'waves.push([])',
+      ),
+    ],
   },
   {
     name: 'brake: it opens after few were missed for long',
-    edits: [edit(`${LIFECYCLE}/brake.ts`, 'fleet.fewFor >= quiet && ', '')],
+    edits: [edit(`${LIFECYCLE}/disruption-limit.ts`, 'fleet.fewFor >= quiet && ', '')],
   },
   {
     name: 'brake: what counts is not Ready',
     edits: [
       edit(
-        `${LIFECYCLE}/brake.ts`,
+        `${LIFECYCLE}/disruption-limit.ts`,
         "return node.ready?.status !== 'True' || evidence.spoken",
         "return node.ready?.status === 'True' && evidence.spoken",
       ),

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
-import { startProof } from './testing/running-proof.ts'
+import { startPolicyCheck } from './testing/running-policy-check.ts'
 import { until } from './testing/until.ts'
 
 t.test('answers that a real API server gives only at bad times', async (t) => {
@@ -16,7 +16,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
   const cases: {
     what: string
     answers: [number, object][]
-    is: PolicyProof['state']
+    is: PolicyState['state']
     message?: RegExp
     /** How often the state changed; once at most where nothing is said. */
     changes?: number
@@ -87,14 +87,14 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       const [code, body] = answers[Math.min(stub.requests.length, answers.length) - 1] ?? [500, {}]
       answer(response, code, body)
     })
-    await using proof = startProof(stub.client, () => undefined, clock)
+    await using check = startPolicyCheck(stub.client, () => undefined, clock)
     for (let asked = 1; asked <= answers.length; asked++) {
       await until(`${what} was asked`, () => stub.requests.length >= asked && clock.sleepers > 0)
       if (asked < answers.length) await clock.turn(60_000)
     }
-    const state = proof.state()
+    const state = check.state()
     t.equal(state.state, is, what)
-    t.equal(proof.states.length, changes, `${what} changes`)
+    t.equal(check.states.length, changes, `${what} changes`)
     if (state.state === 'not-in-force') t.match(state.message, message ?? /never/, what)
   }
 })
@@ -111,7 +111,7 @@ t.test('it asks once a minute while the policy is in force, sooner otherwise', a
     t.equal(stub.requests.length, count)
   }
   // Without chance, half of each ceiling.
-  await using _ = startProof(stub.client, () => undefined, clock)
+  await using _ = startPolicyCheck(stub.client, () => undefined, clock)
   await asked(1)
   for (const [index, wait] of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000].entries()) {
     await clock.turn(wait - 1)
@@ -138,7 +138,7 @@ t.test('a start without an answer is told after two minutes, and what is known i
   await using stub = await startApiStub((_, response) => {
     answer(response, code, { kind: 'Status', message: code === 500 ? 'failed calling webhook' : message })
   })
-  await using proof = startProof(stub.client, () => undefined, clock)
+  await using check = startPolicyCheck(stub.client, () => undefined, clock)
   const next = async (ms: number) => {
     const count = stub.requests.length
     await clock.turn(ms)
@@ -146,14 +146,14 @@ t.test('a start without an answer is told after two minutes, and what is known i
   }
   await until('it has asked', () => stub.requests.length === 1 && clock.sleepers > 0)
   for (let turned = 0; turned < 100_000; turned += 15_000) await next(15_000)
-  t.same(proof.state(), { state: 'pending' })
+  t.same(check.state(), { state: 'pending' })
   await next(15_000)
   await next(15_000)
-  t.match(proof.state(), { state: 'not-in-force', message: /failed calling webhook.*admission webhooks/ })
+  t.match(check.state(), { state: 'not-in-force', message: /failed calling webhook.*admission webhooks/ })
   code = 403
   await next(15_000)
-  t.same(proof.state(), { state: 'in-force' })
+  t.same(check.state(), { state: 'in-force' })
   code = 500
   for (let turned = 0; turned < 300_000; turned += 60_000) await next(60_000)
-  t.same(proof.state(), { state: 'in-force' }, 'no answer takes nothing away')
+  t.same(check.state(), { state: 'in-force' }, 'no answer takes nothing away')
 })

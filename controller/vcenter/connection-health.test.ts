@@ -1,13 +1,13 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createHealth } from './health.ts'
+import { createConnectionHealth } from './connection-health.ts'
 
 const failure = (reason: string) => ({ vCenter: 'lab', reason, message: reason })
 
 function setUp() {
   const clock = createHandClock()
   let changes = 0
-  const health = createHealth({ grace: 10_000, clock, onChange: () => changes++ })
+  const health = createConnectionHealth({ grace: 10_000, clock, onChange: () => changes++ })
   return { clock, health, changes: () => changes }
 }
 

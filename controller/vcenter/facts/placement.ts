@@ -3,17 +3,17 @@ import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
 import { keyOf, type Reference } from '../wire/errors.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
-import type { Machine } from './machine.ts'
+import type { VMProperties } from './machine.ts'
 import { unreadablePlace } from './refused.ts'
 
-export interface Place {
+export interface Placement {
   readonly host: string | undefined
   readonly cluster: string | undefined
   readonly datacenter: string | undefined
   readonly ancestry: Ancestry | undefined
 }
 
-export interface Topology {
+export interface PlacementIndex {
   readonly tree: AncestorTree
   /** Takes a tree that was read anew in place of the old one. */
   replaceTree(tree: AncestorTree): void
@@ -25,8 +25,8 @@ export interface Topology {
   /** Whether some of its tags could not be read. */
   hasProblems(object: Reference): boolean
   /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
-  tagged(machine: Machine): Reference[]
-  place(machine: Machine): Place
+  tagged(machine: VMProperties): Reference[]
+  place(machine: VMProperties): Placement
 }
 
 interface Path {
@@ -40,7 +40,7 @@ interface Path {
 const NO_TAGS: ObjectTags = { tags: [], problems: [] }
 
 /** `tagging`: whether any tag category is of interest; without one, tags are never waited for. */
-export function createTopology({ tagging }: { readonly tagging: boolean }): Topology {
+export function createPlacementIndex({ tagging }: { readonly tagging: boolean }): PlacementIndex {
   let tree = createAncestorTree()
   let tags = new Map<string, ObjectTags>()
   // VMs share their ancestors, in memory too.
@@ -115,7 +115,7 @@ export function createTopology({ tagging }: { readonly tagging: boolean }): Topo
   }
 }
 
-function self({ reference, name, parent }: Machine): AncestorNode {
+function self({ reference, name, parent }: VMProperties): AncestorNode {
   return { reference: { type: 'VirtualMachine', value: reference }, name, parent, readable: true }
 }
 

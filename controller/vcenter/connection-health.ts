@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { VCenterFailure } from '../facts/vcenter-failure.ts'
 
-export interface Health {
+export interface ConnectionHealth {
   /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */
   failure(): VCenterFailure | undefined
   /** Why it does not answer, shown or not. */
@@ -16,7 +16,7 @@ export interface Health {
   close(): Promise<void>
 }
 
-export interface HealthOptions {
+export interface ConnectionHealthOptions {
   /** Milliseconds. */
   readonly grace: number
   readonly clock: Clock
@@ -24,7 +24,11 @@ export interface HealthOptions {
   readonly onChange: () => void
 }
 
-export function createHealth({ grace, clock, onChange }: HealthOptions): Health {
+export function createConnectionHealth({
+  grace,
+  clock,
+  onChange,
+}: ConnectionHealthOptions): ConnectionHealth {
   let latest: VCenterFailure | undefined
   let shown: VCenterFailure | undefined
   let everAnswered = false

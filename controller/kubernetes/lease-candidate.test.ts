@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createCandidate } from './candidate.ts'
 import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
+import { createLeaseCandidate } from './lease-candidate.ts'
 
 t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()
@@ -14,7 +14,7 @@ t.test('a slow answer makes the term no longer', async (t) => {
     create: slowly,
     update: (_, record) => slowly(record),
   }
-  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
   t.ok(await candidate.acquireOrRenew(signal))
   t.equal(candidate.renewedAt, 0, 'when it was sent, not when the answer came')
@@ -32,7 +32,7 @@ t.test('the time that is left is counted from the last change that was seen', as
     create: async () => undefined,
     update: async () => undefined,
   }
-  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
   t.equal(candidate.expiresIn, 0, 'nothing is known yet')
   t.notOk(await candidate.acquireOrRenew(signal))
@@ -59,7 +59,7 @@ t.test('of two renewals at once the answers may come in either order', async (t)
       return new Promise((resolve) => answers.push(resolve))
     },
   }
-  const candidate = createCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
   t.ok(await candidate.acquireOrRenew(signal))
   await clock.turn(1_000)

@@ -1,5 +1,5 @@
 /** What the inventory tells of its own work. */
-export interface Metrics {
+export interface InventoryMetrics {
   /**
    * A call has ended. `operation` is the SOAP operation or `REST <METHOD> <resource>`; `outcome` is `ok`, the name of
    * a fault, or a failure's reason.

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
 
-export interface CandidateOptions {
+export interface LeaseCandidateOptions {
   readonly lease: LeaseStore
   readonly identity: string
   readonly durationSeconds: number
@@ -11,7 +11,7 @@ export interface CandidateOptions {
 export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
 /** One who wants a Lease: what it saw of it and when, and the single steps. The loops are the election's. */
-export interface Candidate {
+export interface LeaseCandidate {
   /** Who held the Lease when last looked at. */
   readonly holder: string
   /** Milliseconds until the Lease of another expires; 0 when it has, or is nobody's. */
@@ -45,12 +45,12 @@ export interface Candidate {
 }
 
 /** The rules of client-go's `tryAcquireOrRenew` and `release`. */
-export function createCandidate({
+export function createLeaseCandidate({
   lease: store,
   identity,
   durationSeconds,
   clock,
-}: CandidateOptions): Candidate {
+}: LeaseCandidateOptions): LeaseCandidate {
   let seen: Lease | undefined
   let seenAt = 0
   let renewed = { at: 0, wall: 0 }

@@ -1,5 +1,5 @@
 /** Whether the API server was seen to refuse reports that are not their writer's own. */
-export type PolicyProof =
+export type PolicyState =
   /** Not answered yet. */
   | { readonly state: 'pending' }
   | { readonly state: 'in-force' }

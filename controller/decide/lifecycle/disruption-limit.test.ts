@@ -4,7 +4,7 @@ import { absence } from '../../../test/fixtures/probes.ts'
 import {
   allowedAbsent,
   atOnce,
-  brakeHolds,
+  brakeClosed,
   countsAsAbsent,
   fewAbsent,
   opensAgain,
@@ -12,7 +12,7 @@ import {
   tooManyForNow,
   waitForRate,
   waveOf,
-} from './brake.ts'
+} from './disruption-limit.ts'
 
 const settings = SETTINGS.lifecycle
 const MINUTE = 60_000
@@ -118,10 +118,10 @@ t.test('it opens when few were missed for long, and proven to be so throughout',
 })
 
 t.test('machines that no vCenter ever showed are called that, and let go by the same command', async (t) => {
-  const { message } = brakeHolds(node(), { vCenter: 'unknown', moref: '' })
+  const { message } = brakeClosed(node(), { vCenter: 'unknown', moref: '' })
   t.match(message, /more machines that no vCenter has ever shown vanished at once/)
   t.match(message, /brakeClosedFor=="unknown"/)
-  t.match(brakeHolds(node(), { vCenter: 'vc1', moref: 'vm-1' }).message, /more VMs of vCenter vc1 vanished/)
+  t.match(brakeClosed(node(), { vCenter: 'vc1', moref: 'vm-1' }).message, /more VMs of vCenter vc1 vanished/)
 })
 
 t.test('what counts is proven absent, not Ready, and meant by nobody', async (t) => {

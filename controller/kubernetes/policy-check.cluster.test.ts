@@ -4,9 +4,9 @@ import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/s
 import { startCluster } from '../../test/servers/cluster.ts'
 import { applyManifest, applyManifests, type Manifest, readManifests } from '../../test/servers/manifests.ts'
 import { systemClock } from '../clock.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import { createKubeClient } from './client.ts'
-import { startProof } from './testing/running-proof.ts'
+import { startPolicyCheck } from './testing/running-policy-check.ts'
 import { until } from './testing/until.ts'
 
 const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
@@ -37,10 +37,10 @@ t.test('on a real API server, with the credential of the controller', async (t) 
   }
 
   let sample: string | undefined
-  await using proof = startProof(client, () => sample)
-  const becomes = (state: PolicyProof['state'], message?: RegExp) =>
+  await using check = startPolicyCheck(client, () => sample)
+  const becomes = (state: PolicyState['state'], message?: RegExp) =>
     until(`the policy is ${state}, ${message}`, () => {
-      const now = proof.state()
+      const now = check.state()
       return now.state === state && (now.state !== 'not-in-force' || !message || message.test(now.message))
     })
 
@@ -78,10 +78,10 @@ t.test('on a real API server, with the credential of the controller', async (t) 
       { status: 201 },
     )
     sample = 'a'
-    const before = proof.requests.length
-    await until('it was asked again', () => proof.requests.length > before + 4)
-    t.same(proof.states, [{ state: 'in-force' }])
-    const methods = proof.requests.slice(-4).map(({ method }) => method)
+    const before = check.requests.length
+    await until('it was asked again', () => check.requests.length > before + 4)
+    t.same(check.states, [{ state: 'in-force' }])
+    const methods = check.requests.slice(-4).map(({ method }) => method)
     t.strictSame([...new Set(methods)].sort(), ['PATCH', 'POST'])
   })
 
@@ -199,7 +199,7 @@ t.test('on a real API server, with the credential of the controller', async (t) 
     } as Manifest)
     await becomes('not-in-force', /^whether .* answered with 403 Forbidden, and not by the policy own-report/)
     t.ok(
-      proof.lines.some(({ cause }) => /other\.example\.com.*not today/.test(String(cause))),
+      check.lines.some(({ cause }) => /other\.example\.com.*not today/.test(String(cause))),
       'the log says by whom',
     )
     await remove(`${policies.replace('policies', 'policybindings')}/other.example.com`)
@@ -209,20 +209,20 @@ t.test('on a real API server, with the credential of the controller', async (t) 
   })
 
   await t.test('the API server is away and comes back', async (t) => {
-    const changes = proof.states.length
-    const answerless = () => proof.messages().filter((m) => m === 'policy proof without an answer').length
+    const changes = check.states.length
+    const answerless = () => check.messages().filter((m) => m === 'policy proof without an answer').length
     const before = answerless()
     await cluster.stopApiServer()
     await until('an answer is missed', () => answerless() > before)
-    const asked = proof.requests.length
-    await until('it goes on asking', () => proof.requests.length > asked + 5)
+    const asked = check.requests.length
+    await until('it goes on asking', () => check.requests.length > asked + 5)
     t.equal(answerless(), before + 1, 'said once')
-    t.equal(proof.state().state, 'in-force', 'what was proven stays')
+    t.equal(check.state().state, 'in-force', 'what was proven stays')
     await cluster.startApiServer()
     await becomes('in-force')
-    const since = proof.requests.length
-    await until('it goes on asking', () => proof.requests.length > since + 10)
-    t.same(proof.states.slice(changes), [], 'nothing changed')
+    const since = check.requests.length
+    await until('it goes on asking', () => check.requests.length > since + 10)
+    t.same(check.states.slice(changes), [], 'nothing changed')
   })
 
   await t.test('there are no reports', async () => {
@@ -234,8 +234,8 @@ t.test('on a real API server, with the credential of the controller', async (t) 
 
   await t.test('a dry run leaves nothing, and each change was logged once', async (t) => {
     t.match(await cluster.request('GET', reports), { status: 200, body: { items: [] } })
-    const said = proof.messages().filter((m) => /^policy is/.test(String(m)))
-    t.equal(said.length, proof.states.length)
-    t.ok(proof.requests.every(({ query, impersonate }) => query?.dryRun === 'All' && impersonate))
+    const said = check.messages().filter((m) => /^policy is/.test(String(m)))
+    t.equal(said.length, check.states.length)
+    t.ok(check.requests.every(({ query, impersonate }) => query?.dryRun === 'All' && impersonate))
   })
 })

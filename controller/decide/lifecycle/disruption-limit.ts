@@ -158,7 +158,7 @@ export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: Lifec
 }
 
 /** Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew. */
-export function brakeHolds(
+export function brakeClosed(
   { name }: Pick<Node, 'name'>,
   { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
 ): Missing {

@@ -12,23 +12,24 @@ import {
   quietTime,
   tooManyAbsent,
   tooManyForNow,
-} from './brake.ts'
+} from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
 import { isUnseen } from './subject.ts'
 
-/** What every leader is to know of a VM that is missed; it stands in the report's status. */
+/** What the next leader must know about a missed VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeClosedAt' | 'brakeClosedFor'>
 
-export interface Brake {
+/** The disruption limit for one Node whose VM is missed: the brake, in the words of the configuration and the metrics. */
+export interface DisruptionLimit {
   readonly absence: Absence
   readonly status: AbsenceStatus
-  /** Whether it closes for this Node just now. */
+  /** Whether the brake closes for this Node in this reconcile. */
   readonly closes: boolean
-  /** Milliseconds until it may open by itself; undefined where time alone does not open it. */
+  /** Milliseconds until the brake may open by itself; undefined where time alone does not open it. */
   readonly requeueAfter: number | undefined
 }
 
-export interface BrakeFacts {
+export interface DisruptionLimitFacts {
   readonly bound: BoundVM
   /** See `groupOf`. */
   readonly group: string
@@ -41,10 +42,18 @@ export interface BrakeFacts {
 }
 
 /**
- * Whether the brake holds a Node whose VM is missed, and whether that is to be remembered: only where what is missed now is
- * too much, and something would be deleted otherwise.
+ * Whether the brake holds a Node whose VM is missed, and whether the status should remember it. It closes only where too
+ * many VMs are missed now and the Node would be deleted otherwise.
  */
-export function judgeBrake({ bound, group, before, evidence, there, fleet, facts }: BrakeFacts): Brake {
+export function judgeDisruptionLimit({
+  bound,
+  group,
+  before,
+  evidence,
+  there,
+  fleet,
+  facts,
+}: DisruptionLimitFacts): DisruptionLimit {
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
@@ -58,10 +67,10 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
     wasClosed && !tooMany && few && evidence !== undefined && opensAgain(evidence, fleet, settings)
   const closes = deletes && tooMany && !wasClosed
   const closed = closes || (wasClosed && !opens)
-  // A person's leave passes it by, and does not open it: taken back, it holds as before.
+  // The `proceed` annotation lets this Node pass without opening the brake: once removed, the brake holds as before.
   const meant = isRemovalMeant(node)
   const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
-  // For a while only: one that stays unproven, or Ready, must not hold the others.
+  // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
   const pending = !there && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
   return {
     absence: { group, ...own, counts, pending, latched: closed && !isDecided(node), held, few },
@@ -80,7 +89,10 @@ export function judgeBrake({ bound, group, before, evidence, there, fleet, facts
 }
 
 /** By the monotonic clock where this leader has seen it begin, else as another has written it down. */
-function absentSince(before: NodeReportStatus, { absentSince, monotonic, now }: BrakeFacts['facts']): number {
+function absentSince(
+  before: NodeReportStatus,
+  { absentSince, monotonic, now }: DisruptionLimitFacts['facts'],
+): number {
   if (absentSince !== undefined) return absentSince
   const written = Date.parse(before.absentSince ?? '')
   return Number.isNaN(written) ? monotonic : monotonic - Math.max(0, now - written)
@@ -93,7 +105,7 @@ const NOTICE = 60_000
  * When the kubelet of a Node that is not Ready was alive for certain. What was missed in parts, while vCenter restarted or
  * leaders changed, and fell silent together, vanished at once; what was destroyed falls silent as it is first missed.
  */
-function aliveUntil({ node: { ready }, monotonic, now }: BrakeFacts['facts']): number {
+function aliveUntil({ node: { ready }, monotonic, now }: DisruptionLimitFacts['facts']): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
   if (ready?.status === 'True' || Number.isNaN(silentSince)) return Number.NEGATIVE_INFINITY
   return monotonic - Math.max(0, now - silentSince) - NOTICE

@@ -1,30 +1,30 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import type { PolicyProof } from '../../facts/policy-proof.ts'
+import type { PolicyState } from '../../facts/policy-state.ts'
 import type { KubeClient, KubeRequest } from '../client.ts'
-import { createPolicyProof } from '../policy-proof.ts'
+import { createPolicyCheck } from '../policy-check.ts'
 import { observed } from './cluster-client.ts'
 import { createLogLines } from './log-lines.ts'
 
-/** A proof under way, with all that it asked and said. By default it waits shorter than in earnest, so that it asks often. */
-export function startProof(client: KubeClient, sample: () => string | undefined, clock: Clock = hasty) {
+/** A policy check under way, with all that it asked and said. By default it waits shorter than in earnest, so that it asks often. */
+export function startPolicyCheck(client: KubeClient, sample: () => string | undefined, clock: Clock = hasty) {
   const log = createLogLines()
-  const states: PolicyProof[] = []
+  const states: PolicyState[] = []
   const requests: KubeRequest[] = []
-  const proof = createPolicyProof({
+  const check = createPolicyCheck({
     client: observed(client, (request) => requests.push(request)),
     clock,
     random: () => 0,
     logger: log.logger,
     sample,
-    onChange: () => states.push(proof.state()),
+    onChange: () => states.push(check.state()),
   })
   const stop = new AbortController()
-  const ended = proof.run(stop.signal)
+  const ended = check.run(stop.signal)
   return {
     ...log,
     states,
     requests,
-    state: proof.state,
+    state: check.state,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended

@@ -8,7 +8,7 @@ import {
 } from '../../agent/contract.ts'
 import { createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
-import type { PolicyProof } from '../facts/policy-proof.ts'
+import type { PolicyState } from '../facts/policy-state.ts'
 import type { Logger } from '../log.ts'
 import { ApiError } from './api-error.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
@@ -33,29 +33,29 @@ const PATIENCE = 120_000
 /** Otherwise: a policy acts some seconds after it was applied. */
 const RETRY = { base: 1_000, max: 30_000 }
 
-export interface PolicyProofOptions {
+export interface PolicyCheckOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
   /** The name of any report that exists, undefined where there is none. */
   readonly sample: () => string | undefined
-  /** Called after {@link RunningPolicyProof.state} has changed. */
+  /** Called after {@link RunningPolicyCheck.state} has changed. */
   readonly onChange: () => void
 }
 
-export interface RunningPolicyProof {
-  state(): PolicyProof
+export interface RunningPolicyCheck {
+  state(): PolicyState
   /** Proves again and again until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>
 }
 
 /** What an answer comes to. */
 type Finding =
-  | { readonly proof: 'in-force' }
-  | { readonly proof: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
+  | { readonly outcome: 'in-force' }
+  | { readonly outcome: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
   /** It says nothing of the policy. */
-  | { readonly proof: 'none'; readonly cause: string }
+  | { readonly outcome: 'none'; readonly cause: string }
 
 /**
  * Proves by trying that the policy for reports is in force: it writes, in dry runs that change nothing, as the agents'
@@ -65,11 +65,11 @@ type Finding =
  * What was proven stays until the API server says otherwise. An answer that only leaves it open must come twice: an
  * API server that has just started refuses for want of rights and kinds that it has not read yet.
  */
-export function createPolicyProof(options: PolicyProofOptions): RunningPolicyProof {
+export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
   const { client, clock, random, logger, sample, onChange } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })
-  let state: PolicyProof = { state: 'pending' }
+  let state: PolicyState = { state: 'pending' }
   let doubted = false
   let silent = false
   const start = clock.monotonic()
@@ -83,7 +83,7 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
       signal,
     })
     const name = sample()
-    if (created.proof !== 'in-force' || name === undefined) return created
+    if (created.outcome !== 'in-force' || name === undefined) return created
     return tryWrite("change a Node's report", {
       method: 'PATCH',
       path: `${REPORTS}/${encodeURIComponent(name)}`,
@@ -102,11 +102,11 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
       return findingOf(error)
     }
     const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding`
-    return { proof: 'open', message }
+    return { outcome: 'open', message }
   }
 
   function take(finding: Finding): void {
-    if (finding.proof === 'none') {
+    if (finding.outcome === 'none') {
       if (!silent) logger.warn({ policy: POLICY, cause: finding.cause }, 'policy proof without an answer')
       silent = true
       if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return
@@ -116,10 +116,10 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
       return
     }
     silent = false
-    const first = finding.proof === 'unproven' && !doubted
-    doubted = finding.proof === 'unproven'
+    const first = finding.outcome === 'unproven' && !doubted
+    doubted = finding.outcome === 'unproven'
     if (first && state.state === 'in-force') return
-    if (finding.proof === 'in-force') {
+    if (finding.outcome === 'in-force') {
       if (state.state === 'in-force') return
       state = { state: 'in-force' }
       logger.info({ policy: POLICY }, 'policy is in force')
@@ -139,7 +139,7 @@ export function createPolicyProof(options: PolicyProofOptions): RunningPolicyPro
         const finding = await ask(signal)
         if (signal.aborted) return
         take(finding)
-        const proven = finding.proof === 'in-force'
+        const proven = finding.outcome === 'in-force'
         if (proven) retry.reset()
         await clock.sleep(proven ? interval.next() : retry.next(), signal)
       }
@@ -167,14 +167,14 @@ function reportOf(name: string): object {
 
 function findingOf(error: unknown): Finding {
   const cause = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof ApiError)) return { proof: 'none', cause }
+  if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
   // Credentials may be on their way, time may be short: those pass.
-  if (status >= 500 || status === 401 || status === 408 || status === 429) return { proof: 'none', cause }
-  if (status === 403 && cause.includes(NOT_READY)) return { proof: 'none', cause }
-  if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { proof: 'in-force' }
+  if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
+  if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
+  if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { outcome: 'in-force' }
   const message = `whether reports can be forged cannot be proven: ${obstacle(error)}`
-  return { proof: 'unproven', message, cause }
+  return { outcome: 'unproven', message, cause }
 }
 
 /** What stands between the trial and the policy, and how to take it away. */
