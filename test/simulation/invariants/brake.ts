@@ -58,9 +58,10 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
   )
 }
 
-/** When the last of a Node's VMs vanished; undefined where one is listed. */
+/** When the last of a Node's VMs vanished; undefined where one is listed, and where nobody could know when it went. */
 function goneSince(world: World, nodeUID: string): number | undefined {
   const machines = machinesOf(world, nodeUID)
-  if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
+  if (machines.length === 0 || machines.some(({ vm, vanishedUntold }) => vm !== undefined || vanishedUntold))
+    return undefined
   return Math.max(...machines.map(({ vanishedAt }) => vanishedAt))
 }

@@ -53,12 +53,10 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
       lists.has(bound?.moref ?? '') || lists.has(named?.moref ?? '') || (unseen && known.has(biosUUID)),
   )
   // One that failed over to a VM by which nothing tells it is gone since then, though a vCenter lists it.
-  const listedAs = (vm: VM | undefined): boolean =>
-    vm !== undefined && [vm.reference, vm.instanceUUID, vm.biosUUID].some((each) => known.has(each))
   const gone = Math.min(
     ...ones.map(
       ({ firstVanishedAt, vm }) =>
-        now - (firstVanishedAt ?? (listedAs(vm) ? now : (vm?.registeredAt ?? now))),
+        now - (firstVanishedAt ?? (isTold(vm, known) ? now : (vm?.registeredAt ?? now))),
     ),
   )
   // Said here once more, so that the code cannot change it.
@@ -102,10 +100,8 @@ function existence(
     decided,
   }: { readonly since: number; readonly from: number; readonly decided: Work['decided'] },
 ): string | undefined {
-  // No search finds one that is inaccessible: it answers by reference alone.
-  const searchable = vm?.connectionState === 'inaccessible' ? [] : [vm?.instanceUUID, vm?.biosUUID]
-  const told = vm !== undefined && [vm.reference, ...searchable].some((each) => known.has(each))
-  if (told && vm.registeredAt <= since && !isUnseeable(vm))
+  const told = isTold(vm, known)
+  if (vm !== undefined && told && vm.registeredAt <= since && !isUnseeable(vm))
     return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.
   const sign =
@@ -114,6 +110,13 @@ function existence(
   return !told && power === 'poweredOn' && sign !== undefined
     ? `its machine runs and has spoken at ${sign} ms`
     : undefined
+}
+
+/** Whether a listed VM can be told by these. No search finds one that is inaccessible: it answers by reference alone. */
+function isTold(vm: VM | undefined, known: ReadonlySet<string | undefined>): boolean {
+  if (vm === undefined) return false
+  const searchable = vm.connectionState === 'inaccessible' ? [] : [vm.instanceUUID, vm.biosUUID]
+  return [vm.reference, ...searchable].some((each) => known.has(each))
 }
 
 /**

@@ -156,6 +156,7 @@ export function createMachines(options: MachinesOptions): Machines {
         destroyed: false,
         firstVanishedAt: undefined,
         vanishedAt: 0,
+        vanishedUntold: false,
         powerSince: 0,
         reports: [],
         renewals: [],

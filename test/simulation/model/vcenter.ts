@@ -226,6 +226,7 @@ function vanish(machine: Machine, vm: VM, now: number): void {
   machine.vm = undefined
   if (machine.firstVanishedAt === undefined || now - vm.registeredAt > BRIEF) machine.firstVanishedAt = now
   machine.vanishedAt = now
+  machine.vanishedUntold = vm.vCenter.pushLost > 0
 }
 
 /** One that does not answer. */
