@@ -19,8 +19,8 @@ import {
   type NodeReportSpec,
 } from './contract.ts'
 import { fileSign } from './facts/file-sign.ts'
+import { findTools as locate } from './facts/find-rpctools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
-import { findTools as locate } from './facts/rpctool.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'

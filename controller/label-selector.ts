@@ -2,7 +2,7 @@
  * Label selectors as `kubectl -l` takes them: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, `a>1`,
  * `a<1`, with commas for "and". Grammar and meaning are those of k8s.io/apimachinery/pkg/labels 0.36. Pure.
  */
-import type { Checked } from './config/checked.ts'
+import type { Result } from './config/result.ts'
 
 export type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
 
@@ -59,7 +59,7 @@ function integer(text: string | undefined): bigint | undefined {
  *
  * @returns else a sentence with the place, counted in characters from 1; what was written is not repeated
  */
-export function parseLabelSelector(text: string): Checked<LabelSelector> {
+export function parseLabelSelector(text: string): Result<LabelSelector> {
   const tokens = new Tokens(text)
   if (tokens.next === undefined) return wrong(tokens, 'a label (an empty selector would pick every Node)')
   const requirements: Requirement[] = []
@@ -84,11 +84,11 @@ const SETS: ReadonlyMap<string, Operator> = new Map([
   ['notin', 'notIn'],
 ])
 
-function parseRequirement(tokens: Tokens): Checked<Requirement> {
+function parseRequirement(tokens: Tokens): Result<Requirement> {
   const absent = tokens.skip('!')
   if (!isLabelKey(tokens.word)) return wrong(tokens, "a label's key, as example.com/name")
   const key = tokens.take()
-  const plain = (operator: Operator, values: readonly string[] = []): Checked<Requirement> => ({
+  const plain = (operator: Operator, values: readonly string[] = []): Result<Requirement> => ({
     ok: true,
     value: { key, operator, values },
   })
@@ -112,7 +112,7 @@ function parseRequirement(tokens: Tokens): Checked<Requirement> {
 const VALUE = "a label's value: letters, digits, - _ . between them, at most 63"
 
 /** Values in parentheses; where nothing stands before or after a comma, the empty value is meant. */
-function parseValues(tokens: Tokens): Checked<readonly string[]> {
+function parseValues(tokens: Tokens): Result<readonly string[]> {
   if (!tokens.skip('(')) return wrong(tokens, '(')
   const values: string[] = []
   do {
@@ -122,7 +122,7 @@ function parseValues(tokens: Tokens): Checked<readonly string[]> {
   return tokens.skip(')') ? { ok: true, value: values } : wrong(tokens, 'a comma or )')
 }
 
-function wrong(tokens: Tokens, expected: string): Checked<never> {
+function wrong(tokens: Tokens, expected: string): Result<never> {
   const message = `expected a label selector as "kubectl -l" takes it: at character ${tokens.place} of it, ${expected} should stand`
   return { ok: false, message }
 }

@@ -2,12 +2,12 @@ import { apply, type Writer } from './apply/apply.ts'
 import type { Clock } from './clock.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
-import type { Node, NodeReport } from './facts/node.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import type { ProbeTracker } from './probes/probe-tracker.ts'
-import type { ReconcileResult } from './watch/queue.ts'
+import type { Node, NodeReport } from './types/node.ts'
+import type { ReconcileResult } from './watch/work-queue.ts'
 
 export interface ReconcilerOptions {
   readonly sources: Sources

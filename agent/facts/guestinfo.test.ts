@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
+import { findTools as locate, type RpcTools } from './find-rpctools.ts'
 import { createGuestinfo, type GuestinfoOptions } from './guestinfo.ts'
-import { findTools as locate, type RpcTools } from './rpctool.ts'
 import { readToolsVersion } from './tools-version.ts'
 
 const { signal } = new AbortController()

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { type Fact, known, unreadable } from './fact.ts'
+import type { RpcTools } from './find-rpctools.ts'
 import { DENIED, judgeAnswer, NO_VALUE } from './rpc-answer.ts'
-import type { RpcTools } from './rpctool.ts'
 import { runTool } from './run-tool.ts'
 
 /** The guest's side of the VM's guestinfo variables; one call at a time. */

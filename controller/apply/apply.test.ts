@@ -4,8 +4,8 @@ import { facts, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/events.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
 import type { DeletionResult, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
+import type { Node, NodeReport } from '../types/node.ts'
 import { apply, type Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */

@@ -4,8 +4,8 @@ import { type ConditionValue, mergeConditions, no } from '../decide/condition.ts
 import type { Decision, Deletion, Refusal } from '../decide/decision.ts'
 import { conditionEvents, type NodeEvent, warning, words } from '../decide/events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
 import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
+import type { Node, NodeReport } from '../types/node.ts'
 
 /** All effects of the controller on the cluster. */
 export interface Writer extends NodeWriter {

@@ -1,9 +1,7 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config/config.ts'
-import type { Settings } from '../decide/facts.ts'
+import type { Config, DecisionConfig } from '../config/config.ts'
 import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/events.ts'
@@ -23,9 +21,10 @@ import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { timeOfDay } from '../time-of-day.ts'
+import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
-import { createClusterWatch } from '../watch/cluster-watch.ts'
-import { createQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/queue.ts'
+import { createEventHandlers } from '../watch/event-handlers.ts'
+import { createWorkQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/work-queue.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -82,7 +81,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   const inventories = config.vCenters.map((vCenter) =>
     options.openInventory(vCenter, (uuids) => watch.onInventory(uuids)),
   )
-  const queue = createQueue({
+  const queue = createWorkQueue({
     process,
     onError(name, error) {
       // What the end cuts off is no failure.
@@ -93,7 +92,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     clock,
     random,
   })
-  const probeQueue = createQueue({
+  const probeQueue = createWorkQueue({
     process: createProbeWorker(
       {
         tracker,
@@ -123,7 +122,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     clock,
     random,
   })
-  const watch = createClusterWatch({ index, queue, inventories })
+  const watch = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
   const nodes = createListWatch({
     client,
@@ -268,7 +267,7 @@ function unprovable(inventory: RunningInventory): readonly string[] {
   ]
 }
 
-function settingsOf(config: Config): Settings {
+function settingsOf(config: Config): DecisionConfig {
   return {
     labels: config.labels,
     identity: config.identity,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { isAbsolute, join } from 'node:path'
-import type { Checked } from './checked.ts'
 import { type ReadFile, readText } from './read-text.ts'
+import type { Result } from './result.ts'
 
 /** A vCenter has a handful of CA certificates; a system's whole bundle is some 250 kB. */
 const MAX_BYTES = 1024 * 1024
@@ -16,7 +16,7 @@ export async function readCertificates(
   paths: string,
   folder: string,
   readFile: ReadFile,
-): Promise<Checked<string>> {
+): Promise<Result<string>> {
   if (paths.includes('-----BEGIN')) {
     return { ok: false, message: 'expected a path, got PEM text: put it into a file and write its path here' }
   }
@@ -32,7 +32,7 @@ export async function readCertificates(
   return { ok: true, value: blocks.join('\n') }
 }
 
-function parseCertificates(text: string): Checked<readonly string[]> {
+function parseCertificates(text: string): Result<readonly string[]> {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) {
     const found = text.includes('PRIVATE KEY-----') ? 'a private key' : `${text.length} characters`

@@ -1,6 +1,5 @@
 /** The checked configuration: what the rest of the controller sees, whatever form it was written in. */
 import type { IdentityLevel } from '../../agent/contract.ts'
-import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
 import type { LabelSelector } from '../label-selector.ts'
 import type { Secret } from './secret.ts'
 
@@ -31,8 +30,8 @@ export interface Config {
   /** Tag categories; each label stands on its own. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
   readonly identity: IdentityConfig
-  readonly lifecycle: LifecycleSettings
-  readonly topology: TopologySettings
+  readonly lifecycle: LifecycleConfig
+  readonly topology: TopologyConfig
 }
 
 export interface IdentityConfig {
@@ -40,4 +39,40 @@ export interface IdentityConfig {
   readonly require: IdentityLevel
   /** Nodes that may stay at `asserted`, because no agent can run there. */
   readonly exempt: LabelSelector | undefined
+}
+
+export interface TopologyConfig {
+  /** What becomes of a running Node's labels when its VM moves or is resized. */
+  readonly onChange: 'report' | 'relabel' | 'ignore'
+}
+
+/** When a Node whose VM is gone is deleted, and what happens to a Node whose VM is off. Times in milliseconds. */
+export interface LifecycleConfig {
+  readonly deletion: 'on' | 'dry-run' | 'off'
+  /** What becomes of Nodes whose machine no vCenter has shown to this controller, when it cannot be found. */
+  readonly unbound: 'report' | 'delete'
+  /** How many proofs of absence in a row it takes... */
+  readonly confirmations: number
+  /** ... and how much time between the first and the last of them. */
+  readonly absentFor: number
+  /** How long this replica must have led. */
+  readonly leaderAge: number
+  /** Nodes of one vCenter that are deleted in a minute at most. */
+  readonly deletionsPerMinute: number
+  /** The brake closes where more than this share, 0 to 1, of one vCenter's Nodes is missed at once... */
+  readonly maxAbsentShare: number
+  /** ... but never for so few. */
+  readonly maxAbsentMinimum: number
+  /** How long a deletion waits for VolumeAttachments to go; undefined where it does not. */
+  readonly waitForVolumes: number | undefined
+  /** How long a VM must have been off before its Node is called out of service; undefined for never. */
+  readonly outOfServiceAfter: number | undefined
+  /** Whether that goes for control-plane Nodes too. */
+  readonly outOfServiceControlPlane: boolean
+}
+
+/** The part of the configuration that decisions rest on. */
+export interface DecisionConfig extends Pick<Config, 'labels' | 'identity' | 'lifecycle' | 'topology'> {
+  /** Datacenters in scope by vCenter name; an empty list means all. */
+  readonly datacenters: Readonly<Record<string, readonly string[]>>
 }

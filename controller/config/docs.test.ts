@@ -13,7 +13,7 @@ import {
   type SettingSupport,
   TOPOLOGY,
   VCENTER,
-} from './settings.ts'
+} from './known-settings.ts'
 import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')

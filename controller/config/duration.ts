@@ -1,4 +1,4 @@
-import type { Checked } from './checked.ts'
+import type { Result } from './result.ts'
 import { shapeOfText } from './tree.ts'
 
 /** In milliseconds, by the letters of Go's time.ParseDuration; both code points of the micro sign are its, too. */
@@ -34,7 +34,7 @@ const SLIPS: ReadonlyMap<string, { readonly unit: string; readonly times: number
  * @param least what is shorter is refused
  * @returns whole milliseconds, at most a week
  */
-export function parseDuration(text: string, least: '0s' | '1s'): Checked<number> {
+export function parseDuration(text: string, least: '0s' | '1s'): Result<number> {
   if (text !== '0' && !new RegExp(`^(?:${PART})+$`).test(text)) {
     return { ok: false, message: `expected ${DURATION}, got ${shapeOfText(text)}${hint(text)}` }
   }
@@ -49,7 +49,7 @@ export function parseDuration(text: string, least: '0s' | '1s'): Checked<number>
 }
 
 /** The same, or `off` in the words that people have for it, which comes out as undefined. */
-export function parseDurationOrOff(text: string, least: '0s' | '1s'): Checked<number | undefined> {
+export function parseDurationOrOff(text: string, least: '0s' | '1s'): Result<number | undefined> {
   if (/^(off|false|no|n|never|none)$/i.test(text)) return { ok: true, value: undefined }
   const checked = parseDuration(text, least)
   if (checked.ok) return checked

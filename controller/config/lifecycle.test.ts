@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { LifecycleSettings } from '../facts/settings.ts'
+import type { LifecycleConfig } from './config.ts'
 import { file, load, refusal } from './testing/load.ts'
 
-const DEFAULTS: LifecycleSettings = {
+const DEFAULTS: LifecycleConfig = {
   deletion: 'on',
   unbound: 'report',
   confirmations: 3,
@@ -17,19 +17,19 @@ const DEFAULTS: LifecycleSettings = {
 }
 
 await t.test('what the settings become', async (t) => {
-  const cases: readonly [string, Partial<LifecycleSettings>][] = [
+  const cases: readonly [string, Partial<LifecycleConfig>][] = [
     ['', {}],
     ['lifecycle:', {}],
     ['lifecycle: {}', {}],
     ['lifecycle: {deletion: ~, confirmations: "", absentFor:, maxAbsentShare: null}', {}],
     ...['on', 'ON', 'On', '"on"', "'ON'", 'true', 'True', '"true"', 'yes', 'y'].map(
-      (text): [string, Partial<LifecycleSettings>] => [`lifecycle: {deletion: ${text}}`, { deletion: 'on' }],
+      (text): [string, Partial<LifecycleConfig>] => [`lifecycle: {deletion: ${text}}`, { deletion: 'on' }],
     ),
     ...['off', 'OFF', '"off"', 'false', 'False', "'false'", 'no', 'n'].map(
-      (text): [string, Partial<LifecycleSettings>] => [`lifecycle: {deletion: ${text}}`, { deletion: 'off' }],
+      (text): [string, Partial<LifecycleConfig>] => [`lifecycle: {deletion: ${text}}`, { deletion: 'off' }],
     ),
     ...['dry-run', 'dry_run', 'dryRun', 'dryrun', 'DRY-RUN', '"dry-run"'].map(
-      (text): [string, Partial<LifecycleSettings>] => [
+      (text): [string, Partial<LifecycleConfig>] => [
         `lifecycle: {deletion: ${text}}`,
         { deletion: 'dry-run' },
       ],
@@ -71,7 +71,7 @@ await t.test('what the settings become', async (t) => {
 })
 
 await t.test('what is dangerous draws one warning', async (t) => {
-  const cases: readonly [string, Partial<LifecycleSettings>, string][] = [
+  const cases: readonly [string, Partial<LifecycleConfig>, string][] = [
     [
       'absentFor: 1s',
       { absentFor: 1_000 },

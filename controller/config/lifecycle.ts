@@ -1,10 +1,10 @@
-import type { LifecycleSettings } from '../facts/settings.ts'
-import type { Checked } from './checked.ts'
 import { parseChoice } from './choice.ts'
+import type { LifecycleConfig } from './config.ts'
 import { parseDuration, parseDurationOrOff } from './duration.ts'
 import type { Findings } from './findings.ts'
 import { parseFlag } from './flag.ts'
 import { parseInteger, parseShare } from './number.ts'
+import type { Result } from './result.ts'
 import type { Section } from './sections.ts'
 import { take } from './take.ts'
 
@@ -12,7 +12,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
 /** What each of them protects against stands in docs/configuration.md. */
-export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
+export const LIFECYCLE_DEFAULTS: LifecycleConfig = {
   deletion: 'on',
   unbound: 'report',
   confirmations: 3,
@@ -27,21 +27,21 @@ export const LIFECYCLE_DEFAULTS: LifecycleSettings = {
 }
 
 /** What is wrong with it is in the findings, and counts as not written; what is dangerous draws a warning. */
-export function checkLifecycle(section: Section, findings: Findings): LifecycleSettings {
+export function checkLifecycle(section: Section, findings: Findings): LifecycleConfig {
   const standard = LIFECYCLE_DEFAULTS
-  const read = <K extends keyof LifecycleSettings>(
+  const read = <K extends keyof LifecycleConfig>(
     key: K,
-    parse: (text: string) => Checked<LifecycleSettings[K]>,
-  ): LifecycleSettings[K] => {
+    parse: (text: string) => Result<LifecycleConfig[K]>,
+  ): LifecycleConfig[K] => {
     // `off` is undefined, and not the default.
-    const boxed = (text: string): Checked<{ readonly value: LifecycleSettings[K] }> => {
+    const boxed = (text: string): Result<{ readonly value: LifecycleConfig[K] }> => {
       const checked = parse(text)
       return checked.ok ? { ok: true, value: { value: checked.value } } : checked
     }
     const taken = take(section.get(key), boxed, findings)
     return taken === undefined ? standard[key] : taken.value
   }
-  const settings: LifecycleSettings = {
+  const settings: LifecycleConfig = {
     deletion: read('deletion', parseDeletion),
     unbound: read('unbound', (text) => parseChoice(text, ['report', 'delete'])),
     confirmations: read('confirmations', (text) => parseInteger(text, 1, 100)),
@@ -62,14 +62,14 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleS
 }
 
 /** YAML's `on` and `off` are its `true` and `false`, and whoever quotes them means the same. */
-function parseDeletion(text: string): Checked<LifecycleSettings['deletion']> {
+function parseDeletion(text: string): Result<LifecycleConfig['deletion']> {
   const flag = parseFlag(text)
   if (flag.ok) return { ok: true, value: flag.value ? 'on' : 'off' }
   return parseChoice(text, ['on', 'dry-run', 'off'])
 }
 
 /** One warning for each setting, the weightiest. */
-function* dangers(settings: LifecycleSettings): Generator<[keyof LifecycleSettings, string]> {
+function* dangers(settings: LifecycleConfig): Generator<[keyof LifecycleConfig, string]> {
   const { absentFor, outOfServiceAfter } = settings
   if (absentFor < 30 * SECOND) yield ['absentFor', SOONER_THAN_VCENTER]
   else if (absentFor < 5 * MINUTE) yield ['absentFor', SOONER_THAN_AGENTS]

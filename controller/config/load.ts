@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { checkSections } from './check.ts'
+import { buildConfig } from './build-config.ts'
 import type { Config } from './config.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { type ReadFile, readText } from './read-text.ts'
@@ -62,7 +62,7 @@ async function load(path: string, readFile: ReadFile, findings: Findings): Promi
     return undefined
   }
   const sections = readSections(tree, findings)
-  return sections && checkSections(sections, { folder: dirname(path), readFile, findings })
+  return sections && buildConfig(sections, { folder: dirname(path), readFile, findings })
 }
 
 const EXAMPLE =

@@ -1,8 +1,8 @@
-import type { Checked } from './checked.ts'
+import type { Result } from './result.ts'
 import { shapeOfText } from './tree.ts'
 
 /** A whole number in digits alone. */
-export function parseInteger(text: string, min: number, max: number): Checked<number> {
+export function parseInteger(text: string, min: number, max: number): Result<number> {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return { ok: true, value }
   return { ok: false, message: `expected a whole number from ${min} to ${max}, got ${shapeOfText(text)}` }
@@ -14,7 +14,7 @@ export function parseInteger(text: string, min: number, max: number): Checked<nu
  *
  * @returns 0 to 1
  */
-export function parseShare(text: string): Checked<number> {
+export function parseShare(text: string): Result<number> {
   const [, percent, fraction] = /^(?:(\d{1,3}(?:\.\d*)?)\s*%|(\d?\.\d+|0))$/.exec(text) ?? []
   const value = percent === undefined ? Number(fraction) : Number(percent) / 100
   if (value >= 0 && value <= 1) return { ok: true, value }

@@ -1,4 +1,4 @@
-import type { Checked } from './checked.ts'
+import type { Result } from './result.ts'
 
 /**
  * Reads a whole file; fails as `node:fs` does, with a `code`. It may leave one unread that has more than these bytes, with
@@ -7,7 +7,7 @@ import type { Checked } from './checked.ts'
 export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
 /** Reads a text file that a person named. What can go wrong with it is said in words that follow the file's name. */
-export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Checked<string>> {
+export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Result<string>> {
   let bytes: Uint8Array
   try {
     bytes = await readFile(path, maxBytes)

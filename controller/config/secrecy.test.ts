@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConfigError } from './findings.ts'
-import { LIFECYCLE } from './settings.ts'
+import { LIFECYCLE } from './known-settings.ts'
 import { file, load } from './testing/load.ts'
 
 await t.test('no password is ever in an error or a warning', async (t) => {

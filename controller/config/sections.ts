@@ -11,7 +11,7 @@ import {
   spelling,
   TOPOLOGY,
   VCENTER,
-} from './settings.ts'
+} from './known-settings.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
 /** A served setting that has a value. */

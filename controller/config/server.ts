@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import type { Checked } from './checked.ts'
+import type { Result } from './result.ts'
 import { shapeOfText } from './tree.ts'
 
 /**
  * A host name or IP address as it goes into a URL's host or a certificate check: IPv6 without brackets. Whatever else
  * people write there (a URL, a port, a path) is refused with what to write instead.
  */
-export function parseServer(text: string): Checked<string> {
+export function parseServer(text: string): Result<string> {
   const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text
   if (isIP(bare) !== 0) return { ok: true, value: bare }
   if (isHostName(bare) && bare === text) return { ok: true, value: text }
@@ -39,6 +39,6 @@ function takeApart(text: string): string {
   return `got one with ${extra}: write ${instead}`
 }
 
-function wrong(got: string): Checked<never> {
+function wrong(got: string): Result<never> {
   return { ok: false, message: `expected a host name or IP address, ${got}` }
 }

@@ -1,11 +1,11 @@
-import type { Checked } from './checked.ts'
 import type { Findings } from './findings.ts'
+import type { Result } from './result.ts'
 import type { Setting } from './sections.ts'
 
 /** What a setting holds; undefined where it is absent, or wrong, which is then in the findings. */
 export function take<T>(
   setting: Setting | undefined,
-  parse: (text: string) => Checked<T>,
+  parse: (text: string) => Result<T>,
   findings: Findings,
 ): T | undefined {
   if (setting === undefined) return undefined

@@ -1,4 +1,4 @@
-import type { Checked } from './checked.ts'
+import type { Result } from './result.ts'
 import { shapeOfText } from './tree.ts'
 
 /**
@@ -7,7 +7,7 @@ import { shapeOfText } from './tree.ts'
  *
  * @returns lower-case hex without colons, each once, at least one
  */
-export function parseThumbprints(text: string): Checked<readonly string[]> {
+export function parseThumbprints(text: string): Result<readonly string[]> {
   const parts = text
     .split(',')
     .map((part) => part.trim())
@@ -26,14 +26,14 @@ export function parseThumbprints(text: string): Checked<readonly string[]> {
   return { ok: true, value: [...found] }
 }
 
-function parseThumbprint(text: string): Checked<string> {
+function parseThumbprint(text: string): Result<string> {
   const hex = text.replaceAll(':', '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(hex)) return wrong(shapeOfText(text))
   if (hex.length !== 40 && hex.length !== 64) return wrong(`${hex.length} of them`)
   return { ok: true, value: hex }
 }
 
-function wrong(got: string): Checked<never> {
+function wrong(got: string): Result<never> {
   return {
     ok: false,
     message: `expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got ${got}: take it from "openssl x509 -noout -fingerprint -sha256"`,

@@ -1,5 +1,5 @@
 import type { NodeReportSpec } from '../../agent/contract.ts'
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { canonicalUUID } from './uuid.ts'
 
 /** Tells a report that this controller made from an agent's. */

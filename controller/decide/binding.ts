@@ -1,6 +1,6 @@
 import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
-import { groupOf, type VirtualMachine } from '../facts/virtual-machine.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import { groupOf, type VirtualMachine } from '../types/virtual-machine.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
 export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {

@@ -16,7 +16,7 @@ import {
 } from '../../test/fixtures/facts.ts'
 import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
-import type { NodeFacts } from './facts.ts'
+import type { NodeFacts } from './node-facts.ts'
 import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
 
 function condition(decision: Decision, type: ConditionType) {

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../agent/contract.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
 
 /** A VM in words: name, reference and vCenter. */
 export function describeVM(vm: VirtualMachine): string {

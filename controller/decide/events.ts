@@ -1,5 +1,5 @@
 import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
 import { reaches } from './identity/level.ts'
 import { printable } from './printable.ts'

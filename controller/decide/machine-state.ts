@@ -1,4 +1,4 @@
-import type { ConnectionState, PowerState, VirtualMachine } from '../facts/virtual-machine.ts'
+import type { ConnectionState, PowerState, VirtualMachine } from '../types/virtual-machine.ts'
 
 /**
  * What a VM's states say of its machine. Only a host that is connected knows: of every other the power state is the last

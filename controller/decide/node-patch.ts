@@ -1,6 +1,6 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
-import type { Node, Taint } from '../facts/node.ts'
-import type { VirtualMachine } from '../facts/virtual-machine.ts'
+import type { Node, Taint } from '../types/node.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
 import { providerID } from './provider-id.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'

@@ -1,6 +1,6 @@
 import { type ConditionValue, no } from './condition.ts'
-import type { NodeFacts } from './facts.ts'
 import { requiredLevel } from './identity/level.ts'
+import type { NodeFacts } from './node-facts.ts'
 import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'

@@ -1,6 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
-import type { Node } from '../facts/node.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
+import type { Node } from '../types/node.ts'
+import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
 import type { Decision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './events.ts'

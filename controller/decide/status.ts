@@ -5,7 +5,7 @@ import type {
   NodeReportStatus,
   ParentObject,
 } from '../../agent/contract.ts'
-import { type Ancestry, bindingParents, type VirtualMachine } from '../facts/virtual-machine.ts'
+import { type Ancestry, bindingParents, type VirtualMachine } from '../types/virtual-machine.ts'
 import { type ConditionValues, mergeConditions } from './condition.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'

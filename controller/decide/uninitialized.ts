@@ -1,4 +1,4 @@
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** Whether the Node asks for a cloud provider, which nothing is scheduled to meanwhile. */

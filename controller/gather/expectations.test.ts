@@ -1,6 +1,6 @@
 import t from 'tap'
 import { node } from '../../test/fixtures/facts.ts'
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { createExpectations } from './expectations.ts'
 
 const version = (resourceVersion: string, changes: Partial<Node> = {}): Node =>

@@ -1,12 +1,13 @@
+import type { DecisionConfig } from '../config/config.ts'
 import { previousStatus, verifiedVM } from '../decide/binding.ts'
-import type { NodeFacts, Rival, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
-import type { Proof } from '../facts/existence.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
-import type { Inventory } from '../facts/vcenter-view.ts'
+import type { NodeFacts, Rival } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import type { PolicyState } from '../types/policy-state.ts'
+import type { Proof } from '../types/vcenter-probe.ts'
 import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read: all of it in memory, none of it a call. */
@@ -16,7 +17,7 @@ export interface Sources {
   readonly index: NodeIndex
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
-  readonly settings: Settings
+  readonly settings: DecisionConfig
   readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: () => number

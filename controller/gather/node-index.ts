@@ -1,12 +1,13 @@
 import { isIPv4 } from 'node:net'
+import type { DecisionConfig } from '../config/config.ts'
 import { previousStatus, verifiedVM } from '../decide/binding.ts'
-import type { ClaimedNode, Settings } from '../decide/facts.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isDecided } from '../decide/lifecycle/disruption-limit.ts'
 import { groupOf, subjectOf } from '../decide/lifecycle/subject.ts'
+import type { ClaimedNode } from '../decide/node-facts.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
+import type { Node, NodeReport } from '../types/node.ts'
 import { createMultimap, type Multimap } from './multimap.ts'
 
 /** Which Nodes point to which BIOS UUID, UID and address: kept current from the two watches. */
@@ -72,7 +73,7 @@ interface Keys {
 const KINDS = ['looked', 'subject', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
 const NONE: Keys = { looked: [], subject: [], given: [], uid: [], addresses: [], vCenter: [], group: [] }
 
-export function createNodeIndex(identity: Settings['identity']): NodeIndex {
+export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
   const keys = new Map<string, Keys>()
   const latched = new Map<string, LatchedNode>()

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { LoginAttempt, LoginAttempts } from '../facts/login-attempts.ts'
+import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
 import type { LeaseCandidate } from './lease-candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'

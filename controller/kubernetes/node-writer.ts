@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import { API_GROUP, API_VERSION, KIND, PLURAL } from '../../agent/contract.ts'
-import type { Node, NodeAddress, NodeReport, Taint } from '../facts/node.ts'
+import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
 import { ApiError } from './api-error.ts'
 import type { ContentType, KubeClient, KubeRequest } from './client.ts'
 import { parseNode } from './parse-node.ts'

@@ -6,7 +6,7 @@ import {
   type NodeReportStatus,
   parseSpec,
 } from '../../agent/contract.ts'
-import type { NodeReport } from '../facts/node.ts'
+import type { NodeReport } from '../types/node.ts'
 import { shortText } from './parse-node-text.ts'
 
 const NodeReportObject = v.object({

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { parseNode } from './parse-node.ts'
 
 const whole = {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ANNOTATION_DELETION, type Node } from '../facts/node.ts'
+import { ANNOTATION_DELETION, type Node } from '../types/node.ts'
 import { shortText } from './parse-node-text.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'

@@ -4,7 +4,7 @@ import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/s
 import { startCluster } from '../../test/servers/cluster.ts'
 import { applyManifest, applyManifests, type Manifest, readManifests } from '../../test/servers/manifests.ts'
 import { systemClock } from '../clock.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
+import type { PolicyState } from '../types/policy-state.ts'
 import { createKubeClient } from './client.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
 import { until } from './testing/until.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
+import type { PolicyState } from '../types/policy-state.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
 import { until } from './testing/until.ts'

@@ -8,8 +8,8 @@ import {
 } from '../../agent/contract.ts'
 import { createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
 import type { Logger } from '../log.ts'
+import type { PolicyState } from '../types/policy-state.ts'
 import { ApiError } from './api-error.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { BIOS_UUID, boundVM, NODE_UID, node, report, SETTINGS, vm } from '../../test/fixtures/facts.ts'
-import type { Lookup } from '../facts/vcenter-view.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
+import type { Lookup } from '../types/inventory.ts'
 import { createInhabited } from './inhabited.ts'
 
 const HERE = { vCenter: 'vc1', vCenterInstanceUUID: boundVM().vCenterInstanceUUID }

@@ -1,6 +1,6 @@
-import type { VCenterProbe } from '../facts/existence.ts'
-import type { Inventory } from '../facts/vcenter-view.ts'
 import type { NodeIndex } from '../gather/node-index.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { VCenterProbe } from '../types/vcenter-probe.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 export interface InhabitedOptions {

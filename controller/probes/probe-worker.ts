@@ -1,8 +1,8 @@
 import type { BoundVM } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
-import type { Inventory } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
-import type { ReconcileResult } from '../watch/queue.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { ReconcileResult } from '../watch/work-queue.ts'
 import type { IsInhabited } from './inhabited.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 

@@ -2,9 +2,9 @@ import t from 'tap'
 import type { Condition } from '../../agent/contract.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decision.ts'
-import type { Node } from '../facts/node.ts'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import type { Node } from '../types/node.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 
 const CREATED = Date.parse('2026-11-01T10:00:00Z')

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decision.ts'
-import type { Node } from '../facts/node.ts'
+import type { Node } from '../types/node.ts'
 import { createReasonGuard } from './label-value.ts'
 
 export interface NodeMetrics {

@@ -1,6 +1,6 @@
 /** Whether the vCenter answers, as seen from outside: short failures are kept quiet, for they resolve themselves. */
 import type { Clock } from '../clock.ts'
-import type { VCenterFailure } from '../facts/vcenter-failure.ts'
+import type { VCenterFailure } from '../types/vcenter-failure.ts'
 
 export interface ConnectionHealth {
   /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */

@@ -2,18 +2,18 @@
 import { createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
-import type { Proof } from '../facts/existence.ts'
-import type { Inventory, Lookup } from '../facts/vcenter-view.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
+import type { Inventory, Lookup } from '../types/inventory.ts'
+import type { Proof } from '../types/vcenter-probe.ts'
+import { createPlacementIndex } from './cache/placement.ts'
+import { Table } from './cache/table.ts'
 import { createDebounce } from './collect/debounce.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
-import { createPlacementIndex } from './facts/placement.ts'
-import { Table } from './facts/table.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
+import { listAndWatch, type Opened } from './list-and-watch.ts'
 import { createProber } from './probe/prober.ts'
-import { type Opened, serve } from './serve.ts'
 import type { Logins } from './session/logins.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
@@ -158,7 +158,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger,
         metrics,
       }
-      await serve({ ...context, onOpen, onReady }, signal)
+      await listAndWatch({ ...context, onOpen, onReady }, signal)
     }
 
     function failed(error: unknown): void {

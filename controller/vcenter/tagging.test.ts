@@ -1,14 +1,15 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { createPlacementIndex } from './cache/placement.ts'
+import { Table } from './cache/table.ts'
+import { readMachine } from './cache/vm-properties.ts'
 import { createDebounce } from './collect/debounce.ts'
 import type { TagReader } from './collect/tags.ts'
-import { readMachine } from './facts/machine.ts'
-import { createPlacementIndex } from './facts/placement.ts'
-import { Table } from './facts/table.ts'
 import { keepTagsRead } from './tagging.ts'
 import { TIMINGS } from './timings.ts'
-import { keyOf, VCenterError } from './wire/errors.ts'
+import { VCenterError } from './wire/errors.ts'
+import { keyOf } from './wire/managed-object-reference.ts'
 
 /** Tags kept read for VMs that come one by one, by a reader that does as told. */
 function setUp(read: TagReader['read']) {

@@ -3,13 +3,14 @@ import { type BackoffOptions, createBackoff } from '../backoff.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
+import type { PlacementIndex } from './cache/placement.ts'
+import type { Table } from './cache/table.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import { every } from './every.ts'
-import type { PlacementIndex } from './facts/placement.ts'
-import type { Table } from './facts/table.ts'
 import type { Timings } from './timings.ts'
-import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
+import { VCenterError } from './wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 
 export interface TaggingOptions {
   readonly tagReader: TagReader
@@ -79,7 +80,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     return 'done'
   }
 
-  function unreadOf(objects: readonly Reference[]): Reference[] {
+  function unreadOf(objects: readonly ManagedObjectReference[]): ManagedObjectReference[] {
     return objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
   }
 
@@ -96,7 +97,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   }
 
   /** Names those whose tags are not known as unreadable for now. */
-  function giveUp(objects: readonly Reference[], error: VCenterError): void {
+  function giveUp(objects: readonly ManagedObjectReference[], error: VCenterError): void {
     const unknown = objects.filter((object) => !topology.hasTags(object))
     if (unknown.length === 0) return
     topology.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
@@ -119,8 +120,8 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   )
 }
 
-function taggedObjects(table: Table, topology: PlacementIndex): Reference[] {
-  const objects = new Map<string, Reference>()
+function taggedObjects(table: Table, topology: PlacementIndex): ManagedObjectReference[] {
+  const objects = new Map<string, ManagedObjectReference>()
   for (const machine of table.machines()) {
     for (const object of topology.tagged(machine)) objects.set(keyOf(object), object)
   }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Settings } from '../../controller/decide/facts.ts'
+import type { DecisionConfig } from '../../controller/config/config.ts'
 import { createWorld } from './create-world.ts'
 import { unleash } from './faults/storm.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
@@ -108,7 +108,7 @@ function keepPeople(world: World): void {
 }
 
 /** How many of these moments, milliseconds, follow one another closely; in the status they are seconds. */
-function largestWave(moments: readonly number[], { absentFor }: Settings['lifecycle']): number {
+function largestWave(moments: readonly number[], { absentFor }: DecisionConfig['lifecycle']): number {
   const gap = Math.min(60_000, Math.max(5_000, absentFor / 5)) + 1_000
   let [largest, size, last] = [0, 0, Number.NEGATIVE_INFINITY]
   for (const moment of moments.toSorted((a, b) => a - b)) {

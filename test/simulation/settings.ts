@@ -1,8 +1,8 @@
-import type { Settings } from '../../controller/decide/facts.ts'
+import type { DecisionConfig } from '../../controller/config/config.ts'
 import type { Random } from './random.ts'
 
 /** What an operator might have configured. Shorter times than the defaults, so that more happens in fewer steps. */
-export function drawSettings(random: Random): Settings {
+export function drawSettings(random: Random): DecisionConfig {
   const absentFor = 1000 * (random.chance(0.3) ? 20 + random.below(15) : 35 + random.below(60))
   return {
     labels: { zone: undefined, region: undefined },

@@ -1,4 +1,4 @@
-import type { Settings } from '../../controller/decide/facts.ts'
+import type { DecisionConfig } from '../../controller/config/config.ts'
 import type { Judge } from './invariants/promises.ts'
 import type { ApiServer } from './model/api-server.ts'
 import type { Folder, Machine } from './model/machine.ts'
@@ -12,7 +12,7 @@ import type { Timeline } from './timeline.ts'
 export interface World {
   readonly timeline: Timeline
   readonly random: Random
-  readonly settings: Settings
+  readonly settings: DecisionConfig
   readonly api: ApiServer
   readonly vCenters: readonly VCenterModel[]
   readonly machines: Machines

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { NodeReportSpec } from '../../../agent/contract.ts'
 import { BIOS_UUID, MAC, node, spec, vm } from '../../../test/fixtures/facts.ts'
-import type { Node } from '../../facts/node.ts'
-import type { GuestNIC } from '../../facts/virtual-machine.ts'
+import type { Node } from '../../types/node.ts'
+import type { GuestNIC } from '../../types/virtual-machine.ts'
 import { type AddressContext, chooseAddresses } from './addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
-import type { Node } from '../../facts/node.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Node } from '../../types/node.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { isUninitialized } from '../uninitialized.ts'
 import {

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { InterfaceAddress, NodeReportSpec } from '../../../agent/contract.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/mac.ts'
 
 export type Family = 'ipv4' | 'ipv6'

@@ -1,7 +1,7 @@
 import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../../agent/contract.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 
 /** What a VM's own guestinfo says of the Node that it is. */
 export type ClaimCheck =

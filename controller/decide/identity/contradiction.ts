@@ -1,6 +1,6 @@
 import type { NodeReportSpec } from '../../../agent/contract.ts'
-import type { Node } from '../../facts/node.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Node } from '../../types/node.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { printable } from '../printable.ts'

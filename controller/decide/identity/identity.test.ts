@@ -16,11 +16,12 @@ import {
   spec,
   vm,
 } from '../../../test/fixtures/facts.ts'
+import type { DecisionConfig } from '../../config/config.ts'
 import { parseLabelSelector } from '../../label-selector.ts'
 import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
-import type { NodeFacts, Rival, Settings } from '../facts.ts'
+import type { NodeFacts, Rival } from '../node-facts.ts'
 import { LABEL_IDENTITY_LEVEL } from '../well-known.ts'
 
 const OTHER_UID = '22222222-2222-4333-8444-555555555555'
@@ -35,7 +36,7 @@ function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
   return report({ spec: { ok: true, spec: spec(changes) } })
 }
 
-function requiring(require: IdentityLevel, exempt?: string): Settings {
+function requiring(require: IdentityLevel, exempt?: string): DecisionConfig {
   const selector = exempt === undefined ? undefined : parseLabelSelector(exempt)
   return { ...SETTINGS, identity: { require, exempt: selector?.ok === true ? selector.value : undefined } }
 }

@@ -1,7 +1,7 @@
 import type { IdentityLevel } from '../../../agent/contract.ts'
-import type { Node } from '../../facts/node.ts'
+import type { DecisionConfig } from '../../config/config.ts'
 import { matches } from '../../label-selector.ts'
-import type { Settings } from '../facts.ts'
+import type { Node } from '../../types/node.ts'
 
 const ORDER: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 
@@ -13,7 +13,7 @@ export function reaches(level: IdentityLevel, required: IdentityLevel): boolean 
 /** The level that this Node must reach; one that the configuration exempts may stay at the weakest. */
 export function requiredLevel(
   node: Pick<Node, 'labels'>,
-  { require, exempt }: Settings['identity'],
+  { require, exempt }: DecisionConfig['identity'],
 ): IdentityLevel {
   return exempt !== undefined && matches(exempt, node.labels) ? 'asserted' : require
 }

@@ -1,5 +1,5 @@
 import type { NodeReportSpec } from '../../../agent/contract.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 
 /**
  * The MACs that the guest sees and vCenter knows as vNICs of the VM. One is enough: a passed-through NIC is in the

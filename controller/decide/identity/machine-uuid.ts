@@ -1,6 +1,6 @@
 import type { IdentityLevel } from '../../../agent/contract.ts'
-import type { Node, NodeReport } from '../../facts/node.ts'
-import type { Settings } from '../facts.ts'
+import type { DecisionConfig } from '../../config/config.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../uuid.ts'
 import { PROVIDER_SCHEME } from '../well-known.ts'
 import { requiredLevel } from './level.ts'
@@ -21,7 +21,7 @@ export interface MachineUUID {
 export function machineUUID(
   node: Pick<Node, 'labels' | 'systemUUID'> | undefined,
   report: NodeReport | undefined,
-  identity: Settings['identity'],
+  identity: DecisionConfig['identity'],
 ): MachineUUID {
   const serial = report?.spec.ok === true ? report.spec.spec.machine.serialUUID : undefined
   if (serial !== undefined) return { witness: 'reported', uuids: [serial] }

@@ -1,5 +1,5 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { timestamp } from '../condition.ts'
 

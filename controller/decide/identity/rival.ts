@@ -1,8 +1,8 @@
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
-import type { Rival } from '../facts.ts'
+import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './mac.ts'
 
 /**

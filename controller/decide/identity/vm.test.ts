@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BIOS_UUID, BOOT_ID, boundVM, facts, MAC, NODE_UID, spec, vm } from '../../../test/fixtures/facts.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { findVM } from './vm.ts'
 
 const OTHER_MAC = '00:50:56:8e:00:02'

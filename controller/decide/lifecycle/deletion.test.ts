@@ -15,12 +15,12 @@ import {
   vm,
 } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
-import type { VCenterProbe } from '../../facts/existence.ts'
-import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { PRECONDITIONS } from './preconditions.ts'
 import { PROOFS } from './proofs.ts'
@@ -49,7 +49,7 @@ function gone(changes: Partial<NodeFacts> = {}): NodeFacts {
   }
 }
 
-function settings(changes: Partial<LifecycleSettings>): Partial<NodeFacts> {
+function settings(changes: Partial<LifecycleConfig>): Partial<NodeFacts> {
   return { settings: { ...SETTINGS, lifecycle: { ...lifecycle, ...changes } } }
 }
 
@@ -75,7 +75,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
 })
 
 /** A Node that the kubelet of another machine took over, which no vCenter has shown; its report names that one, too. */
-function takenOver(changes: Partial<LifecycleSettings> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
+function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
   const changed = settings(changes)
   const reported = report({
     ...settled().report,
@@ -524,7 +524,7 @@ t.test(
 )
 
 /** A Node that another provider initialised, and for which no agent has spoken. */
-function migrated(changes: Partial<LifecycleSettings> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
+function migrated(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
   const { node } = gone()
   const unspoken = { ...node, providerID: `vsphere://${OTHER_UUID}`, systemUUID: '' }
   const made = report({ spec: { ok: true, spec: agentlessReport(unspoken) } })

@@ -4,8 +4,8 @@
  * look like work.
  */
 import type { BoundVM } from '../../../agent/contract.ts'
-import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
-import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Evidence } from './evidence.ts'
 import type { Missing } from './proofs.ts'
 import { isUnseen } from './subject.ts'
@@ -37,7 +37,7 @@ export interface Fleet {
 }
 
 /** How many of a vCenter's VMs may vanish at once before that looks like a fault of vCenter. */
-export function allowedAbsent(bound: number, settings: LifecycleSettings): number {
+export function allowedAbsent(bound: number, settings: LifecycleConfig): number {
   return Math.max(settings.maxAbsentMinimum, Math.floor(bound * settings.maxAbsentShare))
 }
 
@@ -45,7 +45,7 @@ export function allowedAbsent(bound: number, settings: LifecycleSettings): numbe
  * VMs that vanish within so many milliseconds of one another vanish at once. The moment is that of the first search that
  * found nothing, which takes a while for many, so it is a minute unless `absentFor` is shorter than its default.
  */
-export function atOnce({ absentFor }: LifecycleSettings): number {
+export function atOnce({ absentFor }: LifecycleConfig): number {
   return Math.min(60_000, Math.max(5_000, absentFor / 5))
 }
 
@@ -67,7 +67,7 @@ export function waveOf(own: Span, others: readonly Span[], gap: number): number 
 }
 
 /** Whether those that are missed now are too many: then it closes, and stays so. */
-export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleSettings): boolean {
+export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
   return (
     waveOf(own, fleet.absentSince, atOnce(settings)) > allowedAbsent(fleet.bound + recent.length, settings)
@@ -79,7 +79,7 @@ export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleSettin
  * until it is. Where half of a vCenter vanishes, proofs come one by one and so does what says that a Node is not Ready;
  * the first of them must not go while the others are still to come.
  */
-export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleSettings): boolean {
+export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
   const wave = waveOf(own, [...fleet.absentSince, ...fleet.pendingSince, ...recent], atOnce(settings))
   return wave > allowedAbsent(fleet.bound + recent.length, settings)
@@ -92,7 +92,7 @@ export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleSettin
 export function fewAbsent(
   own: { readonly latched: boolean; readonly counted: Span | undefined },
   fleet: Fleet,
-  settings: LifecycleSettings,
+  settings: LifecycleConfig,
 ): boolean {
   const missed = own.counted === undefined ? fleet.absentSince : [own.counted, ...fleet.absentSince]
   const largest = Math.max(0, ...wavesOf(missed, atOnce(settings)).map(({ length }) => length))
@@ -100,7 +100,7 @@ export function fewAbsent(
 }
 
 /** For so long few must be missed before it opens by itself, and for so long those that were deleted count. */
-export function quietTime({ absentFor }: LifecycleSettings): number {
+export function quietTime({ absentFor }: LifecycleConfig): number {
   return 2 * absentFor
 }
 
@@ -111,7 +111,7 @@ export function quietTime({ absentFor }: LifecycleSettings): number {
 export function opensAgain(
   { absent, spoken }: Pick<Evidence, 'absent' | 'spoken'>,
   fleet: Fleet,
-  settings: LifecycleSettings,
+  settings: LifecycleConfig,
 ): boolean {
   const quiet = quietTime(settings)
   return fleet.fewFor >= quiet && absent !== undefined && (spoken || absent.last - absent.since >= quiet)
@@ -148,7 +148,7 @@ export function countsAsAbsent(node: Node, evidence: Evidence | undefined): bool
 const MINUTE = 60_000
 
 /** Milliseconds until the rate allows another deletion; 0 for now. */
-export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: LifecycleSettings): number {
+export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: LifecycleConfig): number {
   const recent = deleted
     .map(({ ago }) => ago)
     .filter((ago) => ago < MINUTE)
@@ -172,7 +172,7 @@ export function brakeClosed(
   }
 }
 
-function recentlyDeleted({ deleted }: Fleet, settings: LifecycleSettings): readonly Span[] {
+function recentlyDeleted({ deleted }: Fleet, settings: LifecycleConfig): readonly Span[] {
   return deleted.flatMap(({ ago, absentSince }) =>
     absentSince !== undefined && ago < quietTime(settings)
       ? [{ since: absentSince, until: absentSince }]

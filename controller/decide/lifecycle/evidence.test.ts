@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM, node, report } from '../../../test/fixtures/facts.ts'
 import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
-import type { VCenterProbe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { type Evidence, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
 
 const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }

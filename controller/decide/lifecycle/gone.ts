@@ -1,4 +1,4 @@
-import type { Node, NodeReport } from '../../facts/node.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
 import { type Evidence, lifeSignOf } from './evidence.ts'
 
 /**

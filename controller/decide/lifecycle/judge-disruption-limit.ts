@@ -1,7 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import { timestamp } from '../condition.ts'
 import type { Absence } from '../decision.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import {
   countsAsAbsent,
   type Fleet,

@@ -1,5 +1,5 @@
-import type { Node, Taint } from '../../facts/node.ts'
-import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import type { Node, Taint } from '../../types/node.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
 import { type Evidence, isFresh } from './evidence.ts'
 
@@ -12,7 +12,7 @@ export interface OutOfServiceFacts {
   readonly leadingFor: number
   readonly monotonic: number
   readonly now: number
-  readonly settings: LifecycleSettings
+  readonly settings: LifecycleConfig
 }
 
 export interface OutOfService {

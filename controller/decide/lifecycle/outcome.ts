@@ -1,5 +1,5 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import type { Taint } from '../../facts/node.ts'
+import type { Taint } from '../../types/node.ts'
 import type { ConditionValue } from '../condition.ts'
 import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../events.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { after, facts, SETTINGS } from '../../../test/fixtures/facts.ts'
-import type { Proof } from '../../facts/existence.ts'
+import type { Proof } from '../../types/vcenter-probe.ts'
 import { decide } from '../decide.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 
 const proven: Proof = { state: 'proven' }
 const lacking: Proof = {

@@ -1,5 +1,5 @@
 import { type ConditionValue, no, yes } from '../condition.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import type { PreviousReport } from '../status.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import { ANNOTATION_DELETION, type Node } from '../../facts/node.ts'
-import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import { brakeClosed, type Fleet, waitForRate } from './disruption-limit.ts'
 import { duration } from './duration.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
@@ -26,7 +26,7 @@ export interface DeletionFacts {
   readonly now: number
   /** What the API server said when it last would not have the deletion; undefined where that is long ago. */
   readonly refused: string | undefined
-  readonly settings: LifecycleSettings
+  readonly settings: LifecycleConfig
 }
 
 const SIGN_OF_LIFE: Missing = {
@@ -145,7 +145,7 @@ const UNSEEN_FACTOR = 6
 /** For how long the machines of a request must be absent, milliseconds. */
 export function absenceOf(
   { vm, others }: Pick<ProbeRequest, 'vm' | 'others'>,
-  { absentFor }: Pick<LifecycleSettings, 'absentFor'>,
+  { absentFor }: Pick<LifecycleConfig, 'absentFor'>,
 ): number {
   return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
 }

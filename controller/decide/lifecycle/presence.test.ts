@@ -1,7 +1,7 @@
 import t from 'tap'
 import { BIOS_UUID, boundVM, SWAPPED_UUID, vm } from '../../../test/fixtures/facts.ts'
-import type { Lookup } from '../../facts/vcenter-view.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Lookup } from '../../types/inventory.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { presenceOf } from './presence.ts'
 import type { Subject } from './subject.ts'
 

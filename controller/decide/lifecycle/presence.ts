@@ -1,9 +1,9 @@
-import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
-import { isSecondary, type VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
+import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { secondaryOnly } from '../describe-vm.ts'
-import type { NodeFacts } from '../facts.ts'
 import { machineState } from '../machine-state.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { isUnseen, type Subject } from './subject.ts'
 
 /** What the inventories show of the machines that a Node may be. */

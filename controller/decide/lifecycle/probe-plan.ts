@@ -1,5 +1,5 @@
 import type { ProbePlan } from '../decision.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, isAbout, lifeSignOf, type ProbeRequest } from './evidence.ts'
 import type { Subject } from './subject.ts'
 

@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Finding, SeenVM, VCenterProbe } from '../../facts/existence.ts'
-import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
+import type { Finding, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import type { ProbeResult } from './evidence.ts'
 import { isUnseen } from './subject.ts'
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { after, BIOS_UUID, NOW, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
-import type { Taint } from '../../facts/node.ts'
-import type { ConnectionState, PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Taint } from '../../types/node.ts'
+import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import { decide } from '../decide.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { judgeShutdown, SHUTDOWN } from './shutdown.ts'
 

@@ -1,5 +1,5 @@
-import type { Node, Taint } from '../../facts/node.ts'
-import type { PowerState, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Node, Taint } from '../../types/node.ts'
+import type { PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, unknown, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeEvent } from '../events.ts'

@@ -8,7 +8,7 @@ import {
   SWAPPED_UUID,
   spec,
 } from '../../../test/fixtures/facts.ts'
-import type { NodeReport } from '../../facts/node.ts'
+import type { NodeReport } from '../../types/node.ts'
 import { groupOf, isUnseen, subjectOf } from './subject.ts'
 
 const OTHER = '42000000-0000-4000-8000-0000000000aa'

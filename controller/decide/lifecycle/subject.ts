@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Node, NodeReport } from '../../facts/node.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
 import { previousStatus } from '../binding.ts'
 import { isBlankUUID, providerUUIDs } from '../identity/machine-uuid.ts'
 import { judgeProviderID } from '../provider-id.ts'

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { SeenVM } from '../../facts/existence.ts'
+import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { type ConditionValue, unknown } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { facts, NOW, node, SETTINGS, settled } from '../../../test/fixtures/facts.ts'
 import { absence } from '../../../test/fixtures/probes.ts'
-import type { Taint } from '../../facts/node.ts'
-import type { LifecycleSettings } from '../../facts/settings.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import type { Taint } from '../../types/node.ts'
 import { decide } from '../decide.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 
 const WAIT = 120_000
 const { absentFor } = SETTINGS.lifecycle
@@ -15,7 +15,7 @@ interface Changes {
   readonly attachments?: number | undefined
   /** How long its absence has been proven. */
   readonly since?: number
-  readonly lifecycle?: Partial<LifecycleSettings>
+  readonly lifecycle?: Partial<LifecycleConfig>
   readonly facts?: Partial<NodeFacts>
 }
 

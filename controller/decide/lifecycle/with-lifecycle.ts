@@ -1,5 +1,5 @@
 import type { NodeReportStatus } from '../../../agent/contract.ts'
-import { ANNOTATION_DELETION } from '../../facts/node.ts'
+import { ANNOTATION_DELETION } from '../../types/node.ts'
 import { type ConditionValue, type ConditionValues, mergeConditions } from '../condition.ts'
 import type { Decision, ProbePlan } from '../decision.ts'
 import { conditionEvents, deletionEvents } from '../events.ts'

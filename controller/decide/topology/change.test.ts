@@ -1,7 +1,7 @@
 import t from 'tap'
 import { settled, vm } from '../../../test/fixtures/facts.ts'
 import { decide } from '../decide.ts'
-import type { NodeFacts } from '../facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA = 'failure-domain.beta.kubernetes.io/zone'

@@ -1,5 +1,5 @@
-import type { Node } from '../../facts/node.ts'
-import type { TopologySettings } from '../../facts/settings.ts'
+import type { TopologyConfig } from '../../config/config.ts'
+import type { Node } from '../../types/node.ts'
 import { type ConditionValue, MAX_MESSAGE, no } from '../condition.ts'
 import type { NodeEvent } from '../events.ts'
 import { printable } from '../printable.ts'
@@ -30,7 +30,7 @@ export function labelChanges(
  */
 export function judgeChanges(
   changes: readonly LabelChange[],
-  { onChange }: TopologySettings,
+  { onChange }: TopologyConfig,
   resolved: ConditionValue,
 ): { readonly condition: ConditionValue; readonly events: readonly NodeEvent[] } {
   if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }

@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { guestOSName } from './guest-os.ts'
 
 /**

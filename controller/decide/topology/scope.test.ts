@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ancestor, vm } from '../../../test/fixtures/facts.ts'
-import type { Ancestry } from '../../facts/virtual-machine.ts'
+import type { Ancestry } from '../../types/virtual-machine.ts'
 import { outOfScope } from './scope.ts'
 
 const root = ancestor('Folder', 'Datacenters')

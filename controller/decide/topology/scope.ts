@@ -1,4 +1,4 @@
-import type { Ancestry, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 

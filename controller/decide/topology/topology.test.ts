@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ancestor } from '../../../test/fixtures/facts.ts'
-import type { Ancestry } from '../../facts/virtual-machine.ts'
+import type { Ancestry } from '../../types/virtual-machine.ts'
 import { resolveTopology } from './topology.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }

@@ -1,6 +1,6 @@
-import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
+import type { DecisionConfig } from '../../config/config.ts'
+import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
-import type { Settings } from '../facts.ts'
 import { isLabelValue } from '../well-known.ts'
 
 export interface NodeTopology {
@@ -19,7 +19,7 @@ interface Labels {
  * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike there, each label stands
  * on its own, and a missing tag stops nothing (kubernetes/kubernetes#73002).
  */
-export function resolveTopology(ancestry: Ancestry, categories: Settings['labels']): NodeTopology {
+export function resolveTopology(ancestry: Ancestry, categories: DecisionConfig['labels']): NodeTopology {
   const labels: Labels = {}
   const problems: string[] = []
   for (const label of ['zone', 'region'] as const) {
@@ -47,7 +47,7 @@ function judge(
   { zone, region }: Labels,
   problems: readonly string[],
   ancestry: Ancestry,
-  categories: Settings['labels'],
+  categories: DecisionConfig['labels'],
 ): ConditionValue {
   if (categories.zone === undefined && categories.region === undefined) {
     return yes('NotConfigured', 'the configuration names no tag category for zone or region')

@@ -1,7 +1,8 @@
 /** Keeps the list that vCenter watches equal to the VMs that are followed. */
 import type { Timings } from '../timings.ts'
 import { reference } from '../wire/envelope.ts'
-import { isRebuild, type Reference, SoapFault } from '../wire/errors.ts'
+import { isRebuild, SoapFault } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 
@@ -35,7 +36,7 @@ export interface Synced {
 export interface MembersOptions {
   readonly soap: SoapClient
   /** An empty one. */
-  readonly listView: Reference
+  readonly listView: ManagedObjectReference
   readonly timings: Timings
 }
 
@@ -134,6 +135,6 @@ function culpritOf({ object }: SoapFault, changes: readonly Change[]): Change | 
   return changes.find(({ vm }) => vm === object.value)
 }
 
-function toObject(value: string): Reference {
+function toObject(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }

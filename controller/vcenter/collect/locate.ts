@@ -5,7 +5,8 @@ import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { detach } from '../wire/detach.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './properties.ts'
@@ -45,9 +46,9 @@ export interface LocatorOptions {
 export function createLocator({ soap, reader, content, timings, clock }: LocatorOptions): Locator {
   let index: Map<string, string[]> | undefined
   let indexed = -Infinity
-  let view: Reference | undefined
+  let view: ManagedObjectReference | undefined
 
-  async function openView(signal: AbortSignal): Promise<Reference> {
+  async function openView(signal: AbortSignal): Promise<ManagedObjectReference> {
     const parameters =
       reference('container', content.rootFolder) +
       element('type', 'VirtualMachine') +

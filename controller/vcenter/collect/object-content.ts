@@ -1,11 +1,12 @@
 /** One object in an answer of the PropertyCollector: what it has, what may not be read of it. */
-import { type Reference, type SoapFault, VCenterError } from '../wire/errors.ts'
+import { type SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { readFaultDetail, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
 /** One object's properties, as far as they are set and may be read. */
 export interface ObjectContent {
-  readonly reference: Reference
+  readonly reference: ManagedObjectReference
   readonly properties: ReadonlyMap<string, XMLElement>
   /** Why others could not be read, by their paths: most often NoPermission. */
   readonly missing: ReadonlyMap<string, SoapFault>
@@ -33,7 +34,7 @@ export function readObject(record: XMLElement, whole = true): ObjectContent {
   }
 }
 
-function tooLarge({ type, value }: Reference): VCenterError {
+function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
     `the properties of ${type} ${value} are too large to be read, check what its guest reports`,

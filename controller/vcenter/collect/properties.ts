@@ -2,7 +2,8 @@
 import type { Clock } from '../../clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { child, textOf } from '../wire/xml.ts'
 import type { Collectors } from './collectors.ts'
@@ -25,7 +26,7 @@ export function propertySpec(type: string, paths: readonly string[]): string {
 }
 
 /** An ObjectSpec that starts at `start`; `skip` leaves the start itself out. */
-export function objectSpec(start: Reference, skip = false, selections = ''): string {
+export function objectSpec(start: ManagedObjectReference, skip = false, selections = ''): string {
   return `<objectSet>${reference('obj', start)}${element('skip', skip)}${selections}</objectSet>`
 }
 
@@ -89,7 +90,7 @@ export function createPropertyReader({
   let atMost = PAGE
 
   async function page(
-    collector: Reference,
+    collector: ManagedObjectReference,
     operation: string,
     parameters: string,
     deadline: number,
@@ -121,7 +122,7 @@ export function createPropertyReader({
   }
 
   async function nextPage(
-    collector: Reference,
+    collector: ManagedObjectReference,
     token: string,
     deadline: number,
     take: Take,
@@ -137,7 +138,7 @@ export function createPropertyReader({
   }
 
   async function readPages(
-    collector: Reference,
+    collector: ManagedObjectReference,
     specs: readonly string[],
     take: Take,
     end: number,
@@ -161,7 +162,7 @@ export function createPropertyReader({
   }
 
   async function read(
-    collector: Reference,
+    collector: ManagedObjectReference,
     specs: readonly string[],
     take: Take,
     signal: AbortSignal,

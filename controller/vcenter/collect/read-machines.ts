@@ -1,13 +1,15 @@
 /** Reads VMs, and the objects above them, by reference. */
+
+import { refusalOf, refused } from '../cache/refused.ts'
 import {
   hasAllCards,
   READ_PATHS,
   READ_PATHS_WITH_DEVICES,
   readMachine,
   type VMProperties,
-} from '../facts/machine.ts'
-import { refusalOf, refused } from '../facts/refused.ts'
-import { keyOf, type Reference, SoapFault, type VCenterError } from '../wire/errors.ts'
+} from '../cache/vm-properties.ts'
+import { SoapFault, type VCenterError } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './object-content.ts'
 import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './properties.ts'
 
@@ -85,7 +87,7 @@ export function toMachine(
   return readMachine(reference.value, properties, before, [...missing.keys()])
 }
 
-function toVM(value: string): Reference {
+function toVM(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }
 
@@ -99,8 +101,8 @@ function isNotFound(error: VCenterError): boolean {
  */
 export async function readObjects(
   reader: PropertyReader,
-  objects: readonly Reference[],
-  specs: (objects: readonly Reference[]) => readonly string[],
+  objects: readonly ManagedObjectReference[],
+  specs: (objects: readonly ManagedObjectReference[]) => readonly string[],
   take: (object: ObjectContent) => void,
   signal: AbortSignal,
 ): Promise<{ readonly gone: ReadonlySet<string>; readonly denied: ReadonlyMap<string, SoapFault> }> {
@@ -124,7 +126,7 @@ export async function readObjects(
   return { gone, denied }
 }
 
-function culpritOf(error: unknown, objects: readonly Reference[]): string | undefined {
+function culpritOf(error: unknown, objects: readonly ManagedObjectReference[]): string | undefined {
   if (!(error instanceof SoapFault) || error.object === undefined) return undefined
   if (error.fault !== 'NoPermission' && error.fault !== 'ManagedObjectNotFound') return undefined
   const key = keyOf(error.object)

@@ -1,6 +1,7 @@
 /** Objects that live in our session: collectors, filters, views. */
 import type { Timings } from '../timings.ts'
-import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
 
@@ -8,11 +9,11 @@ import { child } from '../wire/xml.ts'
 export async function createObject(
   soap: SoapClient,
   operation: string,
-  target: Reference,
+  target: ManagedObjectReference,
   parameters: string,
   { callDeadline: deadline }: Timings,
   signal: AbortSignal,
-): Promise<Reference> {
+): Promise<ManagedObjectReference> {
   const response = await soap.call({ operation, target, parameters, deadline, signal })
   const made = toReference(child(response, 'returnval'))
   if (made !== undefined) return made
@@ -26,7 +27,7 @@ export async function createObject(
 export async function destroyObject(
   soap: SoapClient,
   operation: string,
-  target: Reference,
+  target: ManagedObjectReference,
   { callDeadline: deadline }: Timings,
   signal: AbortSignal,
 ): Promise<void> {

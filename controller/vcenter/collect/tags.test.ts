@@ -2,7 +2,8 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { Clock } from '../../clock.ts'
 import { TIMINGS } from '../timings.ts'
-import { keyOf, type Reference, VCenterError } from '../wire/errors.ts'
+import { VCenterError } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type RESTCall, type RESTClient, RESTError } from '../wire/rest.ts'
 import { createTagReader, type ObjectTags } from './tags.ts'
 
@@ -52,7 +53,7 @@ function setUp(
 function readerOf(rest: RESTClient, clock: Clock = createHandClock()) {
   const categories = new Set(['zone', 'region'])
   const reader = createTagReader({ rest, categories, timings: TIMINGS, clock })
-  return async (objects: readonly Reference[]) => {
+  return async (objects: readonly ManagedObjectReference[]) => {
     const read = new Map<string, ObjectTags>()
     await reader.read(
       objects,

@@ -1,9 +1,9 @@
 /** Reads the tags of many objects in few calls, as far as they are of the categories of interest. */
 import * as v from 'valibot'
 import type { Clock } from '../../clock.ts'
-import type { Tag } from '../../facts/virtual-machine.ts'
+import type { Tag } from '../../types/virtual-machine.ts'
 import type { Timings } from '../timings.ts'
-import { keyOf, type Reference } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { RESTClient } from '../wire/rest.ts'
 import { isRefusal, parse } from './tag-answers.ts'
 import { createTagNames } from './tag-names.ts'
@@ -26,7 +26,7 @@ export interface TagReader {
    * calls: then the next read goes on from there. Not for concurrent use.
    */
   read(
-    objects: readonly Reference[],
+    objects: readonly ManagedObjectReference[],
     take: (tags: Map<string, ObjectTags>) => void,
     signal: AbortSignal,
   ): Promise<void>
@@ -53,7 +53,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
 
   /** Tag IDs by object; an object that cannot be read has the reason in their place. */
   async function attached(
-    objects: readonly Reference[],
+    objects: readonly ManagedObjectReference[],
     into: Map<string, readonly string[] | string>,
     signal: AbortSignal,
   ): Promise<void> {

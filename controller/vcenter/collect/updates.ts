@@ -3,7 +3,8 @@ import type { Clock } from '../../clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { fewerThan, type Reference, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import { readMissing } from './object-content.ts'
@@ -26,21 +27,25 @@ const EMPTY_ANSWER_PAUSE = 1_000
 /** What became of one object. */
 export type Update =
   /** Came under watch: these are all of its watched properties. */
-  | { readonly kind: 'enter'; readonly object: Reference; readonly values: ReadonlyMap<string, XMLElement> }
+  | {
+      readonly kind: 'enter'
+      readonly object: ManagedObjectReference
+      readonly values: ReadonlyMap<string, XMLElement>
+    }
   /** Some properties changed; undefined is one that is no longer set. Keyed paths are told without `.value`. */
   | {
       readonly kind: 'modify'
-      readonly object: Reference
+      readonly object: ManagedObjectReference
       readonly values: ReadonlyMap<string, XMLElement | undefined>
     }
   /** Something of it is told that this does not understand, or may not be read: it is to be read again. */
-  | { readonly kind: 'unclear'; readonly object: Reference }
+  | { readonly kind: 'unclear'; readonly object: ManagedObjectReference }
   /** Destroyed, unregistered, no longer readable, too large, or taken off the list: to be asked for. */
-  | { readonly kind: 'leave'; readonly object: Reference }
+  | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
 
 export interface Updates {
   /** The list whose members are watched. */
-  readonly listView: Reference
+  readonly listView: ManagedObjectReference
   /** Polls until the signal aborts or a call fails. */
   run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
   /** Gives back what this made in the session. */
@@ -60,7 +65,7 @@ export interface UpdatesOptions {
 /** Makes the list (empty), a collector of its own and the filter. */
 export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   const { soap, content, paths, timings, clock } = options
-  const create = (operation: string, target: Reference, parameters: string) =>
+  const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
     createObject(soap, operation, target, parameters, timings, options.signal)
   const listView = await create('CreateListView', content.viewManager, '')
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
@@ -68,7 +73,7 @@ export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
   const known = knownPaths(paths)
   let collector = await openCollector()
 
-  async function openCollector(): Promise<Reference> {
+  async function openCollector(): Promise<ManagedObjectReference> {
     const made = await create('CreatePropertyCollector', content.propertyCollector, '')
     await create('CreateFilter', made, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
     return made

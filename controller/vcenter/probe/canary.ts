@@ -1,13 +1,14 @@
 /** Whether the search that found nothing would find a VM: one that is known to exist is searched for in the same way. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { CanaryProof, Proof } from '../../facts/existence.ts'
-import type { VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { CanaryProof, Proof } from '../../types/vcenter-probe.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import { readUUID } from '../cache/properties.ts'
+import type { Table } from '../cache/table.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
-import { readUUID } from '../facts/properties.ts'
-import type { Table } from '../facts/table.ts'
 import { element } from '../wire/envelope.ts'
-import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
@@ -178,7 +179,11 @@ export async function sample(
   return { canaries, shown: records.length }
 }
 
-async function readAndDrop(line: Line, collector: Reference, parameters: string): Promise<XMLElement> {
+async function readAndDrop(
+  line: Line,
+  collector: ManagedObjectReference,
+  parameters: string,
+): Promise<XMLElement> {
   try {
     return await line.call('RetrievePropertiesEx', collector, parameters)
   } finally {

@@ -1,9 +1,10 @@
 /** The way to vCenter during one probe: in one session, and no further after a call that was left without an answer. */
 import type { Clock } from '../../clock.ts'
-import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { isSessionLost, type Reference, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 
@@ -16,7 +17,7 @@ export interface Access {
 
 export interface Line extends Access {
   /** Small calls only. Throws a VCenterError; after one that is no fault of an object, the same for all that follow. */
-  call(operation: string, target: Reference, parameters: string): Promise<XMLElement>
+  call(operation: string, target: ManagedObjectReference, parameters: string): Promise<XMLElement>
   /** What an error means for the question that met it. Defects are thrown on. */
   failure(error: unknown): VCenterFailure
 }
@@ -53,7 +54,11 @@ export function openLine(options: LineOptions): Line {
     return broken
   }
 
-  async function send(operation: string, target: Reference, parameters: string): Promise<XMLElement> {
+  async function send(
+    operation: string,
+    target: ManagedObjectReference,
+    parameters: string,
+  ): Promise<XMLElement> {
     const left = end - clock.monotonic()
     if (left <= 0) throw tooLong(timings.readDeadline)
     const deadline = Math.min(timings.callDeadline, left)

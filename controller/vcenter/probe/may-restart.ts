@@ -1,7 +1,8 @@
 /** Why vCenter itself may start or move a VM before long. */
 import { readObject } from '../collect/object-content.ts'
 import { lenientFilterSpec, objectSpec, propertySpec } from '../collect/properties.ts'
-import { type Reference, type SoapFault, VCenterError } from '../wire/errors.ts'
+import { type SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
@@ -41,7 +42,10 @@ export async function readMayRestart(
 }
 
 /** Tasks that wait or run. One that cannot be read, or is gone, is passed over. */
-async function unfinished({ call, content }: Line, tasks: readonly Reference[]): Promise<string[]> {
+async function unfinished(
+  { call, content }: Line,
+  tasks: readonly ManagedObjectReference[],
+): Promise<string[]> {
   if (tasks.length === 0) return []
   const specs = lenientFilterSpec(
     propertySpec('Task', ['info.state', 'info.descriptionId']),

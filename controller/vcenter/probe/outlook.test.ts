@@ -1,6 +1,6 @@
 /** Whether an absence could be proven is known while the VMs are there, at a cost that does not grow with them. */
 import t from 'tap'
-import { bindingParents } from '../../facts/virtual-machine.ts'
+import { bindingParents } from '../../types/virtual-machine.ts'
 import { bind, ELSEWHERE } from '../testing/bind.ts'
 import { answered, openLab, QUICK, until, vmAt } from '../testing/lab.ts'
 

@@ -1,8 +1,8 @@
 /** Whether the absence of VMs could be proven here at all, found out while they are there. */
 import type { ParentObject } from '../../../agent/contract.ts'
-import type { Proof } from '../../facts/existence.ts'
-import { bindingParents } from '../../facts/virtual-machine.ts'
-import type { Table } from '../facts/table.ts'
+import type { Proof } from '../../types/vcenter-probe.ts'
+import { bindingParents } from '../../types/virtual-machine.ts'
+import type { Table } from '../cache/table.ts'
 import { type CanaryMemory, followedVMs, sample } from './canary.ts'
 import type { Line } from './line.ts'
 import { askPrivileges, keyOfParent, type Privileges, rootOf } from './privileges.ts'

@@ -1,8 +1,9 @@
 /** Whether the account may read what stood above a VM: else nothing follows from not seeing it. */
 import type { ParentObject } from '../../../agent/contract.ts'
-import type { Proof } from '../../facts/existence.ts'
+import type { Proof } from '../../types/vcenter-probe.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { keyOf, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
@@ -106,12 +107,12 @@ function judge(vCenter: string, object: string, answer: XMLElement | undefined):
 }
 
 /** One object that may not even be asked about must not hide what is to be said of the others. */
-function isDenied(error: unknown, object: Reference): boolean {
+function isDenied(error: unknown, object: ManagedObjectReference): boolean {
   if (!(error instanceof SoapFault) || error.fault !== 'NoPermission' || error.object === undefined)
     return false
   return keyOf(error.object) === keyOf(object)
 }
 
-function toObject({ type, moref }: ParentObject): Reference {
+function toObject({ type, moref }: ParentObject): ManagedObjectReference {
   return { type, value: moref }
 }

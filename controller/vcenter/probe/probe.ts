@@ -1,6 +1,6 @@
 /** All questions about one VM that is missed, one after the other: each answer is evidence by itself. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import type { Finding, Proof, SeenVM, VCenterProbe } from '../../facts/existence.ts'
+import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
 import type { Line } from './line.ts'

@@ -1,9 +1,9 @@
 /** Answers probes while there is a session, and says why not while there is none. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Clock } from '../../clock.ts'
-import type { VCenterProbe } from '../../facts/existence.ts'
-import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
-import type { Table } from '../facts/table.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
+import type { VCenterProbe } from '../../types/vcenter-probe.ts'
+import type { Table } from '../cache/table.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createCanaryMemory, knownCanaries } from './canary.ts'

@@ -1,11 +1,12 @@
 /** Reads one VM by reference, as much of it as may be read. */
-import type { SeenVM } from '../../facts/existence.ts'
+import type { SeenVM } from '../../types/vcenter-probe.ts'
+import { readName, readUUID } from '../cache/properties.ts'
+import { refused } from '../cache/refused.ts'
+import { readConnectionState, readPowerState } from '../cache/vm-properties.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec } from '../collect/properties.ts'
-import { readConnectionState, readPowerState } from '../facts/machine.ts'
-import { readName, readUUID } from '../facts/properties.ts'
-import { refused } from '../facts/refused.ts'
-import { type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { Line } from './line.ts'
@@ -15,7 +16,7 @@ import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
 const PATHS = ['name', 'config.uuid', 'runtime.connectionState', 'runtime.powerState', ...MAY_RESTART_PATHS]
 
 /** The reference of a VM. */
-export function vmReference(value: string): Reference {
+export function vmReference(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }
 
@@ -50,7 +51,7 @@ export async function readVMName(line: Line, value: string): Promise<string> {
 }
 
 /** Whether vCenter says of this object, and of no other, that it does not exist. */
-export function isGone(error: unknown, { type, value }: Reference): boolean {
+export function isGone(error: unknown, { type, value }: ManagedObjectReference): boolean {
   if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
   return error.object?.type === type && error.object.value === value
 }
@@ -58,7 +59,7 @@ export function isGone(error: unknown, { type, value }: Reference): boolean {
 /** The one object's content. Without the flag to report missing objects, for a missing one is to fail the call. */
 async function readProperties(
   { call, content }: Line,
-  object: Reference,
+  object: ManagedObjectReference,
   paths: readonly string[],
 ): Promise<XMLElement> {
   const specs = `<specSet>${propertySpec(object.type, paths)}${objectSpec(object)}</specSet><options/>`

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bindingParents } from '../../facts/virtual-machine.ts'
+import { bindingParents } from '../../types/virtual-machine.ts'
 import { bind, ELSEWHERE, summary } from '../testing/bind.ts'
 import { openLab, QUICK, until, vmAt, vmsOf } from '../testing/lab.ts'
 

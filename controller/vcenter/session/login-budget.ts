@@ -1,5 +1,5 @@
 /** How many logins an account bears without being locked out, should all of them be refused. */
-import type { LoginAttempt } from '../../facts/login-attempts.ts'
+import type { LoginAttempt } from '../../types/login-attempts.ts'
 
 interface Limit {
   readonly attempts: number

@@ -3,23 +3,24 @@ import type { VCenterConfig } from '../../config/config.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { isSessionLost, type Reference, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, SoapFault, VCenterError } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Logins, Pause } from './logins.ts'
 
-const SERVICE_INSTANCE: Reference = { type: 'ServiceInstance', value: 'ServiceInstance' }
+const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 
 /** The objects that vCenter names as its own: never to be guessed. */
 export interface ServiceContent {
   /** `about.instanceUuid`, lower case. */
   readonly instanceUUID: string
-  readonly rootFolder: Reference
-  readonly propertyCollector: Reference
-  readonly viewManager: Reference
-  readonly searchIndex: Reference
-  readonly sessionManager: Reference
-  readonly authorizationManager: Reference
+  readonly rootFolder: ManagedObjectReference
+  readonly propertyCollector: ManagedObjectReference
+  readonly viewManager: ManagedObjectReference
+  readonly searchIndex: ManagedObjectReference
+  readonly sessionManager: ManagedObjectReference
+  readonly authorizationManager: ManagedObjectReference
 }
 
 /** A login that vCenter has accepted. */

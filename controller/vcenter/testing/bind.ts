@@ -1,7 +1,7 @@
 /** VMs of the simulator, bound as reports bind them. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
-import type { VCenterProbe } from '../../facts/existence.ts'
+import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { type Lab, until } from './lab.ts'
 
 const { signal } = new AbortController()

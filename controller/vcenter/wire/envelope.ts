@@ -1,5 +1,6 @@
 /** Writes SOAP requests. The order of elements is fixed by vSphere's WSDL: callers give them in that order. */
-import { type Reference, VCenterError } from './errors.ts'
+import { VCenterError } from './errors.ts'
+import type { ManagedObjectReference } from './managed-object-reference.ts'
 
 /**
  * The API version asked for: that of the oldest vCenter supported. Later ones serve it too, in that version's words, so
@@ -35,14 +36,14 @@ export function element(name: string, text: string | number | boolean): string {
 }
 
 /** An element with a reference. */
-export function reference(name: string, { type, value }: Reference): string {
+export function reference(name: string, { type, value }: ManagedObjectReference): string {
   return `<${name} type="${escapeText(type)}">${escapeText(value)}</${name}>`
 }
 
 /** The whole request: `parameters` are elements already written, by `operationID` vCenter's logs name the call. */
 export function envelope(
   operation: string,
-  target: Reference,
+  target: ManagedObjectReference,
   parameters: string,
   operationID: string,
 ): string {

@@ -1,14 +1,8 @@
 /** What can go wrong with a vCenter, typed by what someone decides by it. */
-import type { VCenterFailure } from '../../facts/vcenter-failure.ts'
-import { timeOfDay } from '../../time-of-day.ts'
 
-/** A managed object reference; unique only within its vCenter. */
-export interface Reference {
-  /** `VirtualMachine`, `HostSystem`, ... */
-  readonly type: string
-  /** `vm-42`. */
-  readonly value: string
-}
+import { timeOfDay } from '../../time-of-day.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
+import type { ManagedObjectReference } from './managed-object-reference.ts'
 
 export type FailureReason =
   | 'Unreachable'
@@ -24,11 +18,6 @@ export type FailureReason =
   | 'SessionLost'
   | 'UnusableValue'
   | 'UnexpectedFault'
-
-/** A name for a reference to keep it by. */
-export function keyOf({ type, value }: Reference): string {
-  return `${type}:${value}`
-}
 
 /** A call that failed. The message is one sentence with the next step and holds no secret. */
 export class VCenterError extends Error {
@@ -88,11 +77,11 @@ export class SoapFault extends VCenterError {
   /** Name of the fault's type, as `NotAuthenticated`. */
   readonly fault: string
   /** The object the fault names, as ManagedObjectNotFound and NoPermission do. */
-  readonly object: Reference | undefined
+  readonly object: ManagedObjectReference | undefined
   /** The privilege that the account lacks, as `System.Read`, where NoPermission names it. */
   readonly privilege: string | undefined
 
-  constructor(fault: string, text: string, object?: Reference, privilege?: string) {
+  constructor(fault: string, text: string, object?: ManagedObjectReference, privilege?: string) {
     const about = object === undefined ? '' : ` on ${cut(object.type)} ${cut(object.value)}`
     super(reasonOf(fault), `vCenter answers with the fault ${cut(fault)}${about}${detail(fault, text)}`)
     this.name = 'SoapFault'

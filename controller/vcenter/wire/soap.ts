@@ -5,7 +5,8 @@ import type { InventoryMetrics } from '../inventory-metrics.ts'
 import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { API_VERSION, envelope } from './envelope.ts'
-import { type Reference, SoapFault, VCenterError } from './errors.ts'
+import { SoapFault, VCenterError } from './errors.ts'
+import type { ManagedObjectReference } from './managed-object-reference.ts'
 import { child, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
 
 const COOKIE = 'vmware_soap_session'
@@ -13,7 +14,7 @@ const VERSION_MISMATCH = 'VersionMismatch'
 
 export interface SoapCall {
   readonly operation: string
-  readonly target: Reference
+  readonly target: ManagedObjectReference
   /** Elements after `_this`, in the WSDL's order. */
   readonly parameters?: string
   /** Milliseconds. */
@@ -157,7 +158,7 @@ export function readFaultDetail(detail: XMLElement | undefined, text = ''): Soap
 }
 
 /** A reference out of an answer; undefined where the element is missing or names no object. */
-export function toReference(element: XMLElement | undefined): Reference | undefined {
+export function toReference(element: XMLElement | undefined): ManagedObjectReference | undefined {
   if (element?.kind === undefined || element.text === '') return undefined
   return { type: element.kind, value: element.text }
 }

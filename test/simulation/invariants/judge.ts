@@ -1,6 +1,6 @@
 /** Looks at each thing that happens, and says which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
-import type { VCenterProbe } from '../../../controller/facts/existence.ts'
+import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import { ROOT } from '../model/answers.ts'
 import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'

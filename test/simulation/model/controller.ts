@@ -1,7 +1,5 @@
 /** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
-import type { Settings } from '../../../controller/decide/facts.ts'
-import type { VCenterProbe } from '../../../controller/facts/existence.ts'
-import type { Node, NodeReport } from '../../../controller/facts/node.ts'
+import type { DecisionConfig } from '../../../controller/config/config.ts'
 import { createNodeIndex } from '../../../controller/gather/node-index.ts'
 import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
 import { heartbeatOf } from '../../../controller/kubernetes/kubelet-lease.ts'
@@ -18,10 +16,12 @@ import { createProbeTracker, type ProbeTracker } from '../../../controller/probe
 import { createProbeWorker } from '../../../controller/probes/probe-worker.ts'
 import { createReconciler } from '../../../controller/reconcile.ts'
 import { aborted } from '../../../controller/tasks.ts'
+import type { Node, NodeReport } from '../../../controller/types/node.ts'
+import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import { createLogins, type Logins } from '../../../controller/vcenter/session/logins.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
-import { createClusterWatch } from '../../../controller/watch/cluster-watch.ts'
-import { createQueue } from '../../../controller/watch/queue.ts'
+import { createEventHandlers } from '../../../controller/watch/event-handlers.ts'
+import { createWorkQueue } from '../../../controller/watch/work-queue.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { createInformer } from './informer.ts'
@@ -52,7 +52,7 @@ export interface ControllerOptions {
   readonly vCenters: readonly VCenterModel[]
   readonly process: Process
   readonly timeline: Timeline
-  readonly settings: Settings
+  readonly settings: DecisionConfig
   readonly watch: ControllerWatch
   readonly logger: Logger
 }
@@ -132,7 +132,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && error instanceof TypeError) watch.defect(process, error)
   }
   const common = { onError, backoff: BACKOFF, clock: process, random }
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...common,
     concurrency: CONCURRENCY,
     process: (name) => reconcile(name),
@@ -165,7 +165,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
     },
     signal,
   )
-  const probeQueue = createQueue({
+  const probeQueue = createWorkQueue({
     ...common,
     concurrency: PROBES,
     process(name) {
@@ -173,7 +173,7 @@ async function lead(options: LeadOptions, signal: AbortSignal): Promise<void> {
       return probe(name)
     },
   })
-  const cluster = createClusterWatch({ index, queue, inventories })
+  const cluster = createEventHandlers({ index, queue, inventories })
   const nodes = createInformer<Node>({
     api,
     kind: 'nodes',

@@ -1,6 +1,7 @@
 /** What one search and one read of vCenter say of the UUIDs that are wanted, by the rules of `vcenter/follow.ts`. */
-import type { VMProperties as Row } from '../../../controller/vcenter/facts/machine.ts'
-import type { Table } from '../../../controller/vcenter/facts/table.ts'
+
+import type { Table } from '../../../controller/vcenter/cache/table.ts'
+import type { VMProperties as Row } from '../../../controller/vcenter/cache/vm-properties.ts'
 import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { VM } from './machine.ts'
 import type { VCenterModel } from './vcenter.ts'

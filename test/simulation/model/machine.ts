@@ -3,7 +3,7 @@ import type {
   ConnectionState,
   FaultTolerance,
   PowerState,
-} from '../../../controller/facts/virtual-machine.ts'
+} from '../../../controller/types/virtual-machine.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Folder {

@@ -1,5 +1,5 @@
 import type { Task } from '../../../controller/tasks.ts'
-import type { Table } from '../../../controller/vcenter/facts/table.ts'
+import type { Table } from '../../../controller/vcenter/cache/table.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { DeadlineError, SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Timeline } from '../timeline.ts'

@@ -1,7 +1,7 @@
 /** A VM as a controller's table holds it. */
-import type { Ancestor, Ancestry } from '../../../controller/facts/virtual-machine.ts'
-import type { VMProperties as Row } from '../../../controller/vcenter/facts/machine.ts'
-import type { Placement } from '../../../controller/vcenter/facts/placement.ts'
+import type { Ancestor, Ancestry } from '../../../controller/types/virtual-machine.ts'
+import type { Placement } from '../../../controller/vcenter/cache/placement.ts'
+import type { VMProperties as Row } from '../../../controller/vcenter/cache/vm-properties.ts'
 import { ROOT } from './answers.ts'
 import { type Folder, shownPower, type VM } from './machine.ts'
 

@@ -1,6 +1,6 @@
 /** From what vCenter pushes to VMs. No I/O. */
 import type { Update } from '../collect/updates.ts'
-import { changeMachine, enterMachine, type VMProperties } from './machine.ts'
+import { changeMachine, enterMachine, type VMProperties } from './vm-properties.ts'
 
 export interface AppliedUpdates {
   readonly changed: readonly VMProperties[]

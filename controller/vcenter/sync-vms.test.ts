@@ -1,9 +1,9 @@
 import t from 'tap'
+import { createPlacementIndex } from './cache/placement.ts'
+import { Table } from './cache/table.ts'
+import { changeMachine } from './cache/vm-properties.ts'
 import type { PropertyReader } from './collect/properties.ts'
-import { changeMachine } from './facts/machine.ts'
-import { createPlacementIndex } from './facts/placement.ts'
-import { Table } from './facts/table.ts'
-import { locateWanted, resync } from './follow.ts'
+import { locateWanted, resync } from './sync-vms.ts'
 import type { XMLElement } from './wire/xml.ts'
 
 const { signal } = new AbortController()

@@ -1,10 +1,10 @@
 /** Ancestors and tags joined: where a VM is, in words and in tags. */
-import type { Ancestor, Ancestry } from '../../facts/virtual-machine.ts'
+import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
-import { keyOf, type Reference } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
-import type { VMProperties } from './machine.ts'
 import { unreadablePlace } from './refused.ts'
+import type { VMProperties } from './vm-properties.ts'
 
 export interface Placement {
   readonly host: string | undefined
@@ -20,12 +20,12 @@ export interface PlacementIndex {
   /** Takes the tags of these objects. */
   putTags(tags: ReadonlyMap<string, ObjectTags>): void
   /** Forgets what belonged to objects other than these. */
-  keepTags(objects: readonly Reference[]): void
-  hasTags(object: Reference): boolean
+  keepTags(objects: readonly ManagedObjectReference[]): void
+  hasTags(object: ManagedObjectReference): boolean
   /** Whether some of its tags could not be read. */
-  hasProblems(object: Reference): boolean
+  hasProblems(object: ManagedObjectReference): boolean
   /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
-  tagged(machine: VMProperties): Reference[]
+  tagged(machine: VMProperties): ManagedObjectReference[]
   place(machine: VMProperties): Placement
 }
 
@@ -46,11 +46,11 @@ export function createPlacementIndex({ tagging }: { readonly tagging: boolean })
   // VMs share their ancestors, in memory too.
   let paths = new Map<string, Path>()
 
-  function tagsOf(object: Reference): ObjectTags | undefined {
+  function tagsOf(object: ManagedObjectReference): ObjectTags | undefined {
     return tagging ? tags.get(keyOf(object)) : NO_TAGS
   }
 
-  function path(start: Reference | undefined): Path {
+  function path(start: ManagedObjectReference | undefined): Path {
     if (start === undefined) return { ancestors: [], unreadable: [], unseen: undefined, complete: true }
     const known = paths.get(keyOf(start))
     if (known !== undefined) return known
@@ -119,7 +119,10 @@ function self({ reference, name, parent }: VMProperties): AncestorNode {
   return { reference: { type: 'VirtualMachine', value: reference }, name, parent, readable: true }
 }
 
-function join(nodes: readonly AncestorNode[], tagsOf: (object: Reference) => ObjectTags | undefined): Path {
+function join(
+  nodes: readonly AncestorNode[],
+  tagsOf: (object: ManagedObjectReference) => ObjectTags | undefined,
+): Path {
   const ancestors: Ancestor[] = []
   const unreadable: string[] = []
   let unseen: Ancestry['unseen']

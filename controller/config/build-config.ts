@@ -1,11 +1,11 @@
 import { readCertificates } from './certificates.ts'
-import type { Checked } from './checked.ts'
 import type { Config, Trust, VCenterConfig } from './config.ts'
 import type { Findings } from './findings.ts'
 import { parseFlag } from './flag.ts'
 import { checkIdentity } from './identity.ts'
 import { checkLifecycle } from './lifecycle.ts'
 import type { ReadFile } from './read-text.ts'
+import type { Result } from './result.ts'
 import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
 import { parseServer } from './server.ts'
@@ -17,7 +17,7 @@ import { refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
 
 const DEFAULT_PORT = 443
 
-export interface CheckOptions {
+export interface BuildConfigOptions {
   /** Where relative paths start. */
   readonly folder: string
   readonly readFile: ReadFile
@@ -29,7 +29,10 @@ export interface CheckOptions {
  *
  * @returns undefined where something is wrong; it is then in the findings
  */
-export async function checkSections(sections: Sections, options: CheckOptions): Promise<Config | undefined> {
+export async function buildConfig(
+  sections: Sections,
+  options: BuildConfigOptions,
+): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
   if (wanted.length === 0 && !findings.problems.some(({ path }) => path.startsWith('vcenter'))) {
@@ -59,7 +62,7 @@ export async function checkSections(sections: Sections, options: CheckOptions): 
 async function checkVCenter(
   { name, path, at, section }: WantedVCenter,
   global: Section,
-  options: CheckOptions,
+  options: BuildConfigOptions,
 ): Promise<VCenterConfig | undefined> {
   const { findings } = options
   const setting = (key: string): Setting | undefined => section.get(key) ?? global.get(key)
@@ -98,7 +101,7 @@ function serverHint(name: string): string {
 async function checkTrust(
   section: Section,
   global: Section,
-  options: CheckOptions,
+  options: BuildConfigOptions,
 ): Promise<Trust | undefined> {
   const { findings, folder, readFile } = options
   const flags = [section, global].map((where) => {
@@ -145,7 +148,7 @@ function checkIPFamily(setting: Setting | undefined, findings: Findings): void {
   }
 }
 
-function parsePort(text: string): Checked<number> {
+function parsePort(text: string): Result<number> {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   // Zero is the CPI's way of saying nothing.
   if (port === 0) return { ok: true, value: DEFAULT_PORT }
@@ -154,7 +157,7 @@ function parsePort(text: string): Checked<number> {
 }
 
 /** The CPI takes a certificate as user and its key as password for a login by SAML token. */
-function parseUser(text: string): Checked<string> {
+function parseUser(text: string): Result<string> {
   if (!text.includes('-----BEGIN')) return { ok: true, value: text }
   return { ok: false, message: 'a certificate as user is not supported yet: write a user name and password' }
 }

@@ -1,7 +1,7 @@
 /** What the controller knows of the vCenters at this moment, as `gather/` reads it: from memory, at once. */
 import type { BoundVM, ParentObject } from '../../agent/contract.ts'
-import type { Proof, VCenterProbe } from './existence.ts'
 import type { VCenterFailure } from './vcenter-failure.ts'
+import type { Proof, VCenterProbe } from './vcenter-probe.ts'
 import type { VirtualMachine } from './virtual-machine.ts'
 
 /** The answer to "which VMs have this BIOS UUID?". */

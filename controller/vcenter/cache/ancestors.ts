@@ -3,7 +3,7 @@
 import type { ObjectContent } from '../collect/object-content.ts'
 import { lenientFilterSpec, objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
 import { detach } from '../wire/detach.ts'
-import { keyOf, type Reference } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { readName } from './properties.ts'
 
@@ -11,9 +11,9 @@ import { readName } from './properties.ts'
 const MAX_DEPTH = 64
 
 export interface AncestorNode {
-  readonly reference: Reference
+  readonly reference: ManagedObjectReference
   readonly name: string
-  readonly parent: Reference | undefined
+  readonly parent: ManagedObjectReference | undefined
   /** False for one that vCenter did not show when asked. */
   readonly readable: boolean
 }
@@ -34,17 +34,17 @@ export const ABOVE_MACHINE = [
 ].join('')
 
 /** PropertyFilterSpecs for these objects and all above them: one each, for names of selections hold within one. */
-export function ancestorSpecs(starts: readonly Reference[]): string[] {
+export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string[] {
   return starts.map((start) => lenientFilterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
 }
 
 export interface AncestorTree {
-  has(reference: Reference): boolean
+  has(reference: ManagedObjectReference): boolean
   put(object: ObjectContent): void
   /** Notes an object that was asked for and not shown. */
-  putUnreadable(reference: Reference): void
+  putUnreadable(reference: ManagedObjectReference): void
   /** From `start` to the root, nearest first; it ends early at what was never read. */
-  chain(start: Reference | undefined): AncestorNode[]
+  chain(start: ManagedObjectReference | undefined): AncestorNode[]
 }
 
 export function createAncestorTree(): AncestorTree {

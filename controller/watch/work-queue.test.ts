@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { createQueue, type ReconcileResult } from './queue.ts'
+import { createWorkQueue, type ReconcileResult } from './work-queue.ts'
 
 const base = {
   onError: () => undefined,
@@ -14,7 +14,7 @@ const base = {
 /** Runs a queue over the keys until nothing is left to do. */
 async function drain(process: (key: string) => Promise<ReconcileResult>, keys: string[], changes = {}) {
   const stop = new AbortController()
-  const queue = createQueue({ ...base, process, ...changes })
+  const queue = createWorkQueue({ ...base, process, ...changes })
   for (const key of keys) queue.add(key)
   const running = queue.run(stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 50))
@@ -40,7 +40,7 @@ t.test('no key is processed twice at once, and none misses a change', async (t) 
   const stop = new AbortController()
   let running = 0
   let runs = 0
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     process: async () => {
       running++
@@ -101,7 +101,7 @@ t.test('a retry comes with a growing wait, a throw counts as one, success forget
 t.test('a key that is added while it waits for a retry is taken at once', async (t) => {
   let runs = 0
   const stop = new AbortController()
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
     process: async () => (++runs === 1 ? 'retry' : 'done'),
@@ -119,7 +119,7 @@ t.test('a key that is added while it waits for a retry is taken at once', async 
 t.test('a stop waits for what is under way and leaves no timer', async (t) => {
   let finished = false
   const stop = new AbortController()
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
     process: async () => {
@@ -144,7 +144,7 @@ function limited(
   const clock = createHandClock()
   const times: Record<string, number[]> = {}
   const stop = new AbortController()
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
     rate: { burst: 3, interval: 1_000 },
@@ -196,7 +196,7 @@ t.test('a key that adds itself through what it writes is held, too', async (t) =
   const clock = createHandClock()
   const stop = new AbortController()
   let runs = 0
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     clock,
     process: async (key) => {
@@ -217,7 +217,7 @@ t.test('a key comes back after the time that it asked for, or when it is added b
   const clock = createHandClock()
   const seen: number[] = []
   const stop = new AbortController()
-  const queue = createQueue({
+  const queue = createWorkQueue({
     ...base,
     clock,
     process: async () => {

@@ -12,7 +12,7 @@ export type ReconcileResult =
   /** Done, and to be requeued after so many milliseconds unless something adds it sooner. */
   | { readonly requeueAfter: number }
 
-export interface QueueOptions {
+export interface WorkQueueOptions {
   /** Handles one key; never runs twice at once for the same key. A throw counts as `retry`. */
   readonly process: (key: string) => Promise<ReconcileResult>
   readonly onError: (key: string, error: unknown) => void
@@ -30,7 +30,7 @@ export interface QueueOptions {
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
 /** A queue of keys, each in it at most once, with a backoff and a limit of its own per key. */
-export interface Queue {
+export interface WorkQueue {
   add(key: string): void
   /** Keys that wait: for a free hand, or because they came too often. One that waits for its retry does not count. */
   depth(): number
@@ -49,7 +49,7 @@ interface Delay {
  * is added while it waits for a retry is taken at once. A key that is added again and again is taken at its rate, and all
  * that was said of it meanwhile counts as one: a node that changes without end does not keep the others waiting.
  */
-export function createQueue(options: QueueOptions): Queue {
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock, random } = options
   const ready = new Set<string>()
   const active = new Map<string, Promise<void>>()

@@ -1,9 +1,9 @@
 /** VMs of which the account may not read enough: nothing is concluded from the rest. */
-import type { UnreadableProperty } from '../../facts/virtual-machine.ts'
+import type { UnreadableProperty } from '../../types/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
-import type { VMProperties } from './machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from './properties.ts'
+import type { VMProperties } from './vm-properties.ts'
 
 /**
  * Without these nothing true can be said of a VM: which one it is, whether it runs, and which MACs it has. An unknown

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { VCenterError } from '../wire/errors.ts'
-import type { VMProperties } from './machine.ts'
 import { Table } from './table.ts'
+import type { VMProperties } from './vm-properties.ts'
 
 const machine = (
   reference: string,

@@ -1,6 +1,6 @@
 /** Values of vCenter's properties, out of XML. */
 import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
-import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../facts/virtual-machine.ts'
+import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../types/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 
 /** The path of the claim. */

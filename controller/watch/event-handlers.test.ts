@@ -1,13 +1,13 @@
 import t from 'tap'
 import { BIOS_UUID, NODE_UID, node, report, SETTINGS, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
-import type { Settings } from '../decide/facts.ts'
+import type { DecisionConfig } from '../config/config.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
-import { createClusterWatch } from './cluster-watch.ts'
+import { createEventHandlers } from './event-handlers.ts'
 
-function setUp(identity: Settings['identity'] = SETTINGS.identity) {
+function setUp(identity: DecisionConfig['identity'] = SETTINGS.identity) {
   const added: string[] = []
   const followed: string[] = []
-  const watch = createClusterWatch({
+  const watch = createEventHandlers({
     index: createNodeIndex(identity),
     queue: { add: (name) => added.push(name) },
     inventories: [

@@ -1,7 +1,11 @@
-/** One period of being connected: from a session to the first failure. */
+/** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
+import { applyUpdates } from './cache/apply-updates.ts'
+import type { PlacementIndex } from './cache/placement.ts'
+import type { Changes, Table } from './cache/table.ts'
+import { PUSHED_PATHS } from './cache/vm-properties.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
 import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
@@ -10,14 +14,10 @@ import { createPropertyReader } from './collect/properties.ts'
 import type { TagReader } from './collect/tags.ts'
 import { openUpdates, type Update, type Updates } from './collect/updates.ts'
 import { every } from './every.ts'
-import { applyUpdates } from './facts/apply-updates.ts'
-import { PUSHED_PATHS } from './facts/machine.ts'
-import type { PlacementIndex } from './facts/placement.ts'
-import type { Changes, Table } from './facts/table.ts'
-import { type FollowOptions, hasMoved, locateWanted, readAgain, resync } from './follow.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
+import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
 import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
 import type { SoapClient } from './wire/soap.ts'
@@ -25,7 +25,7 @@ import type { SoapClient } from './wire/soap.ts'
 /** VMs that one line of the log names. */
 const MAX_NAMES = 20
 
-export interface ServeOptions {
+export interface ListAndWatchOptions {
   readonly soap: SoapClient
   readonly session: Session
   readonly content: ServiceContent
@@ -54,8 +54,8 @@ export interface Opened {
   readonly locator: Locator
 }
 
-/** Serves until the signal aborts or a call fails; throws the failure. */
-export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
+/** Lists and watches until the signal aborts or a call fails; throws the failure. */
+export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
   const {
     soap,
     session,
@@ -78,7 +78,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
   options.onOpen({ collectors, updates, locator })
   const members = createMembers({ soap, listView: updates.listView, timings })
-  const following: FollowOptions = { table, topology, locator, reader }
+  const sync: SyncVMsOptions = { table, topology, locator, reader }
   /** VMs to be read again: they have moved, or push has told of them what is not understood. */
   const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
@@ -87,8 +87,8 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
     if (table.wanted().length === 0 && stale.size === 0) return 'idle'
     const again = [...stale]
     stale.clear()
-    if (again.length > 0) askAgain(await readAgain(following, again, signal))
-    await locateWanted(following, signal)
+    if (again.length > 0) askAgain(await readAgain(sync, again, signal))
+    await locateWanted(sync, signal)
     triggers.tags.trigger()
     triggers.members.trigger()
     // Stale answers, and what was doubted meanwhile.
@@ -138,7 +138,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   /** Those that no push tells of, and whether they can be watched by now. */
   async function readUnwatched(signal: AbortSignal): Promise<void> {
     if (unwatched.size === 0) return
-    askAgain(await readAgain(following, [...unwatched], signal))
+    askAgain(await readAgain(sync, [...unwatched], signal))
     members.retryRefused()
     triggers.members.trigger()
   }
@@ -146,7 +146,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
   async function resyncAll(signal: AbortSignal): Promise<void> {
     await readUnwatched(signal)
     if (members.size() === 0) return
-    const corrected = await resync(following, updates.listView, members.has, signal)
+    const corrected = await resync(sync, updates.listView, members.has, signal)
     askAgain(corrected)
     metrics.resynced(corrected.vms.length, clock.now() / 1000)
     logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')

@@ -1,28 +1,29 @@
-/** From a UUID that is wanted to an answer: locates its VMs, reads them, and what stands above them. */
+/** Brings VMs of the cache up to date: locates them by UUID, reads them, and reads what stands above them. */
 
-import type { Located, Locator } from './collect/locate.ts'
-import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
-import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,
   type AncestorTree,
   ancestorSpecs,
   createAncestorTree,
-} from './facts/ancestors.ts'
+} from './cache/ancestors.ts'
+import type { PlacementIndex } from './cache/placement.ts'
+import { refusalOf } from './cache/refused.ts'
+import type { Changes, Table } from './cache/table.ts'
 import {
   isReconfigured,
   keepPushed,
   RESYNC_PATHS,
   refreshMachine,
   type VMProperties,
-} from './facts/machine.ts'
-import type { PlacementIndex } from './facts/placement.ts'
-import { refusalOf } from './facts/refused.ts'
-import type { Changes, Table } from './facts/table.ts'
-import { keyOf, type Reference, VCenterError } from './wire/errors.ts'
+} from './cache/vm-properties.ts'
+import type { Located, Locator } from './collect/locate.ts'
+import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
+import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
+import { VCenterError } from './wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 
-export interface FollowOptions {
+export interface SyncVMsOptions {
   readonly table: Table
   readonly topology: PlacementIndex
   readonly locator: Locator
@@ -30,7 +31,7 @@ export interface FollowOptions {
 }
 
 /** Asks for all UUIDs that are wanted. Throws when vCenter fails as a whole; what was not answered stays wanted. */
-export async function locateWanted(options: FollowOptions, signal: AbortSignal): Promise<void> {
+export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
   const { table, locator, reader, topology } = options
   const uuids = table.wanted()
   if (uuids.length === 0) return
@@ -103,7 +104,7 @@ export async function readAncestors(
   machines: readonly VMProperties[],
   signal: AbortSignal,
 ): Promise<void> {
-  const starts = new Map<string, Reference>()
+  const starts = new Map<string, ManagedObjectReference>()
   for (const { host, resourcePool, parent, vApp } of machines) {
     for (const start of [host, resourcePool, parent, vApp]) {
       if (start !== undefined && !tree.has(start)) starts.set(keyOf(start), start)
@@ -129,7 +130,7 @@ export function hasMoved(
  * others too, and neither is pushed. One that is not shown any more is to be asked for.
  */
 export async function readAgain(
-  { table, topology, reader }: FollowOptions,
+  { table, topology, reader }: SyncVMsOptions,
   vms: readonly string[],
   signal: AbortSignal,
 ): Promise<Changes> {
@@ -161,8 +162,8 @@ function withPushed(
  * decides is read again of those VMs alone whose configuration has changed.
  */
 export async function resync(
-  { table, topology, reader }: FollowOptions,
-  listView: Reference,
+  { table, topology, reader }: SyncVMsOptions,
+  listView: ManagedObjectReference,
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
 ): Promise<Changes> {

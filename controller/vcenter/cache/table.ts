@@ -1,10 +1,10 @@
 /** The UUIDs that are followed, the VMs that have them, and what is still to be asked. No I/O. */
 import { isDeepStrictEqual } from 'node:util'
-import type { VCenterIdentity, VirtualMachine } from '../../facts/virtual-machine.ts'
+import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import type { VMProperties } from './machine.ts'
 import type { Placement } from './placement.ts'
 import { unreadableFacts } from './refused.ts'
+import type { VMProperties } from './vm-properties.ts'
 
 export type LookupResult =
   | { readonly state: 'pending' }

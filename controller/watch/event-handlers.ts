@@ -1,16 +1,16 @@
-import type { Node, NodeReport } from '../facts/node.ts'
-import type { Inventory } from '../facts/vcenter-view.ts'
 import type { NodeIndex } from '../gather/node-index.ts'
-import type { Queue } from './queue.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import type { WorkQueue } from './work-queue.ts'
 
-export interface ClusterWatchOptions {
+export interface EventHandlersOptions {
   readonly index: NodeIndex
-  readonly queue: Pick<Queue, 'add'>
+  readonly queue: Pick<WorkQueue, 'add'>
   readonly inventories: readonly Pick<Inventory, 'follow' | 'unfollow'>[]
 }
 
-/** Turns what changed, in the cluster or in a vCenter, into names of Nodes to look at. */
-export interface ClusterWatch {
+/** Event handlers: each enqueues the Nodes that a change in the cluster or in a vCenter concerns. */
+export interface EventHandlers {
   onNode(name: string, current: Node | undefined, previous: Node | undefined): void
   onReport(name: string, current: NodeReport | undefined): void
   /** BIOS UUIDs whose VMs changed. */
@@ -18,10 +18,10 @@ export interface ClusterWatch {
 }
 
 /**
- * Which Node a change concerns is all that is decided here; what to make of it is not. Nodes that point to one VM
- * concern each other.
+ * Decides only which Nodes a change concerns, not what follows from it. Nodes that point to the same VM concern each
+ * other.
  */
-export function createClusterWatch({ index, queue, inventories }: ClusterWatchOptions): ClusterWatch {
+export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions): EventHandlers {
   function addAllOf(uuids: Iterable<string>): void {
     for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
   }

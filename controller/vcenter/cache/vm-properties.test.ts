@@ -1,7 +1,7 @@
 import t from 'tap'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
-import { changeMachine, enterMachine, readMachine } from './machine.ts'
 import { CLAIM_PATH, readName } from './properties.ts'
+import { changeMachine, enterMachine, readMachine } from './vm-properties.ts'
 
 /** Properties by name, from the XML of their values. */
 async function values(properties: Record<string, string>): Promise<Map<string, XMLElement>> {

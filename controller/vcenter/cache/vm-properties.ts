@@ -6,9 +6,9 @@ import type {
   GuestNIC,
   PowerState,
   VirtualNIC,
-} from '../../facts/virtual-machine.ts'
+} from '../../types/virtual-machine.ts'
 import { detach } from '../wire/detach.ts'
-import type { Reference } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import {
@@ -89,10 +89,10 @@ export interface VMProperties {
   readonly claim: string | undefined
   /** The version of its configuration that this tells of. */
   readonly changeVersion: string | undefined
-  readonly host: Reference | undefined
-  readonly resourcePool: Reference | undefined
-  readonly parent: Reference | undefined
-  readonly vApp: Reference | undefined
+  readonly host: ManagedObjectReference | undefined
+  readonly resourcePool: ManagedObjectReference | undefined
+  readonly parent: ManagedObjectReference | undefined
+  readonly vApp: ManagedObjectReference | undefined
   /** Paths that the account may not read; what they hold counts as not set. */
   readonly unreadable: readonly string[]
 }

@@ -1,28 +1,12 @@
 /** All that a decision about one Node rests on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
-import type { Proof } from '../facts/existence.ts'
-import type { Node, NodeReport } from '../facts/node.ts'
-import type { PolicyState } from '../facts/policy-state.ts'
-import type { LifecycleSettings, TopologySettings } from '../facts/settings.ts'
-import type { Lookup } from '../facts/vcenter-view.ts'
-import type { LabelSelector } from '../label-selector.ts'
+import type { DecisionConfig } from '../config/config.ts'
+import type { Lookup } from '../types/inventory.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import type { PolicyState } from '../types/policy-state.ts'
+import type { Proof } from '../types/vcenter-probe.ts'
 import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
-
-export interface Settings {
-  /** Tag categories. */
-  readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
-  /** Datacenters in scope by vCenter name; an empty list means all. */
-  readonly datacenters: Readonly<Record<string, readonly string[]>>
-  readonly identity: {
-    /** The level that every Node must reach. */
-    readonly require: IdentityLevel
-    /** Nodes that may stay at `asserted`. */
-    readonly exempt: LabelSelector | undefined
-  }
-  readonly lifecycle: LifecycleSettings
-  readonly topology: TopologySettings
-}
 
 /** Another Node that points to the same BIOS UUID. */
 export interface Rival {
@@ -58,7 +42,7 @@ export interface NodeFacts {
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
-  readonly settings: Settings
+  readonly settings: DecisionConfig
   /** What was found out about a VM of this Node that is missed or off. */
   readonly evidence: Evidence | undefined
   /**

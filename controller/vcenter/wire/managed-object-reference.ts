@@ -1,0 +1,12 @@
+/** A managed object reference; unique only within its vCenter. */
+export interface ManagedObjectReference {
+  /** `VirtualMachine`, `HostSystem`, ... */
+  readonly type: string
+  /** `vm-42`. */
+  readonly value: string
+}
+
+/** The reference as a key of a Map or a Set. */
+export function keyOf({ type, value }: ManagedObjectReference): string {
+  return `${type}:${value}`
+}
