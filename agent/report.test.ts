@@ -58,8 +58,8 @@ t.test('a whole report', (t) => {
 })
 
 t.test('each unreadable fact is said, and the rest goes on', (t) => {
-  const broken = unreadable('Broken', 'it’s broken\n')
-  const said = { reason: 'Broken', message: 'it?s broken?' }
+  const broken = unreadable('Failed', 'it’s broken\n')
+  const said = { reason: 'Failed', message: 'it?s broken?' }
   for (const [fact, facts, missing] of [
     ['bootID', { bootID: broken }, 'bootID'],
     ['hostname', { hostname: broken }, 'hostname'],
@@ -84,7 +84,7 @@ t.test('each unreadable fact is said, and the rest goes on', (t) => {
 t.test('a report always fits', (t) => {
   const nodeName = 'n'.repeat(253)
   const long = 'x'.repeat(300)
-  const everything = unreadable('Broken', long)
+  const everything = unreadable('Failed', long)
   for (const [name, facts] of [
     ['many addresses', { interfaces: known([nic(0, 200), nic(1, 3)]) }],
     ['many interfaces', { interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 1))) }],
@@ -100,7 +100,7 @@ t.test('a report always fits', (t) => {
         guestinfo: everything,
         cloudInit: everything,
         interfaces: known(Array.from({ length: 16 }, (_, i) => nic(i, 16))),
-        claim: { written: false, reason: 'Broken', message: long },
+        claim: { written: false, reason: 'Failed', message: long },
       },
     ],
     [

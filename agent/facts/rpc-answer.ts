@@ -1,4 +1,4 @@
-import { type Fact, known, unreadable } from './fact.ts'
+import { type AgentReason, type Fact, known, unreadable } from './fact.ts'
 import type { ToolOptions, ToolResult } from './run-tool.ts'
 
 /** The variable is not set; no failure, and nothing that a report says. */
@@ -12,7 +12,7 @@ export const DENIED = 'Denied'
  * (RPCCHANNEL_SEND_PERMISSION_DENIED) and `lib/include/vmware/guestrpc/tclodefs.h` (RPCI_UNKNOWN_COMMAND, its answer
  * to a command that it does not take). The host's refusals go to stderr as they are, with exit code 1.
  */
-const ANSWERS: readonly [RegExp, string, string][] = [
+const ANSWERS: readonly [RegExp, AgentReason, string][] = [
   [/no value found/i, NO_VALUE, ''],
   [
     /must be run inside a virtual machine|not in a vmware vm|(sending message|send command) to vmware/i,

@@ -1,11 +1,11 @@
 import { CONDITION_TYPES, type Condition, type ConditionType } from '../../agent/contract.ts'
+import type { Reason } from '../types/reasons.ts'
 import { printable } from './printable.ts'
 
 /** What becomes a condition of the report: one finding about a Node, and for a person what to do next. */
 export interface ConditionValue {
   readonly status: 'True' | 'False' | 'Unknown'
-  /** CamelCase, stable: metrics and scripts rest on it. */
-  readonly reason: string
+  readonly reason: Reason
   readonly message: string
 }
 
@@ -14,15 +14,15 @@ export type ConditionValues = Partial<Record<ConditionType, ConditionValue>>
 /** As long as an Event's message may be; the schema takes more. */
 export const MAX_MESSAGE = 1024
 
-export function yes(reason: string, message: string): ConditionValue {
+export function yes(reason: Reason, message: string): ConditionValue {
   return { status: 'True', reason, message: printable(message, MAX_MESSAGE) }
 }
 
-export function no(reason: string, message: string): ConditionValue {
+export function no(reason: Reason, message: string): ConditionValue {
   return { status: 'False', reason, message: printable(message, MAX_MESSAGE) }
 }
 
-export function unknown(reason: string, message: string): ConditionValue {
+export function unknown(reason: Reason, message: string): ConditionValue {
   return { status: 'Unknown', reason, message: printable(message, MAX_MESSAGE) }
 }
 

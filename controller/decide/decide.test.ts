@@ -283,7 +283,7 @@ t.test('Nodes that are none of our business are invisible', async (t) => {
 })
 
 t.test('a vCenter that does not answer proves nothing', async (t) => {
-  const failure = { vCenter: 'vc1', reason: 'InvalidLogin', message: 'the password is wrong' }
+  const failure = { vCenter: 'vc1', reason: 'InvalidLogin' as const, message: 'the password is wrong' }
   const lookups = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown' as const, failure } }]
   const waiting = decide(facts({ lookups }))
   t.match(waiting, { state: 'waiting', refusal: { condition: 'VMFound', reason: 'InvalidLogin' } })

@@ -1,4 +1,5 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type { Reason } from '../types/reasons.ts'
 import type { NodeEvent } from './events.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
@@ -6,7 +7,7 @@ import type { NodePatch } from './node-patch.ts'
 /** What stands in the way, for the metric. */
 export interface Refusal {
   readonly condition: ConditionType
-  readonly reason: string
+  readonly reason: Reason
 }
 
 /** What should be done about one Node, and what should be said. */

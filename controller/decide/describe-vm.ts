@@ -1,5 +1,6 @@
 import type { BoundVM } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
+import type { ConditionValue } from './condition.ts'
 
 /** A VM in words: name, reference and vCenter. */
 export function describeVM(vm: VirtualMachine): string {
@@ -18,7 +19,7 @@ function words(name: string, reference: string, vCenter: string): string {
 }
 
 /** Of a Fault Tolerance group without one primary: each but the primary runs nothing of its own. */
-export function secondaryOnly(vm: VirtualMachine): { readonly reason: string; readonly message: string } {
+export function secondaryOnly(vm: VirtualMachine): Pick<ConditionValue, 'reason' | 'message'> {
   return {
     reason: 'FaultToleranceSecondary',
     message: `${describeVM(vm)} belongs to a Fault Tolerance group of which vCenter does not show one primary; that passes when a failover is over, else turn Fault Tolerance off`,

@@ -1,5 +1,6 @@
 import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../types/node.ts'
+import type { Reason } from '../types/reasons.ts'
 import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
 import { reaches } from './identity/level.ts'
 import { printable } from './printable.ts'
@@ -9,7 +10,7 @@ import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from './well-known.ts'
 /** An Event on the Node. */
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning'
-  readonly reason: string
+  readonly reason: Reason
   readonly message: string
 }
 
@@ -78,6 +79,6 @@ export function warning(condition: ConditionValue): NodeEvent {
 }
 
 /** The part of a condition that an Event takes. */
-export function words({ reason, message }: ConditionValue): { reason: string; message: string } {
+export function words({ reason, message }: ConditionValue): Pick<ConditionValue, 'reason' | 'message'> {
   return { reason, message }
 }

@@ -6,7 +6,7 @@ import { createInhabited } from './inhabited.ts'
 
 const HERE = { vCenter: 'vc1', vCenterInstanceUUID: boundVM().vCenterInstanceUUID }
 const NONE: Lookup = { state: 'answered', vms: [] }
-const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
+const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
 
 /** Two Nodes of this vCenter. */
 function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NONE, ready = false) {

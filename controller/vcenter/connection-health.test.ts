@@ -1,8 +1,9 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import type { Reason } from '../types/reasons.ts'
 import { createConnectionHealth } from './connection-health.ts'
 
-const failure = (reason: string) => ({ vCenter: 'lab', reason, message: reason })
+const failure = (reason: Reason) => ({ vCenter: 'lab', reason, message: reason })
 
 function setUp() {
   const clock = createHandClock()

@@ -1,4 +1,5 @@
 import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../../agent/contract.ts'
+import type { ClaimReason } from '../../types/reasons.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -31,10 +32,11 @@ export function judgeClaim(
           'ClaimNotSeenYet',
           `the agent says that it wrote ${GUESTINFO_CLAIM}, vCenter does not show it; that takes seconds to minutes, and where it lasts the report may come from another machine`,
         )
-      : absent(
-          `Claim${spec.claim.reason}`,
-          `the agent could not write ${GUESTINFO_CLAIM}: ${spec.claim.message}`,
-        )
+      : {
+          kind: 'absent',
+          reason: `Claim${spec.claim.reason}`,
+          message: `the agent could not write ${GUESTINFO_CLAIM}: ${spec.claim.message}`,
+        }
   }
   const claim = parseClaim(text)
   if (claim === undefined) {
@@ -83,6 +85,6 @@ export function proves(result: ClaimCheck): boolean {
   return result.kind === 'proves'
 }
 
-function absent(reason: string, message: string): ClaimCheck {
+function absent(reason: ClaimReason, message: string): ClaimCheck {
   return { kind: 'absent', reason, message }
 }

@@ -150,7 +150,7 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
 
   const none = { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [] } } as const
   const pending = { vCenter: 'vc3', uuid: BIOS_UUID, lookup: { state: 'pending' } } as const
-  const failure = { vCenter: 'vc4', reason: 'Unreachable', message: 'it does not answer' }
+  const failure = { vCenter: 'vc4', reason: 'Unreachable' as const, message: 'it does not answer' }
   const unknown = { vCenter: 'vc4', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } } as const
   const found = lookups[0]
   const rows = [

@@ -31,7 +31,7 @@ const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime
 const OTHER_UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
 const NOBODY = '420e3f74-ea84-f9a2-7736-6106bb5dbf6d'
 const NO_VM = { state: 'answered', vms: [] } as const
-const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'it may not be read' }
+const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
 
 /** A Node whose VM is gone beyond doubt, but for what is changed. */
 function gone(changes: Partial<NodeFacts> = {}): NodeFacts {

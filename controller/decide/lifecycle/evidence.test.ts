@@ -5,7 +5,7 @@ import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { type Evidence, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
 
 const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
-const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
+const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
 
 /** The evidence after these answers, one a second, the first at 1000. */
 function after(

@@ -137,7 +137,7 @@ for (const [what, changes, expected] of ROWS) {
 }
 
 t.test('an answer that could not be had breaks the row', async (t) => {
-  const failure = { vCenter: 'vc1', reason: 'TimedOut', message: 'it took too long' }
+  const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
   const unknown = { state: 'unknown', failure } as const
   const probes = [probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })]
   const result = answerAt(MONOTONIC, probes)

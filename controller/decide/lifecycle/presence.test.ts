@@ -6,7 +6,7 @@ import { presenceOf } from './presence.ts'
 import type { Subject } from './subject.ts'
 
 const PENDING: Lookup = { state: 'pending' }
-const FAILURE = { vCenter: 'vc1', reason: 'Unreachable', message: 'no route' }
+const FAILURE = { vCenter: 'vc1', reason: 'Unreachable' as const, message: 'no route' }
 const UNKNOWN: Lookup = { state: 'unknown', failure: FAILURE }
 const answered = (...vms: readonly Partial<VirtualMachine>[]): Lookup => ({
   state: 'answered',

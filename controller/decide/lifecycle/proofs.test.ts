@@ -6,7 +6,11 @@ import { missingProofs } from './proofs.ts'
 const OWN = boundVM().vCenterInstanceUUID
 const other = (changes: Parameters<typeof probe>[0] = {}) =>
   probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two', reference: undefined, ...changes })
-const failure = { vCenter: 'vc2', reason: 'PrivilegeMissing', message: 'the account lacks System.Read' }
+const failure = {
+  vCenter: 'vc2',
+  reason: 'PrivilegeMissing' as const,
+  message: 'the account lacks System.Read',
+}
 const none = { state: 'none' } as const
 
 const missing = (probes: readonly ReturnType<typeof probe>[], ...inhabited: string[]) =>

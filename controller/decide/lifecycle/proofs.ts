@@ -1,4 +1,5 @@
 import type { BoundVM } from '../../../agent/contract.ts'
+import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import type { ProbeResult } from './evidence.ts'
@@ -6,8 +7,7 @@ import { isUnseen } from './subject.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {
-  /** CamelCase. */
-  readonly reason: string
+  readonly reason: Reason
   /** What is, and the next step. */
   readonly message: string
 }

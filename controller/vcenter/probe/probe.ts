@@ -1,5 +1,6 @@
 /** All questions about one VM that is missed, one after the other: each answer is evidence by itself. */
 import type { BoundVM } from '../../../agent/contract.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
@@ -99,7 +100,7 @@ async function readFound(line: Line, reference: string): Promise<SeenVM> {
   }
 }
 
-function withoutUUID(vCenter: string) {
+function withoutUUID(vCenter: string): VCenterFailure {
   const message =
     'the VM was bound without a BIOS UUID, so that it cannot be searched for, delete the Node by hand'
   return { vCenter, reason: 'UUIDUnknown', message }

@@ -1,23 +1,9 @@
 /** What can go wrong with a vCenter, typed by what someone decides by it. */
 
 import { timeOfDay } from '../../time-of-day.ts'
+import type { FailureReason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
-
-export type FailureReason =
-  | 'Unreachable'
-  | 'TimedOut'
-  | 'CertificateNotTrusted'
-  | 'WrongThumbprint'
-  | 'InvalidLogin'
-  | 'LoginNotRemembered'
-  | 'NotVCenter'
-  | 'MalformedAnswer'
-  | 'Unavailable'
-  | 'NoPermission'
-  | 'SessionLost'
-  | 'UnusableValue'
-  | 'UnexpectedFault'
 
 /** A call that failed. The message is one sentence with the next step and holds no secret. */
 export class VCenterError extends Error {
