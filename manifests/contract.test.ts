@@ -63,12 +63,14 @@ function object(entries: Record<string, Valibot>): Pick<Schema, 'properties' | '
   return { properties: Object.fromEntries(properties), ...(required.length > 0 ? { required } : {}) }
 }
 
-const ipRule = [{ rule: 'isIP(self)', message: 'must be an IPv4 or IPv6 address without a zone' }]
+/** IPv4 exactly, and what looks like IPv6: the contract is stricter there, a report that it refuses is told so by a condition. */
+const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
+const IP_ADDRESS = `^(${OCTET}\\.){3}${OCTET}$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$`
 
 function ipAddress(union: Valibot): Schema {
   const kinds = union.options?.map((option) => option.pipe?.[1]?.type)
   if (String(kinds) !== 'ipv4,ipv6') throw new Error(`this test does not know a union of ${String(kinds)}`)
-  return { type: 'string', maxLength: 45, 'x-kubernetes-validations': ipRule }
+  return { type: 'string', maxLength: 45, pattern: IP_ADDRESS }
 }
 
 /** Go's regular expressions have no \u0000, and take two digits after \x for a character below U+0100. */
@@ -82,8 +84,8 @@ function comparable(schema: Schema): Schema {
     description: _description,
     // For what server-side apply leaves as null; the agent always writes the field.
     default: _default,
-    'x-kubernetes-list-type': _type,
-    'x-kubernetes-list-map-keys': _keys,
+    'x-kubernetes-map-type': _mapType,
+    'x-kubernetes-list-type': _listType,
     ...rest
   } = schema
   const { properties, items } = schema

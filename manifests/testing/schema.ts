@@ -17,9 +17,8 @@ export interface Schema {
   maxItems?: number
   minimum?: number
   maximum?: number
+  'x-kubernetes-map-type'?: string
   'x-kubernetes-list-type'?: string
-  'x-kubernetes-list-map-keys'?: string[]
-  'x-kubernetes-validations'?: { rule: string; message: string }[]
 }
 
 /** The schema of NodeReport as it stands in crd.yaml. */
