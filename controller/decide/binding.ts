@@ -22,7 +22,7 @@ export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | u
  */
 export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
   if (bound === undefined || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return false
-  if (bound.moref === vm.reference) return true
+  if (bound.moref === vm.moref) return true
   const { instanceUUID } = bound
   if (instanceUUID === '') return false
   return instanceUUID === vm.instanceUUID || groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true

@@ -109,7 +109,7 @@ const REFUSALS: {
   {
     name: 'two VMs have the UUID and neither claim nor MAC tells them apart',
     facts: facts({
-      vms: [vm({ claim: undefined }), vm({ reference: 'vm-43', name: 'copy', claim: undefined })],
+      vms: [vm({ claim: undefined }), vm({ moref: 'vm-43', name: 'copy', claim: undefined })],
     }),
     condition: 'VMFound',
     reason: 'AmbiguousUUID',
@@ -117,7 +117,7 @@ const REFUSALS: {
   },
   {
     name: 'a copied VM carries a copied claim',
-    facts: facts({ vms: [vm(), vm({ reference: 'vm-43', name: 'copy' })] }),
+    facts: facts({ vms: [vm(), vm({ moref: 'vm-43', name: 'copy' })] }),
     condition: 'VMFound',
     reason: 'AmbiguousUUID',
     words: /copy/,
@@ -331,7 +331,7 @@ t.test('a VM that is not seen any more ends nothing that was verified', async (t
 
 t.test('strangers’ names cannot paint a terminal, and fit the schema', async (t) => {
   const name = `\u001b[2J\n${'x'.repeat(600)}`
-  const { status } = decide(facts({ vms: [vm({ name, host: name, reference: 'v'.repeat(99) })] }))
+  const { status } = decide(facts({ vms: [vm({ name, host: name, moref: 'v'.repeat(99) })] }))
   t.ok((status?.vm?.name.length ?? 0) <= 512)
   t.ok((status?.vm?.moref.length ?? 0) <= 64)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there

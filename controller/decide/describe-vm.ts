@@ -4,7 +4,7 @@ import type { ConditionValue } from './condition.ts'
 
 /** A VM in words: name, reference and vCenter. */
 export function describeVM(vm: VirtualMachine): string {
-  return words(vm.name, vm.reference, vm.vCenter.name)
+  return words(vm.name, vm.moref, vm.vCenter.name)
 }
 
 /** The VM that a Node is bound to, as it was last seen. */
@@ -14,8 +14,8 @@ export function describeBound({ name, moref, vCenter, biosUUID }: BoundVM): stri
   return words(name, moref, vCenter)
 }
 
-function words(name: string, reference: string, vCenter: string): string {
-  return `VM "${name}" (${reference}) in vCenter ${vCenter}`
+function words(name: string, moref: string, vCenter: string): string {
+  return `VM "${name}" (${moref}) in vCenter ${vCenter}`
 }
 
 /** Of a Fault Tolerance group without one primary: each but the primary runs nothing of its own. */

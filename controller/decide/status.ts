@@ -74,7 +74,7 @@ export function binding(vm: VirtualMachine): BoundVM | undefined {
   return {
     vCenter: vm.vCenter.name,
     vCenterInstanceUUID: id(vm.vCenter.instanceUUID),
-    moref: id(vm.reference),
+    moref: id(vm.moref),
     name: name(vm.name),
     instanceUUID: id(vm.instanceUUID ?? ''),
     biosUUID: vm.biosUUID,

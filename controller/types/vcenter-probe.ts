@@ -5,7 +5,7 @@ import type { ConnectionState, PowerState } from './virtual-machine.ts'
 /** As much of a VM as is read on such an occasion. */
 export interface SeenVM {
   /** Managed object reference. */
-  readonly reference: string
+  readonly moref: string
   readonly name: string
   /** Lower case; undefined where vCenter cannot tell. */
   readonly biosUUID: string | undefined
@@ -44,7 +44,7 @@ export interface VCenterProbe {
   /** Another one after each login: what was found in one says nothing of the time before it. */
   readonly session: number
   /** The bound managed object, by reference; undefined where the VM is bound to another vCenter. */
-  readonly reference: Finding | undefined
+  readonly moref: Finding | undefined
   /** Searched for in all of the vCenter. Where the VM is bound without an instance UUID, the BIOS UUID's stands for both. */
   readonly instanceUUID: Finding
   readonly biosUUID: Finding

@@ -20,7 +20,7 @@ export interface Tag {
 export interface Ancestor {
   /** `HostSystem`, `ClusterComputeResource`, `Datacenter`, `Folder`, `ResourcePool`, `VirtualApp`, `VirtualMachine`, ... */
   readonly type: string
-  readonly reference: string
+  readonly moref: string
   readonly name: string
   readonly tags: readonly Tag[]
 }
@@ -34,7 +34,7 @@ export interface Ancestry {
   readonly resourcePool: readonly Ancestor[]
   readonly folder: readonly Ancestor[]
   /** The first above the VM that the account may not read, by reference alone: what is above it is not known. */
-  readonly unseen?: Pick<Ancestor, 'type' | 'reference'>
+  readonly unseen?: Pick<Ancestor, 'type' | 'moref'>
   /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
   readonly unreadable: readonly string[]
 }
@@ -85,7 +85,7 @@ export function isSecondary(vm: Parameters<typeof groupOf>[0]): boolean {
 export interface VirtualMachine {
   readonly vCenter: VCenterIdentity
   /** Managed object reference, as `vm-42`. */
-  readonly reference: string
+  readonly moref: string
   readonly name: string
   /** `config.uuid`, lower case; undefined where vCenter cannot tell (an inaccessible VM). */
   readonly biosUUID: string | undefined
@@ -120,10 +120,10 @@ export interface VirtualMachine {
  */
 export function bindingParents({ folder, unseen, resourcePool }: Ancestry): readonly ParentObject[] {
   const above = folder.filter(({ type }) => type !== 'VirtualMachine').slice(0, MAX_PARENTS - 2)
-  const hidden = unseen === undefined ? [] : [{ ...unseen, name: unseen.reference }]
-  return [...above, ...hidden, ...resourcePool.slice(0, 1)].map(({ type, reference, name }) => ({
+  const hidden = unseen === undefined ? [] : [{ ...unseen, name: unseen.moref }]
+  return [...above, ...hidden, ...resourcePool.slice(0, 1)].map(({ type, moref, name }) => ({
     type,
-    moref: reference,
+    moref,
     name,
   }))
 }

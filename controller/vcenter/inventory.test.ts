@@ -29,7 +29,7 @@ t.test('all facts of a VM, its ancestors nearest first, and their tags', async (
   )
   t.match(vm, {
     vCenter: { name: 'lab', instanceUUID: /^[0-9a-f-]{36}$/ },
-    reference: first.ref,
+    moref: first.ref,
     name: first.name,
     biosUUID: first.uuid,
     instanceUUID: first.instanceUuid,
@@ -153,7 +153,7 @@ t.test('VMs that share a UUID are all told, also when the second comes later', a
   await answered(lab, second.uuid)
   await lab.vCenter.setState({ vm: second.ref, uuid: first.uuid })
   const both = await answered(lab, first.uuid, 2)
-  t.same(both.map((vm) => vm.reference).sort(), [first.ref, second.ref].sort())
+  t.same(both.map((vm) => vm.moref).sort(), [first.ref, second.ref].sort())
   await answered(lab, second.uuid, 0)
   await lab.vCenter.setState({ vm: second.ref, uuid: second.uuid })
   await answered(lab, second.uuid)
@@ -198,7 +198,7 @@ t.test('an inaccessible VM stays, though no search finds it', async (t) => {
   await lab.vCenter.endSessions()
   await until('a new session', async () => (await lab.vCenter.calls()).operations.Login === 2)
   await sleep(500)
-  t.match(now(), { reference: vm.ref, biosUUID: undefined, connectionState: 'inaccessible' })
+  t.match(now(), { moref: vm.ref, biosUUID: undefined, connectionState: 'inaccessible' })
 })
 
 t.test('a UUID that nobody has, until somebody has it', async (t) => {

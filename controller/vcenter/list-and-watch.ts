@@ -99,7 +99,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   function take(list: readonly Update[]): void {
     const { changed, left, unclear } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
-      if (hasMoved(machine, table.machine(machine.reference), topology)) stale.add(machine.reference)
+      if (hasMoved(machine, table.machine(machine.moref), topology)) stale.add(machine.moref)
     }
     for (const vm of unclear) stale.add(vm)
     askAgain(table.update(changed))

@@ -19,7 +19,7 @@ t.test(
     await until('all', () => all.every(({ uuid }) => now(uuid)?.ancestry))
     await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
     t.equal(now(mover.uuid)?.datacenter, 'DC0')
-    const pool = now(mover.uuid)?.ancestry?.resourcePool[0]?.reference
+    const pool = now(mover.uuid)?.ancestry?.resourcePool[0]?.moref
     await lab.vCenter.resetCalls()
 
     await lab.vCenter.move({ vm: mover.ref, folder: '/DC1/vm', host: 'DC1_C1_H0' })
@@ -31,7 +31,7 @@ t.test(
     )
     t.match(compute, [{ name: 'DC1_C1_H0' }, { name: 'DC1_C1' }])
     t.match(resourcePool, [{ type: 'ResourcePool' }])
-    t.not(resourcePool[0]?.reference, pool)
+    t.not(resourcePool[0]?.moref, pool)
     t.equal(now(neighbour.uuid)?.datacenter, 'DC0')
     const { operations } = await lab.vCenter.calls()
     t.ok((operations.RetrievePropertiesEx ?? 0) <= 2, JSON.stringify(operations))

@@ -26,7 +26,7 @@ t.test('reads that overlap leave each other their pages', async (t) => {
   let unanswered = 0
   for (let round = 0; lab.corrections.length < begun + 4; round++) {
     const probes = await Promise.all([1, 2, 3, 4].map(() => inventory.probe(bound, signal)))
-    unanswered += probes.filter((probe) => probe.reference?.state !== 'found').length
+    unanswered += probes.filter((probe) => probe.moref?.state !== 'found').length
     if (unanswered > 0) break
     const host = round % 2 === 0 ? 'DC0_C0_H1' : 'DC0_C0_H2'
     await vCenter.move({ vm: vms[round % vms.length]?.ref ?? '', host })

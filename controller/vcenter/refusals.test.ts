@@ -42,9 +42,7 @@ t.test('and so is one that was known, and comes back', async (t) => {
     await lab.vCenter.deny(vm.ref)
     await until('the VM as it was', () => {
       const seen = vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
-      return (
-        seen?.ancestry && t.match(seen, { reference: vm.ref, nics: known?.nics, powerState: 'poweredOn' })
-      )
+      return seen?.ancestry && t.match(seen, { moref: vm.ref, nics: known?.nics, powerState: 'poweredOn' })
     })
   }
 })

@@ -169,7 +169,7 @@ export async function resync(
 ): Promise<Changes> {
   const properties = propertySpec('VirtualMachine', RESYNC_PATHS) + ANCESTOR_PROPERTIES
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
-  const before = new Map(table.machines().map((machine) => [machine.reference, machine]))
+  const before = new Map(table.machines().map((machine) => [machine.moref, machine]))
   const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
   const machines = new Map<string, VMProperties>()

@@ -47,7 +47,7 @@ t.test('what is told of a path that is not known makes the VM read again', async
   await tell({ name: 'guest.net', op: 'add', value: 'a part of a list' })
   await until('what is so', () => now()?.powerState === 'poweredOn')
   t.equal(lab.inventory.failure(), undefined)
-  t.equal(now()?.reference, vm.ref)
+  t.equal(now()?.moref, vm.ref)
 })
 
 t.test('many enter in small pages, with something said of each property that is not set', async (t) => {

@@ -25,7 +25,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
 
   function folders(count: number): Folder[] {
     return Array.from({ length: count }, (_, index) => ({
-      reference: `group-v${number()}`,
+      moref: `group-v${number()}`,
       name: `folder-${index}`,
       datacenter: index === count - 1 ? 'dc-2' : 'dc-1',
     }))

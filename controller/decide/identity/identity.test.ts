@@ -259,9 +259,9 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
 })
 
 t.test('a proof is of one VM: another with the same UUID starts anew', async (t) => {
-  const other = vm({ reference: 'vm-43', instanceUUID: OTHER_UID, claim: undefined })
+  const other = vm({ moref: 'vm-43', instanceUUID: OTHER_UID, claim: undefined })
   t.equal(decide(settled({ vms: [other] })).level, 'reported')
-  const moved = vm({ reference: 'vm-43', claim: undefined })
+  const moved = vm({ moref: 'vm-43', claim: undefined })
   t.equal(decide(settled({ vms: [moved] })).level, 'proven', 'the same under a new reference')
 })
 
@@ -416,7 +416,7 @@ t.test('asserted: the kubelet’s system UUID in either byte order, and nothing 
   const twoOrders = asserted({
     vms: [
       vm({ claim: undefined }),
-      vm({ reference: 'vm-43', name: 'b', biosUUID: SWAPPED_UUID, claim: undefined }),
+      vm({ moref: 'vm-43', name: 'b', biosUUID: SWAPPED_UUID, claim: undefined }),
     ],
   })
   t.match(twoOrders, { state: 'refused', patch: undefined, refusal: { reason: 'AmbiguousUUID' } })

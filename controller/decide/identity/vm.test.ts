@@ -6,7 +6,7 @@ import { findVM } from './vm.ts'
 const OTHER_MAC = '00:50:56:8e:00:02'
 const mine = vm({ claim: undefined })
 const copy = vm({
-  reference: 'vm-43',
+  moref: 'vm-43',
   name: 'copy',
   instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   claim: undefined,
@@ -50,7 +50,7 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
   { name: 'which one it was before', vms: [mine, copy], bound: true, found: 'vm-42' },
   {
     name: 'which one it was before, under a new reference',
-    vms: [{ ...mine, reference: 'vm-50' }, copy],
+    vms: [{ ...mine, moref: 'vm-50' }, copy],
     bound: true,
     found: 'vm-50',
   },
@@ -71,7 +71,7 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
   },
   {
     name: 'three, two of them with its MAC addresses',
-    vms: [mine, copy, vm({ reference: 'vm-44', claim: undefined, ...otherNIC })],
+    vms: [mine, copy, vm({ moref: 'vm-44', claim: undefined, ...otherNIC })],
     found: undefined,
   },
 ]
@@ -86,11 +86,11 @@ for (const row of COPIES) {
       },
       facts({ vms: row.vms }),
     )
-    if (row.found !== undefined) t.match(search, { outcome: 'found', vm: { reference: row.found } })
+    if (row.found !== undefined) t.match(search, { outcome: 'found', vm: { moref: row.found } })
     else {
       t.match(search, { outcome: 'refused', condition: { reason: 'AmbiguousUUID' } })
-      for (const { reference } of row.vms.slice(0, 4))
-        t.match(search, { condition: { message: new RegExp(reference) } }, 'each is named')
+      for (const { moref } of row.vms.slice(0, 4))
+        t.match(search, { condition: { message: new RegExp(moref) } }, 'each is named')
     }
   })
 }
@@ -108,20 +108,20 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
     boundTo: boundVM(),
   } as const
   const find = (...vms: VirtualMachine[]) => findVM(query, facts({ vms }))
-  t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { reference: 'vm-42' } })
+  t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { moref: 'vm-42' } })
   t.match(
     find(role(mine, 2), role(copy, 1)),
-    { outcome: 'found', vm: { reference: 'vm-43' } },
+    { outcome: 'found', vm: { moref: 'vm-43' } },
     'after a failover',
   )
-  t.match(find(role(mine, 2), role({ ...copy, claim }, 1)), { vm: { reference: 'vm-43' } })
-  t.match(find(mine, role(copy, 2)), { vm: { reference: 'vm-42' } }, 'the primary is told last')
+  t.match(find(role(mine, 2), role({ ...copy, claim }, 1)), { vm: { moref: 'vm-43' } })
+  t.match(find(mine, role(copy, 2)), { vm: { moref: 'vm-42' } }, 'the primary is told last')
   const asserted = { ...query, machine: { witness: 'asserted', uuids: [BIOS_UUID] } } as const
-  t.match(findVM(asserted, facts({ vms: [role(mine, 1), role(copy, 2)] })), { vm: { reference: 'vm-42' } })
-  const stranger = { ...copy, reference: 'vm-44', instanceUUID: NODE_UID }
-  t.match(find(role(mine, 1), role(copy, 2), stranger), { vm: { reference: 'vm-42' } }, 'beside a copy')
+  t.match(findVM(asserted, facts({ vms: [role(mine, 1), role(copy, 2)] })), { vm: { moref: 'vm-42' } })
+  const stranger = { ...copy, moref: 'vm-44', instanceUUID: NODE_UID }
+  t.match(find(role(mine, 1), role(copy, 2), stranger), { vm: { moref: 'vm-42' } }, 'beside a copy')
   const copied = role({ ...stranger, ...otherNIC }, 1)
-  t.match(find(role(mine, 1), role(copy, 2), copied), { vm: { reference: 'vm-42' } }, 'a copy is of no group')
+  t.match(find(role(mine, 1), role(copy, 2), copied), { vm: { moref: 'vm-42' } }, 'a copy is of no group')
   for (const [what, vms] of [
     ['only the secondary is shown', [role(copy, 2)]],
     ['roles change, and neither is the primary', [role(mine, 2), role(copy, 2)]],

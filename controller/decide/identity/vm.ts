@@ -109,8 +109,8 @@ function tellApart(
 
 /** As two primaries of one Fault Tolerance group, while vCenter tells of a failover one VM after the other. */
 function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
-  const { instanceUUID, reference } = other
-  if (instanceUUID === undefined || reference === vm.reference) return false
+  const { instanceUUID, moref } = other
+  if (instanceUUID === undefined || moref === vm.moref) return false
   return groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 

@@ -97,7 +97,7 @@ function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifec
 /** For each precondition, facts that lack it alone. */
 const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   OwnVCenterAnswers: [answered([probe({ vCenterInstanceUUID: 'another' })]), 'VCenterOfBindingMissing'],
-  ReferenceNotFound: [answered([probe({ reference: { state: 'found', vm: seenVM() } })]), 'VMExists'],
+  ReferenceNotFound: [answered([probe({ moref: { state: 'found', vm: seenVM() } })]), 'VMExists'],
   InstanceUUIDNowhere: [answered([probe({ instanceUUID: { state: 'unknown', failure } })]), 'NoPermission'],
   BIOSUUIDNowhere: [
     answered([
@@ -182,9 +182,7 @@ t.test('the condition tells what is known of the VM', async (t) => {
   const two = decide(gone({ leadingFor: 0, node: { ...unready, deletion: 'hold' } }))
   t.match(pending(two)?.message, /hold.*has to lead/, 'all that is missing is listed')
   const unknown = { state: 'unknown', failure } as const
-  const silent = decide(
-    gone(answered([probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })])),
-  )
+  const silent = decide(gone(answered([probe({ moref: unknown, instanceUUID: unknown, biosUUID: unknown })])))
   t.equal(pending(silent)?.message.split(failure.message).length, 2, 'one cause is told once')
 })
 
@@ -262,7 +260,7 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
     'and holds for this Node if the leave is taken back',
   )
 
-  const found = answered([probe({ reference: { state: 'found', vm: seenVM() } })])
+  const found = answered([probe({ moref: { state: 'found', vm: seenVM() } })])
   t.equal(
     decide({ ...leave, ...found }).status?.brakeClosedAt,
     '2026-03-01T10:00:00Z',
@@ -362,7 +360,7 @@ t.test('a vCenter that empties by and by is slowed down, and no more', async (t)
 
 t.test('a VM with its UUID that is not the one it was is no absence', async (t) => {
   const other = vm({
-    reference: 'vm-9',
+    moref: 'vm-9',
     instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
     ancestry: undefined,
   })
@@ -467,13 +465,13 @@ t.test('a vCenter that does not answer is said of silent Nodes alone', async (t)
 t.test(
   'a VM that was registered again is bound by its new reference, though no search by BIOS UUID finds it',
   async (t) => {
-    const found = { state: 'found', vm: seenVM({ reference: 'vm-99', biosUUID: OTHER_UUID }) } as const
+    const found = { state: 'found', vm: seenVM({ moref: 'vm-99', biosUUID: OTHER_UUID }) } as const
     const registered = (changes: Partial<VCenterProbe>) =>
       decide(gone(answered([probe({ instanceUUID: found, ...changes })]))).status?.vm?.moref
     t.equal(registered({}), 'vm-99')
-    t.equal(registered({ reference: found }), 'vm-42', 'the one that it had still answers')
+    t.equal(registered({ moref: found }), 'vm-42', 'the one that it had still answers')
     t.equal(registered({ vCenterInstanceUUID: 'another' }), 'vm-42', 'that is another vCenter')
-    const elsewhere = { state: 'found', vm: seenVM({ reference: 'vm-98' }) } as const
+    const elsewhere = { state: 'found', vm: seenVM({ moref: 'vm-98' }) } as const
     t.equal(
       registered({ instanceUUID: { state: 'not-found' }, biosUUID: elsewhere }),
       'vm-42',
@@ -490,7 +488,7 @@ t.test('what the report names is searched for, though the VM before is asked abo
 t.test('a Node whose VM went to another vCenter is bound to it there', async (t) => {
   const there = vm({
     vCenter: { name: 'vc2', instanceUUID: 'two' },
-    reference: 'vm-7',
+    moref: 'vm-7',
     instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   })
   const lookups = [
@@ -596,7 +594,7 @@ t.test('whoever says that it has no agent keeps no level by that', async (t) => 
 })
 
 t.test('a machine that took the Node over is remembered as it was seen, and keeps it', async (t) => {
-  const named = vm({ reference: 'vm-7', biosUUID: OTHER_UUID, instanceUUID: '', name: 'rebuilt' })
+  const named = vm({ moref: 'vm-7', biosUUID: OTHER_UUID, instanceUUID: '', name: 'rebuilt' })
   const facts = takenOver()
   const lookups = [
     ...settled({ vms: [] }).lookups,
@@ -617,7 +615,7 @@ t.test('a machine that took the Node over is remembered as it was seen, and keep
   const request = decide({ ...silent, evidence: undefined }).probePlan?.request
   t.match(request, { vm: { moref: 'vm-42' }, others: [{ moref: 'vm-7' }] }, 'both are asked about')
   const others = request?.others ?? []
-  const found = [probe({ reference: { state: 'found', vm: seenVM({ reference: 'vm-7', name: 'rebuilt' }) } })]
+  const found = [probe({ moref: { state: 'found', vm: seenVM({ moref: 'vm-7', name: 'rebuilt' }) } })]
   const exists = decide({ ...silent, evidence: absence(silent, { others, othersProbes: found }) })
   t.equal(exists.deletion, undefined)
   t.match(pending(exists), { status: 'False', reason: 'VMExists', message: /"rebuilt" \(vm-7/ })
@@ -649,7 +647,7 @@ t.test('a VM that was given another BIOS UUID is gone when it is gone under both
 t.test('a Node that is Ready again is not left out of service', async (t) => {
   const others = { ...OUT_OF_SERVICE, value: 'nodeshutdown' }
   const taints = [OUT_OF_SERVICE, others]
-  const copy = vm({ reference: 'vm-7', instanceUUID: OTHER_UUID })
+  const copy = vm({ moref: 'vm-7', instanceUUID: OTHER_UUID })
   const { status = {} } = settled().report ?? {}
   const invalid = { ok: false, problems: ['it is not what it was'] } as const
   const known = migrated()

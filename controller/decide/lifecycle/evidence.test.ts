@@ -31,9 +31,9 @@ t.test('proofs in a row are counted, from the first to the last', async (t) => {
 
 t.test('whatever else breaks the row', async (t) => {
   const rows: [string, Parameters<typeof after>[number]][] = [
-    ['the VM is found', [{ reference: { state: 'found', vm: seenVM() } }]],
-    ['it is found by UUID', [{ biosUUID: { state: 'found', vm: seenVM({ reference: 'vm-9' }) } }]],
-    ['it could not be asked', [{ reference: { state: 'unknown', failure } }]],
+    ['the VM is found', [{ moref: { state: 'found', vm: seenVM() } }]],
+    ['it is found by UUID', [{ biosUUID: { state: 'found', vm: seenVM({ moref: 'vm-9' }) } }]],
+    ['it could not be asked', [{ moref: { state: 'unknown', failure } }]],
     ['a privilege is lost', [{ privileges: { state: 'unproven', failure } }]],
     ['the canary is gone', [{ canary: { state: 'unproven', failure } }]],
     ['another vCenter answers', [{ vCenterInstanceUUID: 'another' }]],
@@ -78,9 +78,9 @@ t.test('answers that prove nothing are counted', async (t) => {
 
 t.test('a VM that is off, and stays so', async (t) => {
   const off = (changes = {}) =>
-    [
-      { reference: { state: 'found', vm: seenVM({ powerState: 'poweredOff', ...changes }) } as const },
-    ] satisfies [Partial<VCenterProbe>]
+    [{ moref: { state: 'found', vm: seenVM({ powerState: 'poweredOff', ...changes }) } as const }] satisfies [
+      Partial<VCenterProbe>,
+    ]
   t.same(after(off(), off()).off, { since: 1000, last: 2000, times: 2 })
   t.equal(after(off({ powerState: 'suspended' })).off, undefined, 'it goes on writing when it wakes')
   t.equal(after(off(), off({ powerState: 'poweredOn' })).off, undefined)

@@ -28,8 +28,8 @@ const REQUEST: ProbeRequest = {
 /** What was found out: each answer so long ago, milliseconds, and what it said of the VM. */
 function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, session?: number][]): Evidence {
   const last = answers.reduce<Evidence | undefined>((before, [ago, seen, session = 1]) => {
-    const reference = { state: 'found', vm: seenVM(seen) } as const
-    const found = { reference, instanceUUID: reference, biosUUID: reference }
+    const moref = { state: 'found', vm: seenVM(seen) } as const
+    const found = { moref, instanceUUID: moref, biosUUID: moref }
     const probes = [probe({ ...found, session })]
     return weigh(before, REQUEST, answerAt(MONOTONIC - ago, probes))
   }, undefined)
@@ -139,7 +139,7 @@ for (const [what, changes, expected] of ROWS) {
 t.test('an answer that could not be had breaks the row', async (t) => {
   const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
   const unknown = { state: 'unknown', failure } as const
-  const probes = [probe({ reference: unknown, instanceUUID: unknown, biosUUID: unknown })]
+  const probes = [probe({ moref: unknown, instanceUUID: unknown, biosUUID: unknown })]
   const result = answerAt(MONOTONIC, probes)
   t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, REQUEST, result) }))?.taint, false)
 })

@@ -14,7 +14,7 @@ const answered = (...vms: readonly Partial<VirtualMachine>[]): Lookup => ({
 })
 const NONE = { state: 'answered', vms: [] } as const
 const HERE = answered({})
-const OTHER = { reference: 'vm-7', instanceUUID: '50000000-0000-4000-8000-000000000007' }
+const OTHER = { moref: 'vm-7', instanceUUID: '50000000-0000-4000-8000-000000000007' }
 const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-8444-555555555555' } }
 
 const GROUP = [boundVM().instanceUUID, OTHER.instanceUUID]
@@ -28,7 +28,7 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
   ['there, off', [answered({ powerState: 'poweredOff' })], 'seen'],
   ['there, on a host that is away', [answered({ connectionState: 'disconnected' })], 'seen'],
   ['there, without a UUID', [answered({ biosUUID: undefined, connectionState: 'inaccessible' })], 'seen'],
-  ['registered again: its instance UUID stays', [answered({ reference: 'vm-99' })], 'seen'],
+  ['registered again: its instance UUID stays', [answered({ moref: 'vm-99' })], 'seen'],
   [
     'its instance UUID changed: the reference stays',
     [answered({ instanceUUID: OTHER.instanceUUID })],
@@ -83,9 +83,9 @@ t.test('only the UUID that it was bound by counts', async (t) => {
 })
 
 t.test('the VM is as the inventory has it now, and the failure as it was told', async (t) => {
-  const lookup = answered(OTHER, { reference: 'vm-99', name: 'renamed' })
+  const lookup = answered(OTHER, { moref: 'vm-99', name: 'renamed' })
   t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]), {
-    vm: { reference: 'vm-99', name: 'renamed' },
+    vm: { moref: 'vm-99', name: 'renamed' },
   })
   t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: UNKNOWN }]), { failure: FAILURE })
 })
@@ -109,10 +109,10 @@ t.test('other machines to which the Node points count as well', async (t) => {
       { vCenter: 'vc1', uuid: named.biosUUID, lookup: other },
       { vCenter: 'vc1', uuid: SWAPPED_UUID, lookup: third },
     ])
-  const eight = answered({ reference: 'vm-8', instanceUUID: '', biosUUID: named.biosUUID })
-  const nine = answered({ reference: 'vm-9', instanceUUID: '', biosUUID: SWAPPED_UUID })
-  t.match(presence(NONE, eight, NONE), { kind: 'named', vm: { reference: 'vm-8' } })
-  t.match(presence(NONE, NONE, nine), { kind: 'named', vm: { reference: 'vm-9' } })
+  const eight = answered({ moref: 'vm-8', instanceUUID: '', biosUUID: named.biosUUID })
+  const nine = answered({ moref: 'vm-9', instanceUUID: '', biosUUID: SWAPPED_UUID })
+  t.match(presence(NONE, eight, NONE), { kind: 'named', vm: { moref: 'vm-8' } })
+  t.match(presence(NONE, NONE, nine), { kind: 'named', vm: { moref: 'vm-9' } })
   t.equal(presence(HERE, eight, nine).kind, 'seen', 'the one that it was verified to be comes first')
   t.match(presence(NONE, NONE, HERE), { kind: 'seen' }, 'under whatever UUID')
   t.equal(presence(NONE, nine, NONE).kind, 'other', 'a copy of the known one')

@@ -5,7 +5,7 @@ import { missingProofs } from './proofs.ts'
 
 const OWN = boundVM().vCenterInstanceUUID
 const other = (changes: Parameters<typeof probe>[0] = {}) =>
-  probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two', reference: undefined, ...changes })
+  probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two', moref: undefined, ...changes })
 const failure = {
   vCenter: 'vc2',
   reason: 'PrivilegeMissing' as const,

@@ -59,7 +59,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'ReferenceNotFound',
-    missing: ({ vm, probes }) => fromFinding(ownProbe(vm, probes)?.reference, 'by reference'),
+    missing: ({ vm, probes }) => fromFinding(ownProbe(vm, probes)?.moref, 'by reference'),
   },
   {
     name: 'InstanceUUIDNowhere',
@@ -83,7 +83,7 @@ export function missingProofs(
 /** The VM, where any vCenter has it. */
 export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | undefined {
   const own = ownProbe(vm, probes)
-  const findings = [own?.reference, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
+  const findings = [own?.moref, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
   return first(findings, (finding) => (finding?.state === 'found' ? finding.vm : undefined))
 }
 
@@ -93,10 +93,10 @@ export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | u
  */
 export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): string | undefined {
   const own = ownProbe(vm, probes)
-  if (own?.reference?.state !== 'not-found' || own.instanceUUID.state !== 'found' || vm.instanceUUID === '')
+  if (own?.moref?.state !== 'not-found' || own.instanceUUID.state !== 'found' || vm.instanceUUID === '')
     return undefined
-  const { reference } = own.instanceUUID.vm
-  return reference === vm.moref ? undefined : reference
+  const { moref } = own.instanceUUID.vm
+  return moref === vm.moref ? undefined : moref
 }
 
 /**
@@ -104,9 +104,9 @@ export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): stri
  * nothing that can be read says that vCenter is about to start it: neither HA, nor Fault Tolerance, nor a task.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): boolean {
-  const reference = ownProbe(vm, probes)?.reference
-  if (reference?.state !== 'found') return false
-  const { connectionState, powerState, mayRestart } = reference.vm
+  const finding = ownProbe(vm, probes)?.moref
+  if (finding?.state !== 'found') return false
+  const { connectionState, powerState, mayRestart } = finding.vm
   return connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
 }
 
@@ -118,8 +118,8 @@ export function ownProbe(vm: BoundVM, probes: readonly VCenterProbe[]): VCenterP
 function fromFinding(finding: Finding | undefined, how: string): Missing | undefined {
   if (finding === undefined || finding.state === 'not-found') return undefined
   if (finding.state === 'unknown') return fromFailure(finding.failure)
-  const { name, reference, connectionState } = finding.vm
-  return { reason: 'VMExists', message: `VM "${name}" (${reference}, ${connectionState}) is found ${how}` }
+  const { name, moref, connectionState } = finding.vm
+  return { reason: 'VMExists', message: `VM "${name}" (${moref}, ${connectionState}) is found ${how}` }
 }
 
 /** An empty vCenter is believed to be empty only where no other Node says otherwise. */

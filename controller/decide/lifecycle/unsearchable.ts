@@ -12,10 +12,10 @@ export function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
       `the BIOS UUID of ${name} is ${seen.biosUUID} now and was ${bound.biosUUID}; the Node is kept, and its provider ID names the old one: set uuid.bios back, or delete the Node and let it register anew; if vCenter was restored, another VM may have its reference`,
     )
   }
-  if (seen.reference !== bound.moref) {
+  if (seen.moref !== bound.moref) {
     return unknown(
       'UUIDOfAnotherVM',
-      `${name} is not found, but VM "${seen.name}" (${seen.reference}) has its UUID, and the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
+      `${name} is not found, but VM "${seen.name}" (${seen.moref}) has its UUID, and the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
     )
   }
   return unknown(

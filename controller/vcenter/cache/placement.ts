@@ -82,7 +82,7 @@ export function createPlacementIndex({ tagging }: { readonly tagging: boolean })
     hasTags: (object) => tagsOf(object) !== undefined,
     hasProblems: (object) => (tagsOf(object)?.problems ?? []).length > 0,
     tagged(machine) {
-      const objects = new Map([[machine.reference, self(machine).reference]])
+      const objects = new Map([[machine.moref, self(machine).reference]])
       for (const start of [machine.host, machine.resourcePool, machine.parent, machine.vApp]) {
         for (const { reference, readable } of tree.chain(start))
           if (readable) objects.set(keyOf(reference), reference)
@@ -115,8 +115,8 @@ export function createPlacementIndex({ tagging }: { readonly tagging: boolean })
   }
 }
 
-function self({ reference, name, parent }: VMProperties): AncestorNode {
-  return { reference: { type: 'VirtualMachine', value: reference }, name, parent, readable: true }
+function self({ moref, name, parent }: VMProperties): AncestorNode {
+  return { reference: { type: 'VirtualMachine', value: moref }, name, parent, readable: true }
 }
 
 function join(
@@ -130,13 +130,13 @@ function join(
   for (const { reference, name, readable } of nodes) {
     if (!readable) {
       unreadable.push(`${reference.type} ${reference.value} is not readable`)
-      unseen ??= { type: reference.type, reference: reference.value }
+      unseen ??= { type: reference.type, moref: reference.value }
       continue
     }
     const known = tagsOf(reference)
     complete &&= known !== undefined
     for (const problem of known?.problems ?? []) unreadable.push(`${reference.type} ${name}: ${problem}`)
-    ancestors.push({ type: reference.type, reference: reference.value, name, tags: known?.tags ?? [] })
+    ancestors.push({ type: reference.type, moref: reference.value, name, tags: known?.tags ?? [] })
   }
   return { ancestors, unreadable, unseen, complete }
 }

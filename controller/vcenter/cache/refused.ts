@@ -59,8 +59,8 @@ export function unreadableFacts(paths: readonly string[]): readonly UnreadablePr
 const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
 
 /** What of a VM's place may not be read, in words. */
-export function unreadablePlace({ reference, name, unreadable }: VMProperties): readonly string[] {
+export function unreadablePlace({ moref, name, unreadable }: VMProperties): readonly string[] {
   return PLACE.filter((path) => unreadable.includes(path)).map(
-    (path) => `${path} of VirtualMachine ${name} (${reference})`,
+    (path) => `${path} of VirtualMachine ${name} (${moref})`,
   )
 }

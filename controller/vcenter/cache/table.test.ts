@@ -4,12 +4,12 @@ import { Table } from './table.ts'
 import type { VMProperties } from './vm-properties.ts'
 
 const machine = (
-  reference: string,
+  moref: string,
   biosUUID: string | undefined,
   more: Partial<VMProperties> = {},
 ): VMProperties => ({
-  reference,
-  name: reference,
+  moref,
+  name: moref,
   biosUUID,
   instanceUUID: undefined,
   template: false,
@@ -50,7 +50,7 @@ function setUp() {
   const states = () =>
     ['u1', 'u2'].map((uuid) => {
       const answer = table.lookup(uuid)
-      return answer.state === 'answered' ? answer.vms.map((vm) => vm.reference).join() : answer.state
+      return answer.state === 'answered' ? answer.vms.map((vm) => vm.moref).join() : answer.state
     })
   return { table, changes, states, setCluster: (name: string) => (cluster = name) }
 }

@@ -124,7 +124,7 @@ export class Table {
         changed.add(uuid)
         continue
       }
-      const vms = answer.map((machine) => machine.reference).sort()
+      const vms = answer.map((machine) => machine.moref).sort()
       const present = new Set(vms)
       for (const vm of entry.vms)
         if (!present.has(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
@@ -145,11 +145,11 @@ export class Table {
     const doubted = new Set<string>()
     const vms: string[] = []
     for (const machine of machines) {
-      const row = this.#rows.get(machine.reference)
+      const row = this.#rows.get(machine.moref)
       if (row === undefined) continue
       if (this.#put(row.uuid, machine)) {
         changed.add(row.uuid)
-        vms.push(machine.reference)
+        vms.push(machine.moref)
       }
       if (machine.biosUUID === undefined || machine.biosUUID === row.uuid) continue
       this.#doubt(row.uuid, doubted)
@@ -179,13 +179,13 @@ export class Table {
 
   /** Whether the VM looks different from before. */
   #put(uuid: string, machine: VMProperties): boolean {
-    const before = this.#rows.get(machine.reference)
+    const before = this.#rows.get(machine.moref)
     const view = this.#view(machine)
     if (before !== undefined && before.uuid === uuid && isDeepStrictEqual(before.view, view)) {
-      this.#rows.set(machine.reference, { machine, uuid, view: before.view })
+      this.#rows.set(machine.moref, { machine, uuid, view: before.view })
       return false
     }
-    this.#rows.set(machine.reference, { machine, uuid, view })
+    this.#rows.set(machine.moref, { machine, uuid, view })
     return true
   }
 

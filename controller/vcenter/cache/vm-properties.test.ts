@@ -42,7 +42,7 @@ const HEALTHY = {
 
 t.test('a healthy VM', async (t) => {
   t.match(readMachine('vm-1', await values(HEALTHY), undefined), {
-    reference: 'vm-1',
+    moref: 'vm-1',
     name: 'web/1',
     biosUUID: '1e100000-0000-4000-8000-000000000001',
     template: false,

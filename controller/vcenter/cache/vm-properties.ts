@@ -73,7 +73,7 @@ export const READ_PATHS_WITH_DEVICES: readonly string[] = [
 ]
 
 export interface VMProperties {
-  readonly reference: string
+  readonly moref: string
   readonly name: string
   readonly biosUUID: string | undefined
   readonly instanceUUID: string | undefined
@@ -104,7 +104,7 @@ type Values = ReadonlyMap<string, XMLElement | undefined>
  * known of it before stays, except for the UUID, by which it could be mistaken for another.
  */
 export function readMachine(
-  reference: string,
+  moref: string,
   values: Values,
   before: VMProperties | undefined,
   unreadable: readonly string[] = [],
@@ -115,8 +115,8 @@ export function readMachine(
   const nics = devices === undefined ? readCards(values) : readNICs(devices)
   return detach({
     ...readPushed(values),
-    reference,
-    name: readName(values.get('name')) ?? before?.name ?? reference,
+    moref,
+    name: readName(values.get('name')) ?? before?.name ?? moref,
     instanceUUID: readUUID(values.get('config.instanceUuid')) ?? known?.instanceUUID,
     template: (values.get('config.template')?.text ?? String(known?.template)) === 'true',
     cpus: readNumber(values.get('config.hardware.numCPU')) ?? known?.cpus ?? 0,

@@ -6,7 +6,7 @@ import {
   answer,
   ask,
   BOUND,
-  byReference,
+  byMoref,
   denied,
   found,
   gone,
@@ -23,7 +23,7 @@ import { DeadlineError } from '../wire/errors.ts'
 t.test('a proof that is complete', async (t) => {
   const { answers, connection } = await ask({})
   t.same(answers, {
-    reference: { state: 'not-found' },
+    moref: { state: 'not-found' },
     instanceUUID: { state: 'not-found' },
     biosUUID: { state: 'not-found' },
     privileges: { state: 'proven' },
@@ -50,7 +50,7 @@ t.test('a proof that is complete', async (t) => {
 })
 
 t.test('what a read by reference says, and what it does not', async (t) => {
-  const here = { state: 'found', vm: { reference: 'vm-1' } }
+  const here = { state: 'found', vm: { moref: 'vm-1' } }
   for (const [what, said, expected] of [
     ['this VM is gone', gone('VirtualMachine', 'vm-1'), { state: 'not-found' }],
     ['another VM is gone', gone('VirtualMachine', 'vm-11'), unknown('UnexpectedFault')],
@@ -99,8 +99,8 @@ t.test('what a read by reference says, and what it does not', async (t) => {
       unknown('MalformedAnswer'),
     ],
   ] as const) {
-    const { answers } = await ask(byReference(said))
-    t.match(answers.reference, expected, what)
+    const { answers } = await ask(byMoref(said))
+    t.match(answers.moref, expected, what)
   }
 })
 
@@ -115,8 +115,8 @@ t.test('what a search says, and what it does not', async (t) => {
     ['something without a name', '<returnval/>', unknown('MalformedAnswer')],
     ['an answer to something else', answer('CurrentTime', ''), unknown('MalformedAnswer')],
     ['it may not be used', denied('Folder', 'group-d1'), unknown('NoPermission')],
-    ['one', found('vm-20'), { state: 'found', vm: { reference: 'vm-20', name: 'other' } }],
-    ['several', found('vm-20', 'vm-21'), { state: 'found', vm: { reference: 'vm-20' } }],
+    ['one', found('vm-20'), { state: 'found', vm: { moref: 'vm-20', name: 'other' } }],
+    ['several', found('vm-20', 'vm-21'), { state: 'found', vm: { moref: 'vm-20' } }],
   ] as const) {
     for (const kind of ['instanceUUID', 'biosUUID'] as const) {
       const { answers } = await ask({
@@ -129,11 +129,11 @@ t.test('what a search says, and what it does not', async (t) => {
 
 t.test('the bound VM is preferred to its copies; what is found is read once', async (t) => {
   const { answers, connection } = await ask({
-    ...byReference(objects(record('vm-1', property('name', 'worker')))),
+    ...byMoref(objects(record('vm-1', property('name', 'worker')))),
     FindAllByUuid: (body) => (body.includes('<uuid>bios-1<') ? found('vm-30', 'vm-1') : found('vm-31')),
   })
-  t.match(answers.biosUUID, { state: 'found', vm: { reference: 'vm-1', name: 'worker' } })
-  t.match(answers.instanceUUID, { state: 'found', vm: { reference: 'vm-31' } })
+  t.match(answers.biosUUID, { state: 'found', vm: { moref: 'vm-1', name: 'worker' } })
+  t.match(answers.instanceUUID, { state: 'found', vm: { moref: 'vm-31' } })
   const reads = connection.requests.map((request) => objectIn(request.body ?? ''))
   t.equal(reads.filter((each) => each === 'vm-1').length, 1)
 })
@@ -152,7 +152,7 @@ t.test('what is found is found, however little may be read of it', async (t) => 
     t.same(answers.instanceUUID, {
       state: 'found',
       vm: {
-        reference: 'vm-20',
+        moref: 'vm-20',
         name: 'vm-20',
         biosUUID: undefined,
         connectionState: 'invalid',
@@ -170,7 +170,7 @@ t.test('a binding without an instance UUID is judged by its BIOS UUID', async (t
   t.same(absent.answers.instanceUUID, { state: 'not-found' })
   t.equal(searches(absent), 0)
   const copy = await ask({ FindAllByUuid: () => found('vm-20') }, { vm: { instanceUUID: '' } })
-  t.match(copy.answers.instanceUUID, { state: 'found', vm: { reference: 'vm-20' } })
+  t.match(copy.answers.instanceUUID, { state: 'found', vm: { moref: 'vm-20' } })
   const none = await ask({}, { vm: { instanceUUID: '', biosUUID: '' } })
   t.match(none.answers, { instanceUUID: unknown('UUIDUnknown'), biosUUID: unknown('UUIDUnknown') })
 })
@@ -195,9 +195,9 @@ t.test('a session that is lost is told once, and ends the questions', async (t) 
   const lost = fault('NotAuthenticated', '<object type="Folder">group-d1</object>')
   const inMissing = objects(record('vm-1', missing('name', 'NotAuthenticated')))
   for (const said of [lost, inMissing]) {
-    const { answers, connection, losses } = await ask(byReference(said))
+    const { answers, connection, losses } = await ask(byMoref(said))
     t.match(answers, {
-      reference: unknown('SessionLost'),
+      moref: unknown('SessionLost'),
       instanceUUID: unknown('SessionLost'),
       biosUUID: unknown('SessionLost'),
       privileges: unproven('SessionLost'),

@@ -22,7 +22,7 @@ const SAMPLE = 64
 
 /** A VM that is said to exist. */
 export interface Canary {
-  readonly reference: string
+  readonly moref: string
   readonly biosUUID: string
 }
 
@@ -34,12 +34,12 @@ export function knownCanaries(table: Table, missed: BoundVM, turn: number): read
   const folder = missed.parents?.[0]?.moref
   const beside: Canary[] = []
   const elsewhere: Canary[] = []
-  for (const { reference, biosUUID, connectionState } of followedVMs(table)) {
-    if (biosUUID === undefined || biosUUID === missed.biosUUID || reference === missed.moref) continue
+  for (const { moref, biosUUID, connectionState } of followedVMs(table)) {
+    if (biosUUID === undefined || biosUUID === missed.biosUUID || moref === missed.moref) continue
     if (connectionState !== 'connected') continue
-    const near = folder !== undefined && table.machine(reference)?.parent?.value === folder
+    const near = folder !== undefined && table.machine(moref)?.parent?.value === folder
     const list = near ? beside : elsewhere
-    list.push({ reference, biosUUID })
+    list.push({ moref, biosUUID })
   }
   return [...rotate(beside, turn), ...rotate(elsewhere, turn)]
 }
@@ -80,12 +80,12 @@ export async function proveCanary(
   })
   const { canaries, shown } = known.length > 0 ? { canaries: known, shown: known.length } : await sample(line)
   let refusal: VCenterError | undefined
-  for (const { reference, biosUUID } of canaries.slice(0, TRIES)) {
+  for (const { moref, biosUUID } of canaries.slice(0, TRIES)) {
     try {
       const found = await searchVMs(line, biosUUID, 'bios')
-      if (!found.includes(reference)) continue
-      await readVMName(line, reference)
-      memory.add(reference)
+      if (!found.includes(moref)) continue
+      await readVMName(line, moref)
+      memory.add(moref)
       return { state: 'proven' }
     } catch (error) {
       if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
@@ -110,9 +110,9 @@ export async function proveCanary(
 
 /** VMs that were seen in one vCenter, by this process. */
 export interface CanaryMemory {
-  add(reference: string): void
+  add(moref: string): void
   /** Of one that is gone. */
-  forget(reference: string): void
+  forget(moref: string): void
   /** The last few. */
   list(): readonly string[]
 }
@@ -120,29 +120,29 @@ export interface CanaryMemory {
 const MEMORY = 8
 
 export function createCanaryMemory(): CanaryMemory {
-  let references: readonly string[] = []
+  let morefs: readonly string[] = []
   return {
-    add(reference) {
-      references = [reference, ...references.filter((each) => each !== reference)].slice(0, MEMORY)
+    add(moref) {
+      morefs = [moref, ...morefs.filter((each) => each !== moref)].slice(0, MEMORY)
     },
-    forget(reference) {
-      references = references.filter((each) => each !== reference)
+    forget(moref) {
+      morefs = morefs.filter((each) => each !== moref)
     },
-    list: () => references,
+    list: () => morefs,
   }
 }
 
 /** One of those that vCenter does not say to be gone; those that are, are forgotten. */
 async function firstHidden(line: Line, memory: CanaryMemory, missed: BoundVM): Promise<string | undefined> {
-  for (const reference of memory.list()) {
-    if (reference === missed.moref) continue
+  for (const moref of memory.list()) {
+    if (moref === missed.moref) continue
     try {
-      await readVMName(line, reference)
-      return reference
+      await readVMName(line, moref)
+      return moref
     } catch (error) {
       if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
-      if (!isGone(error, vmReference(reference))) return reference
-      memory.forget(reference)
+      if (!isGone(error, vmReference(moref))) return moref
+      memory.forget(moref)
     }
   }
   return undefined
@@ -174,7 +174,7 @@ export async function sample(
     const { reference, properties } = readObject(record)
     const biosUUID = readUUID(properties.get('config.uuid'))
     if (biosUUID === undefined || properties.get('runtime.connectionState')?.text !== 'connected') return []
-    return { reference: reference.value, biosUUID }
+    return { moref: reference.value, biosUUID }
   })
   return { canaries, shown: records.length }
 }

@@ -80,7 +80,7 @@ export function createOutlook({ vCenter, table, memory, onChange }: OutlookOptio
     },
     async remember(line) {
       if (followedVMs(table).length > 1) return
-      for (const { reference } of (await sample(line)).canaries) memory.add(reference)
+      for (const { moref } of (await sample(line)).canaries) memory.add(moref)
     },
     provable(parents) {
       if (known === undefined) return undefined

@@ -5,7 +5,7 @@ import { answered, openLab, QUICK, until, vmAt } from '../testing/lab.ts'
 const { signal } = new AbortController()
 
 const ABSENT = {
-  reference: 'not-found',
+  moref: 'not-found',
   instanceUUID: 'not-found',
   biosUUID: 'not-found',
   privileges: 'proven',
@@ -17,7 +17,7 @@ t.test('a VM that exists is found by each question', async (t) => {
   const vm = await vmAt(lab, 0)
   const probe = await lab.inventory.probe(await bind(lab, vm), signal)
   const seen = {
-    reference: vm.ref,
+    moref: vm.ref,
     name: vm.name,
     biosUUID: vm.uuid,
     connectionState: 'connected',
@@ -29,7 +29,7 @@ t.test('a VM that exists is found by each question', async (t) => {
     vCenter: 'lab',
     vCenterInstanceUUID: probe.vCenterInstanceUUID,
     session: 1,
-    reference: { state: 'found', vm: seen },
+    moref: { state: 'found', vm: seen },
     instanceUUID: { state: 'found', vm: seen },
     biosUUID: { state: 'found', vm: seen },
     privileges: { state: 'proven' },
@@ -42,8 +42,8 @@ t.test('what may happen to a VM that is off is told', async (t) => {
   const vm = await vmAt(lab, 0)
   const bound = await bind(lab, vm)
   const mayRestart = async () => {
-    const { reference } = await lab.inventory.probe(bound, signal)
-    return reference?.state === 'found' ? reference.vm.mayRestart : undefined
+    const { moref } = await lab.inventory.probe(bound, signal)
+    return moref?.state === 'found' ? moref.vm.mayRestart : undefined
   }
   await lab.vCenter.setState({
     vm: vm.ref,
@@ -111,18 +111,14 @@ t.test('what became of a VM that is missed under its reference', async (t) => {
 
   const three = await bind(lab, changed)
   await vCenter.setState({ vm: changed.ref, uuid: ELSEWHERE.biosUUID })
-  t.same(
-    await ask(three),
-    { ...ABSENT, reference: changed.ref, instanceUUID: changed.ref },
-    'a new BIOS UUID',
-  )
+  t.same(await ask(three), { ...ABSENT, moref: changed.ref, instanceUUID: changed.ref }, 'a new BIOS UUID')
   await vCenter.setState({ vm: changed.ref, uuid: changed.uuid })
 
   const four = await bind(lab, moved)
   await vCenter.govc('folder.create', '/nested')
   await vCenter.govc('datacenter.create', '-folder', '/nested', 'DC9')
   await vCenter.move({ vm: moved.ref, folder: '/nested/DC9/vm' })
-  const there = { reference: moved.ref, instanceUUID: moved.ref, biosUUID: moved.ref }
+  const there = { moref: moved.ref, instanceUUID: moved.ref, biosUUID: moved.ref }
   t.same(await ask(four), { ...ABSENT, ...there }, 'in a datacenter nested in a folder')
 
   const five = await bind(lab, doubled)
@@ -134,7 +130,7 @@ t.test('what became of a VM that is missed under its reference', async (t) => {
   await vCenter.setState({ vm: hidden.ref, connectionState: 'inaccessible', uuid: '' })
   t.same(
     await ask(six),
-    { ...ABSENT, reference: hidden.ref, instanceUUID: hidden.ref },
+    { ...ABSENT, moref: hidden.ref, instanceUUID: hidden.ref },
     'an inaccessible VM still has a reference',
   )
 })
@@ -151,7 +147,7 @@ t.test('an account without privileges proves nothing', async (t) => {
     await vCenter.revoke({ as })
     const nothing = await inventory.probe(bound, signal)
     t.match(summary(nothing), {
-      reference: 'NoPermission',
+      moref: 'NoPermission',
       biosUUID: 'not-found',
       privileges: 'PrivilegeMissing',
     })
@@ -167,7 +163,7 @@ t.test('an account without privileges proves nothing', async (t) => {
     await vCenter.revoke({ object: '/DC0/vm/workers', as })
     t.same(summary(await inventory.probe(bound, signal)), {
       ...ABSENT,
-      reference: 'NoPermission',
+      moref: 'NoPermission',
       privileges: 'PrivilegeMissing',
     })
     await vCenter.hide(vm.ref)
@@ -176,7 +172,7 @@ t.test('an account without privileges proves nothing', async (t) => {
     await vCenter.restore()
   }
   // The folder's other VMs went with it, the rest is there.
-  t.match(summary(await inventory.probe(await bind(lab, other), signal)), { reference: other.ref })
+  t.match(summary(await inventory.probe(await bind(lab, other), signal)), { moref: other.ref })
 })
 
 t.test('parents that are gone themselves are no obstacle, for the root is left', async (t) => {
@@ -209,18 +205,18 @@ t.test('where half of the VMs vanish, those that are left are canaries; where al
   for (const { uuid } of [third, fourth]) await answered(lab, uuid, 0)
   t.same(summary(await inventory.probe(bound, signal)), { ...ABSENT, canary: 'none' })
   await vCenter.show()
-  t.match(summary(await inventory.probe(bound, signal)), { reference: first.ref, canary: 'proven' })
+  t.match(summary(await inventory.probe(bound, signal)), { moref: first.ref, canary: 'proven' })
 })
 
 t.test('another vCenter is only searched', async (t) => {
   const lab = await openLab(t)
   await until('a session', () => lab.inventory.connected())
   const probe = await lab.inventory.probe(ELSEWHERE, signal)
-  t.same(summary(probe), { ...ABSENT, reference: undefined })
+  t.same(summary(probe), { ...ABSENT, moref: undefined })
   const vm = await vmAt(lab, 0)
   // The same reference means another VM here.
   const twin = await lab.inventory.probe({ ...ELSEWHERE, moref: vm.ref, biosUUID: vm.uuid }, signal)
-  t.match(summary(twin), { reference: undefined, instanceUUID: 'not-found', biosUUID: vm.ref })
+  t.match(summary(twin), { moref: undefined, instanceUUID: 'not-found', biosUUID: vm.ref })
   const empty = await openLab(t, { simulator: { vms: 0, seed: 'other' }, timings: QUICK })
   await until('a session', () => empty.inventory.connected())
   t.equal(summary(await empty.inventory.probe(ELSEWHERE, signal)).canary, 'none')

@@ -11,7 +11,7 @@ import { searchVMs, type UUIDKind } from './search.ts'
 
 export type ProbeFindings = Pick<
   VCenterProbe,
-  'reference' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'
+  'moref' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'
 >
 
 export interface ProbeOptions {
@@ -50,7 +50,7 @@ export async function askAll({
   }
   const seen = new Map<string, SeenVM>()
 
-  async function byReference(): Promise<Finding> {
+  async function byMoref(): Promise<Finding> {
     try {
       const found = await readVM(line, vm.moref)
       seen.set(vm.moref, found)
@@ -66,31 +66,31 @@ export async function askAll({
     const found = await searchVMs(line, uuid, kind)
     const [first] = found
     if (first === undefined) return { state: 'not-found' }
-    const reference = own && found.includes(vm.moref) ? vm.moref : first
-    const known = seen.get(reference) ?? (await readFound(line, reference))
-    seen.set(reference, known)
+    const moref = own && found.includes(vm.moref) ? vm.moref : first
+    const known = seen.get(moref) ?? (await readFound(line, moref))
+    seen.set(moref, known)
     return { state: 'found', vm: known }
   }
 
-  const reference = own ? await finding(byReference) : undefined
+  const moref = own ? await finding(byMoref) : undefined
   const instance =
     vm.instanceUUID === '' ? undefined : await finding(() => byUUID(vm.instanceUUID, 'instance'))
   const biosUUID = await finding(() => byUUID(vm.biosUUID, 'bios'))
   const parents = own ? (vm.parents ?? []) : []
   const privileges = await proof(() => provePrivileges(line, vCenter, parents))
   const canary = await proof(() => proveCanary(line, vm, options))
-  return { reference, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
+  return { moref, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
 }
 
 /** A VM that a search has found exists, whether or not more can be learnt of it. */
-async function readFound(line: Line, reference: string): Promise<SeenVM> {
+async function readFound(line: Line, moref: string): Promise<SeenVM> {
   try {
-    return await readVM(line, reference)
+    return await readVM(line, moref)
   } catch (error) {
     if (!(error instanceof VCenterError)) throw error
     return {
-      reference,
-      name: reference,
+      moref,
+      name: moref,
       biosUUID: undefined,
       // As everywhere: what cannot be told looks neither healthy nor shut down.
       connectionState: 'invalid',

@@ -112,7 +112,7 @@ function unanswered(own: boolean, failure: VCenterFailure) {
   const unknown = { state: 'unknown', failure } as const
   const unproven = { state: 'unproven', failure } as const
   return {
-    reference: own ? unknown : undefined,
+    moref: own ? unknown : undefined,
     instanceUUID: unknown,
     biosUUID: unknown,
     privileges: unproven,

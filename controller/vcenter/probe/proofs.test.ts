@@ -26,10 +26,10 @@ t.test('why vCenter may start it again', async (t) => {
       .map((each) => `<ManagedObjectReference type="Task">${each}</ManagedObjectReference>`)
       .join(''),
   )
-  const task = (reference: string, ...content: string[]) =>
-    `<objects><obj type="Task">${reference}</obj>${content.join('')}</objects>`
-  const info = (reference: string, taskState: string, description: string) =>
-    task(reference, property('info.state', taskState), property('info.descriptionId', description))
+  const task = (moref: string, ...content: string[]) =>
+    `<objects><obj type="Task">${moref}</obj>${content.join('')}</objects>`
+  const info = (moref: string, taskState: string, description: string) =>
+    task(moref, property('info.state', taskState), property('info.descriptionId', description))
   const some = objects(
     info('task-1', 'success', 'VirtualMachine.powerOff'),
     info('task-2', 'running', 'VirtualMachine.migrate'),
@@ -73,8 +73,8 @@ t.test('why vCenter may start it again', async (t) => {
       RetrievePropertiesEx: (body) =>
         objectIn(body) === 'vm-1' ? objects(record('vm-1', state, content)) : said,
     })
-    t.match(answers.reference, { state: 'found', vm: { mayRestart: expected } }, what)
-    if (answers.reference?.state === 'found') t.same(answers.reference.vm.mayRestart, expected, what)
+    t.match(answers.moref, { state: 'found', vm: { mayRestart: expected } }, what)
+    if (answers.moref?.state === 'found') t.same(answers.moref.vm.mayRestart, expected, what)
   }
 })
 
@@ -164,25 +164,25 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
   )
   const blind = await ask(rootDenied, { own: false })
   t.match(blind.answers.privileges, unproven('PrivilegeMissing', /root folder/))
-  t.equal((await ask({}, { own: false })).answers.reference, undefined)
+  t.equal((await ask({}, { own: false })).answers.moref, undefined)
 })
 
 t.test('a canary must be found by the same search, and be readable', async (t) => {
   const searched: string[] = []
-  const findingOnly = (...references: string[]): Script => ({
+  const findingOnly = (...morefs: string[]): Script => ({
     FindAllByUuid: (body) => {
       const canary = CANARIES.find(({ biosUUID }) => body.includes(`<uuid>${biosUUID}<`))
-      if (canary !== undefined) searched.push(canary.reference)
-      return canary !== undefined && references.includes(canary.reference) ? found(canary.reference) : ''
+      if (canary !== undefined) searched.push(canary.moref)
+      return canary !== undefined && morefs.includes(canary.moref) ? found(canary.moref) : ''
     },
   })
-  const unreadable = (...references: string[]): Script => ({
+  const unreadable = (...morefs: string[]): Script => ({
     RetrievePropertiesEx: (body) => {
-      const reference = objectIn(body)
-      if (reference === 'vm-1') return gone('VirtualMachine', reference)
-      return references.includes(reference)
-        ? denied('VirtualMachine', reference)
-        : objects(record(reference, property('name', 'x')))
+      const moref = objectIn(body)
+      if (moref === 'vm-1') return gone('VirtualMachine', moref)
+      return morefs.includes(moref)
+        ? denied('VirtualMachine', moref)
+        : objects(record(moref, property('name', 'x')))
     },
   })
   for (const [what, script, expected] of [
@@ -205,21 +205,20 @@ t.test(
       CreatePropertyCollector: () => '<returnval type="PropertyCollector">pc-2</returnval>',
       DestroyPropertyCollector: () => '',
       RetrievePropertiesEx: (body) => {
-        const reference = objectIn(body)
-        if (reference === 'group-d1') return objects(...records)
-        if (reference === 'vm-5') return denied('VirtualMachine', reference)
-        if (reference === 'vm-6') return objects(record(reference, property('name', 'x')))
-        return gone('VirtualMachine', reference)
+        const moref = objectIn(body)
+        if (moref === 'group-d1') return objects(...records)
+        if (moref === 'vm-5') return denied('VirtualMachine', moref)
+        if (moref === 'vm-6') return objects(record(moref, property('name', 'x')))
+        return gone('VirtualMachine', moref)
       },
     })
-    const vm = (reference: string, state = 'connected') =>
+    const vm = (moref: string, state = 'connected') =>
       record(
-        reference,
+        moref,
         property('config.uuid', '00000000-0000-4000-8000-000000000009'),
         property('runtime.connectionState', state),
       )
-    const hidden = (reference: string) =>
-      unproven('CanaryNotFound', new RegExp(`though ${reference}, which it`))
+    const hidden = (moref: string) => unproven('CanaryNotFound', new RegExp(`though ${moref}, which it`))
     for (const [what, script, seen, expected] of [
       ['none', shows(), [], { state: 'none' }],
       ['one that was seen is gone', shows(), ['vm-4'], { state: 'none' }],

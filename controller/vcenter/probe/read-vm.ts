@@ -32,7 +32,7 @@ export async function readVM(line: Line, value: string): Promise<SeenVM> {
   // A state that may not be read must not pass for "invalid", which is a matter of its host and datastore.
   if (denied?.fault === 'NoPermission') throw refused(denied, 'runtime.connectionState', value, name)
   return {
-    reference: value,
+    moref: value,
     name: name ?? value,
     biosUUID: readUUID(properties.get('config.uuid')),
     connectionState: readConnectionState(properties.get('runtime.connectionState')),

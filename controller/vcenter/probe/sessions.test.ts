@@ -6,7 +6,7 @@ import { openLab, QUICK, until, vmAt, vmsOf } from '../testing/lab.ts'
 const { signal } = new AbortController()
 
 const all = (reason: string) => ({
-  reference: reason,
+  moref: reason,
   instanceUUID: reason,
   biosUUID: reason,
   privileges: reason,
@@ -48,7 +48,7 @@ t.test('a session that ends is taken up once, however many probes meet its end',
     const probe = await inventory.probe(bound, signal)
     return probe.session === 2 && probe
   })
-  t.match(summary(next), { reference: bound.moref, canary: 'proven' })
+  t.match(summary(next), { moref: bound.moref, canary: 'proven' })
   t.match(await vCenter.calls(), { operations: { Login: 1 } })
   t.same(await vCenter.sessions(), { soap: 1, rest: 0 })
   t.equal(inventory.failure(), undefined)
@@ -72,7 +72,7 @@ t.test('a session whose end nobody but probes has met is taken up too', async (t
     const probe = await inventory.probe(bound, signal)
     return probe.session === 2 && probe
   })
-  t.match(summary(next), { reference: bound.moref, canary: 'proven' })
+  t.match(summary(next), { moref: bound.moref, canary: 'proven' })
   t.match(await vCenter.calls(), { operations: { Login: 1 } })
 })
 
@@ -96,7 +96,7 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   await vCenter.setGuestinfo({ vm: bound.moref, key: 'guestinfo.rollcall.claim', value: 'x' })
   const probe = await asking
   t.match(probe, { session: 1 })
-  t.match(summary(probe), { reference: bound.moref, privileges: 'SessionLost', canary: 'SessionLost' })
+  t.match(summary(probe), { moref: bound.moref, privileges: 'SessionLost', canary: 'SessionLost' })
   await vCenter.clearFaults()
   await until('another session', async () => {
     const next = await inventory.probe(bound, signal)
@@ -131,7 +131,7 @@ t.test('a probe that is given up ends at once', async (t) => {
   t.ok(performance.now() - start < 200)
   t.same(summary(await inventory.probe(bound, giveUp.signal)), all('TimedOut'))
   await vCenter.clearFaults()
-  t.match(summary(await inventory.probe(bound, signal)), { reference: bound.moref })
+  t.match(summary(await inventory.probe(bound, signal)), { moref: bound.moref })
 })
 
 t.test('the end of the inventory ends probes, and says so', async (t) => {
@@ -141,7 +141,7 @@ t.test('the end of the inventory ends probes, and says so', async (t) => {
   const asking = lab.inventory.probe(bound, signal)
   await until('the question', async () => ((await lab.vCenter.faults())[0]?.hits ?? 0) > 0)
   await lab.stop()
-  t.match(summary(await asking), { reference: bound.moref, biosUUID: 'SessionLost', canary: 'SessionLost' })
+  t.match(summary(await asking), { moref: bound.moref, biosUUID: 'SessionLost', canary: 'SessionLost' })
   t.same(summary(await lab.inventory.probe(bound, signal)), all('NotConnected'))
   t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
 })

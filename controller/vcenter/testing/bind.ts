@@ -40,13 +40,13 @@ export async function bind(
 
 /** The state of each answer, and the reason where there is one. */
 export function summary(probe: VCenterProbe): Record<string, string | undefined> {
-  const { reference, instanceUUID, biosUUID, privileges, canary } = probe
-  const all = { reference, instanceUUID, biosUUID, privileges, canary }
+  const { moref, instanceUUID, biosUUID, privileges, canary } = probe
+  const all = { moref, instanceUUID, biosUUID, privileges, canary }
   return Object.fromEntries(
     Object.entries(all).map(([question, answer]) => {
       if (answer === undefined) return [question, undefined]
       if ('failure' in answer) return [question, answer.failure.reason]
-      return [question, answer.state === 'found' ? answer.vm.reference : answer.state]
+      return [question, answer.state === 'found' ? answer.vm.moref : answer.state]
     }),
   )
 }

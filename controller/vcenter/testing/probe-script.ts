@@ -30,9 +30,9 @@ export const BOUND: BoundVM = {
   ],
 }
 
-export const CANARIES = ['vm-7', 'vm-8', 'vm-9', 'vm-10'].map((reference) => ({
-  reference,
-  biosUUID: `bios of ${reference}`,
+export const CANARIES = ['vm-7', 'vm-8', 'vm-9', 'vm-10'].map((moref) => ({
+  moref,
+  biosUUID: `bios of ${moref}`,
 }))
 
 export type Script = Record<string, (body: string) => FakeAnswer | string>
@@ -45,14 +45,14 @@ export const property = (path: string, value: string) =>
   `<propSet><name>${path}</name><val>${value}</val></propSet>`
 export const missing = (path: string, type: string) =>
   `<missingSet><path>${path}</path><fault><fault x:type="${type}"/><localizedMessage/></fault></missingSet>`
-export const record = (reference: string, ...content: string[]) =>
-  `<objects><obj type="VirtualMachine">${reference}</obj>${content.join('')}</objects>`
+export const record = (moref: string, ...content: string[]) =>
+  `<objects><obj type="VirtualMachine">${moref}</obj>${content.join('')}</objects>`
 export const gone = (type: string, value: string) =>
   fault('ManagedObjectNotFound', `<obj type="${type}">${value}</obj>`)
 export const denied = (type: string, value: string) =>
   fault('NoPermission', `<object type="${type}">${value}</object><privilegeId>System.Read</privilegeId>`)
-export const found = (...references: string[]) =>
-  references.map((each) => `<returnval type="VirtualMachine">${each}</returnval>`).join('')
+export const found = (...morefs: string[]) =>
+  morefs.map((each) => `<returnval type="VirtualMachine">${each}</returnval>`).join('')
 export const granted = (body: string, not?: string) =>
   [...body.matchAll(/<entity type="(\w+)">([^<]+)</g)]
     .map(([, type, value]) => {
@@ -66,14 +66,14 @@ export const objectIn = (body: string) => /<obj type="\w+">([^<]+)</.exec(body)?
 /** A vCenter from which `vm-1` is gone, and that shows all others. */
 const ABSENT: Script = {
   RetrievePropertiesEx: (body) => {
-    const reference = objectIn(body)
-    return reference === 'vm-1'
+    const moref = objectIn(body)
+    return moref === 'vm-1'
       ? gone('VirtualMachine', 'vm-1')
-      : objects(record(reference, property('name', 'other')))
+      : objects(record(moref, property('name', 'other')))
   },
   FindAllByUuid: (body) => {
     const canary = CANARIES.find(({ biosUUID }) => body.includes(`<uuid>${biosUUID}<`))
-    return canary === undefined ? '' : found(canary.reference)
+    return canary === undefined ? '' : found(canary.moref)
   },
   HasPrivilegeOnEntities: (body) => granted(body),
 }
@@ -128,7 +128,7 @@ export async function ask(
   })
   const { vm, own = true, known = CANARIES, seen = [] } = options
   const memory = createCanaryMemory()
-  for (const reference of seen) memory.add(reference)
+  for (const moref of seen) memory.add(moref)
   const bound = { ...BOUND, ...vm }
   return {
     answers: await askAll({
@@ -151,7 +151,7 @@ export const unproven = (reason: string, message = /./) => ({
   state: 'unproven',
   failure: { vCenter: 'lab', reason, message },
 })
-export const byReference = (said: FakeAnswer | string): Script => ({
+export const byMoref = (said: FakeAnswer | string): Script => ({
   RetrievePropertiesEx: (body) =>
     objectIn(body) === 'vm-1' ? said : objects(record(objectIn(body), property('name', 'other'))),
 })

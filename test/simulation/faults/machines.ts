@@ -53,7 +53,7 @@ function relist(
 }
 
 function change(vm: Machine['vm'], set: (vm: NonNullable<Machine['vm']>) => void): void {
-  if (vm === undefined || vm.vCenter.vms.get(vm.reference) !== vm) return
+  if (vm === undefined || vm.vCenter.vms.get(vm.moref) !== vm) return
   set(vm)
   vm.vCenter.changed(vm)
 }
@@ -203,14 +203,13 @@ export const MACHINE_FAULTS: Faults = {
     lead(vm)
     for (const [index, primary] of [secondary, vm].entries()) {
       timeline.after((index + random.next()) * 40_000, `${machine.nodeName} fails over`, () => {
-        if (machine.vm !== undefined && group.every((each) => each.vCenter.vms.has(each.reference)))
-          lead(primary)
+        if (machine.vm !== undefined && group.every((each) => each.vCenter.vms.has(each.moref))) lead(primary)
       })
     }
     return () => {
       const kept = machine.destroyed ? undefined : machine.vm
       for (const each of group) {
-        if (each !== kept && each.vCenter.vms.has(each.reference)) each.vCenter.unregister(each)
+        if (each !== kept && each.vCenter.vms.has(each.moref)) each.vCenter.unregister(each)
         else
           change(each, (each) => {
             each.faultTolerance = undefined

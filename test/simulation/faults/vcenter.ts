@@ -42,7 +42,7 @@ export const VCENTER_FAULTS: Faults = {
     const pace = random.between(0.5, 1.3)
     const restart = (): void => {
       if (over) return
-      const loaded = vCenter.restart(random.between(500, 5_000), machine.vm?.reference)
+      const loaded = vCenter.restart(random.between(500, 5_000), machine.vm?.moref)
       // One that comes up badly is restarted again.
       timeline.after(pace * loaded, `vCenter ${vCenter.name} restarts`, restart)
     }
@@ -79,37 +79,37 @@ export const VCENTER_FAULTS: Faults = {
   'folder-denied'(_, { vCenter, machine }) {
     const folder = machine.vm?.folder ?? machine.lastVM?.folder
     if (folder === undefined) return undefined
-    vCenter.denied.add(folder.reference)
+    vCenter.denied.add(folder.moref)
     vCenter.changedAll()
     return () => {
-      vCenter.denied.delete(folder.reference)
+      vCenter.denied.delete(folder.moref)
       vCenter.changedAll()
     }
   },
   'other-folders-denied'(_, { vCenter, machine }) {
     const others = vCenter.folders.filter((folder) => folder !== machine.lastVM?.folder)
-    for (const { reference } of others) vCenter.denied.add(reference)
+    for (const { moref } of others) vCenter.denied.add(moref)
     vCenter.changedAll()
     return () => {
-      for (const { reference } of others) vCenter.denied.delete(reference)
+      for (const { moref } of others) vCenter.denied.delete(moref)
       vCenter.changedAll()
     }
   },
   'all-denied'(_, { vCenter }) {
-    for (const { reference } of vCenter.folders) vCenter.denied.add(reference)
+    for (const { moref } of vCenter.folders) vCenter.denied.add(moref)
     vCenter.changedAll()
     return () => {
-      for (const { reference } of vCenter.folders) vCenter.denied.delete(reference)
+      for (const { moref } of vCenter.folders) vCenter.denied.delete(moref)
       vCenter.changedAll()
     }
   },
   'properties-denied'(_, { vCenter, machine }) {
-    const reference = machine.vm?.reference
-    if (reference === undefined) return undefined
-    vCenter.reticent.add(reference)
+    const moref = machine.vm?.moref
+    if (moref === undefined) return undefined
+    vCenter.reticent.add(moref)
     vCenter.changedAll()
     return () => {
-      vCenter.reticent.delete(reference)
+      vCenter.reticent.delete(moref)
       vCenter.changedAll()
     }
   },

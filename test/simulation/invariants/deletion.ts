@@ -102,7 +102,7 @@ function existence(
 ): string | undefined {
   const told = isTold(vm, known)
   if (vm !== undefined && told && vm.registeredAt <= since && !isUnseeable(vm))
-    return `${vm.vCenter.name} lists ${vm.reference}, ${vm.connectionState}, ${power}`
+    return `${vm.vCenter.name} lists ${vm.moref}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.
   const sign =
     reports.find((at) => at > from && at <= (decided?.arrived ?? 0)) ??
@@ -116,7 +116,7 @@ function existence(
 function isTold(vm: VM | undefined, known: ReadonlySet<string | undefined>): boolean {
   if (vm === undefined) return false
   const searchable = vm.connectionState === 'inaccessible' ? [] : [vm.instanceUUID, vm.biosUUID]
-  return [vm.reference, ...searchable].some((each) => known.has(each))
+  return [vm.moref, ...searchable].some((each) => known.has(each))
 }
 
 /**

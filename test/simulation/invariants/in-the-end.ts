@@ -101,7 +101,7 @@ function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status
   // What is in doubt keeps its taints.
   if (vm === undefined || bound === undefined || vm.connectionState !== 'connected') return
   if (vm.biosUUID !== bound.biosUUID || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return
-  if (vm.reference !== bound.moref && vm.instanceUUID !== bound.instanceUUID) return
+  if (vm.moref !== bound.moref && vm.instanceUUID !== bound.instanceUUID) return
   const tainted = node.spec.taints.some(({ key }) => key === SHUTDOWN)
   const runs = machine.power === 'poweredOn'
   if (tainted === runs)

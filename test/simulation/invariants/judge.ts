@@ -21,8 +21,8 @@ const RECENT = 90_000
 const MOST_HEARD = 20
 
 /** Said here once more, so that the code cannot change it: what vCenter must say of a VM that is gone. */
-function isWhole({ reference, instanceUUID, biosUUID, privileges, canary }: VCenterProbe): boolean {
-  const found = [reference, instanceUUID, biosUUID].some(
+function isWhole({ moref, instanceUUID, biosUUID, privileges, canary }: VCenterProbe): boolean {
+  const found = [moref, instanceUUID, biosUUID].some(
     (finding) => finding !== undefined && finding.state !== 'not-found',
   )
   return !found && privileges.state === 'proven' && canary.state !== 'unproven'

@@ -15,7 +15,7 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   FindAllByUuid(vCenter, parameters) {
     const kind = parameters.includes('<instanceUuid>true') ? 'instance' : 'bios'
     const uuid = /<uuid>([^<]*)/.exec(parameters)?.[1] ?? ''
-    return vCenter.search(uuid, kind).map(({ reference }) => toElement('returnval', vmReference(reference)))
+    return vCenter.search(uuid, kind).map(({ moref }) => toElement('returnval', vmReference(moref)))
   },
   RetrievePropertiesEx(vCenter, parameters) {
     const [, type, value = ''] = /<obj type="(\w+)">([^<]*)/.exec(parameters) ?? []
@@ -28,7 +28,7 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   HasPrivilegeOnEntities(vCenter, parameters) {
     return [...parameters.matchAll(/<entity type="(\w+)">([^<]*)/g)].map(([, type = '', value = '']) => {
       const object = { type, value }
-      const folder = vCenter.folders.find(({ reference }) => reference === value)
+      const folder = vCenter.folders.find(({ moref }) => moref === value)
       if (type === 'Folder' && folder === undefined && value !== ROOT)
         throw new SoapFault('ManagedObjectNotFound', '', object)
       const granted = String(!vCenter.denied.has(value))
@@ -86,12 +86,12 @@ function serviceContent({ instanceUUID }: VCenterModel): XMLElement {
 }
 
 function propertiesOf(vm: VM, { reticent }: VCenterModel): XMLElement {
-  const { reference, name, biosUUID, connectionState } = vm
-  if (reticent.has(reference)) {
-    const { children, ...rest } = content(vmReference(reference), { name })
+  const { moref, name, biosUUID, connectionState } = vm
+  if (reticent.has(moref)) {
+    const { children, ...rest } = content(vmReference(moref), { name })
     return { ...rest, children: [...children, ...ESSENTIAL.map(noPermission)] }
   }
-  return content(vmReference(reference), {
+  return content(vmReference(moref), {
     name,
     ...(connectionState === 'inaccessible' ? {} : { 'config.uuid': biosUUID }),
     'runtime.connectionState': connectionState,

@@ -18,24 +18,24 @@ export function locate(
 
 function locateOne(vCenter: VCenterModel, table: Table, uuid: string): readonly Row[] | VCenterError {
   const known = new Set(table.vmsOf(uuid))
-  const references = new Set([...known, ...vCenter.search(uuid, 'bios').map(({ reference }) => reference)])
+  const morefs = new Set([...known, ...vCenter.search(uuid, 'bios').map(({ moref }) => moref)])
   const rows: Row[] = []
-  for (const reference of references) {
-    const read = readVM(vCenter, reference)
+  for (const moref of morefs) {
+    const read = readVM(vCenter, moref)
     if (read instanceof VCenterError) return read
     if (read === undefined) continue
-    const row = readRow(read, table.machine(reference))
-    if (row.biosUUID === uuid || (row.biosUUID === undefined && known.has(reference))) rows.push(row)
+    const row = readRow(read, table.machine(moref))
+    if (row.biosUUID === uuid || (row.biosUUID === undefined && known.has(moref))) rows.push(row)
   }
   return rows
 }
 
 /** Undefined for one that is gone; an error for one that may not be read. */
-function readVM(vCenter: VCenterModel, reference: string): VM | SoapFault | undefined {
+function readVM(vCenter: VCenterModel, moref: string): VM | SoapFault | undefined {
   try {
-    const vm = vCenter.read(reference)
-    const object = { type: 'VirtualMachine', value: reference }
-    return vCenter.reticent.has(reference) ? new SoapFault('NoPermission', '', object) : vm
+    const vm = vCenter.read(moref)
+    const object = { type: 'VirtualMachine', value: moref }
+    return vCenter.reticent.has(moref) ? new SoapFault('NoPermission', '', object) : vm
   } catch (error) {
     if (!(error instanceof SoapFault)) throw error
     return error.fault === 'ManagedObjectNotFound' ? undefined : error

@@ -7,14 +7,14 @@ import type {
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Folder {
-  readonly reference: string
+  readonly moref: string
   readonly name: string
   readonly datacenter: string
 }
 
 /** An entry of a vCenter's inventory. */
 export interface VM {
-  readonly reference: string
+  readonly moref: string
   readonly vCenter: VCenterModel
   name: string
   biosUUID: string

@@ -34,15 +34,15 @@ export function followPushes(options: PushOptions): Pushes {
   // Whoever runs it hears of it; until then, nobody has to.
   ended.promise.catch(() => undefined)
 
-  function take(references: readonly string[]): void {
+  function take(morefs: readonly string[]): void {
     if (stopped) return
     let doubts = 0
-    for (const reference of references) {
+    for (const moref of morefs) {
       const there = vCenter.impostor ?? vCenter
-      const vm = there.vms.get(reference)
+      const vm = there.vms.get(moref)
       // What may not be read is read again, which shows no more: it is asked for.
-      const shown = vm !== undefined && there.isVisible(vm) && !there.reticent.has(reference)
-      const changes = shown ? table.update([readRow(vm, table.machine(reference))]) : table.leave([reference])
+      const shown = vm !== undefined && there.isVisible(vm) && !there.reticent.has(moref)
+      const changes = shown ? table.update([readRow(vm, table.machine(moref))]) : table.leave([moref])
       doubts += changes.doubted.length
     }
     if (doubts > 0) trigger()
@@ -55,9 +55,9 @@ export function followPushes(options: PushOptions): Pushes {
   }
 
   if (session !== undefined) {
-    session.onChange = (references) => {
+    session.onChange = (morefs) => {
       timeline.after(process.random.between(2, 40), `${vCenter.name} pushes to ${process.name}`, () =>
-        process.deliver(() => take(references)),
+        process.deliver(() => take(morefs)),
       )
     }
     session.onEnd = () => {

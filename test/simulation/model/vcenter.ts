@@ -9,7 +9,7 @@ export interface SessionModel {
   /** The process and inventory that logged in. */
   readonly owner: string
   /** Told of VMs that changed, or that are no longer shown. */
-  onChange: ((references: readonly string[]) => void) | undefined
+  onChange: ((morefs: readonly string[]) => void) | undefined
   /** Told when the session, or vCenter, is no more. */
   onEnd: (() => void) | undefined
 }
@@ -45,7 +45,7 @@ export interface VCenterModel {
   /** Longest time in which it loads its inventory. */
   readonly loading: number
   /** Puts a VM on the list under a new reference. */
-  register(vm: Omit<VM, 'reference' | 'vCenter' | 'registeredAt'>): VM
+  register(vm: Omit<VM, 'moref' | 'vCenter' | 'registeredAt'>): VM
   unregister(vm: VM): void
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
@@ -63,7 +63,7 @@ export interface VCenterModel {
   session(key: string | undefined): SessionModel
   isVisible(vm: VM): boolean
   /** By reference, as far as the account may see it; throws ManagedObjectNotFound or NoPermission. */
-  read(reference: string): VM
+  read(moref: string): VM
   search(uuid: string, kind: 'bios' | 'instance'): readonly VM[]
 }
 
@@ -86,9 +86,9 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   const sessions = new Map<string, SessionModel>()
   let boot = 0
 
-  function tell(reference: string): void {
+  function tell(moref: string): void {
     for (const session of sessions.values()) {
-      if (!random.chance(self.pushLost)) session.onChange?.([reference])
+      if (!random.chance(self.pushLost)) session.onChange?.([moref])
     }
   }
 
@@ -101,14 +101,14 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   function load(mine: number, total: number, last: string | undefined): void {
     const loaded = new Set<string>()
     self.loaded = loaded
-    for (const reference of vms.keys()) {
+    for (const moref of vms.keys()) {
       timeline.after(
-        reference === last ? total : random.next() * total,
-        `vCenter ${self.name} has loaded ${reference}`,
+        moref === last ? total : random.next() * total,
+        `vCenter ${self.name} has loaded ${moref}`,
         () => {
           if (boot !== mine) return
-          loaded.add(reference)
-          tell(reference)
+          loaded.add(moref)
+          tell(moref)
         },
       )
     }
@@ -136,27 +136,27 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     impostor: undefined,
     loaded: undefined,
     register(given) {
-      const vm: VM = { ...given, reference: `vm-${number()}`, vCenter: self, registeredAt: timeline.now }
-      vms.set(vm.reference, vm)
-      self.loaded?.add(vm.reference)
+      const vm: VM = { ...given, moref: `vm-${number()}`, vCenter: self, registeredAt: timeline.now }
+      vms.set(vm.moref, vm)
+      self.loaded?.add(vm.moref)
       if (vm.machine !== undefined) {
         vm.machine.vm = vm
         vm.machine.lastVM = vm
-        vm.machine.lists.add(vm.reference)
+        vm.machine.lists.add(vm.moref)
       }
       return vm
     },
     unregister(vm) {
-      vms.delete(vm.reference)
+      vms.delete(vm.moref)
       if (vm.machine?.vm === vm) {
         // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.
         const other = [...vms.values()].find(({ machine }) => machine === vm.machine)
         if (other === undefined) vanish(vm.machine, vm, timeline.now)
         else vm.machine.vm = other
       }
-      tell(vm.reference)
+      tell(vm.moref)
     },
-    changed: (vm) => tell(vm.reference),
+    changed: (vm) => tell(vm.moref),
     login(owner) {
       options.onLogin(owner, !self.passwordWrong)
       if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
@@ -174,7 +174,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       for (const { onEnd } of sessions.values()) onEnd?.()
     },
     changedAll() {
-      for (const reference of vms.keys()) tell(reference)
+      for (const moref of vms.keys()) tell(moref)
     },
     restart(down, last) {
       const mine = ++boot
@@ -194,14 +194,14 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       return session
     },
     isVisible: (vm) =>
-      vms.get(vm.reference) === vm &&
-      self.loaded?.has(vm.reference) !== false &&
+      vms.get(vm.moref) === vm &&
+      self.loaded?.has(vm.moref) !== false &&
       !self.withoutPropagation &&
-      !self.denied.has(vm.folder.reference),
-    read(reference) {
-      const vm = vms.get(reference)
-      const object = { type: 'VirtualMachine', value: reference }
-      if (vm === undefined || self.loaded?.has(reference) === false)
+      !self.denied.has(vm.folder.moref),
+    read(moref) {
+      const vm = vms.get(moref)
+      const object = { type: 'VirtualMachine', value: moref }
+      if (vm === undefined || self.loaded?.has(moref) === false)
         throw new SoapFault('ManagedObjectNotFound', '', object)
       if (!self.isVisible(vm)) throw new SoapFault('NoPermission', '', object)
       return vm

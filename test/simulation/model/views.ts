@@ -11,7 +11,7 @@ const POOL = { type: 'ResourcePool', value: 'resgroup-8' }
 export function readRow(vm: VM, before: Row | undefined): Row {
   const away = vm.connectionState === 'inaccessible'
   return {
-    reference: vm.reference,
+    moref: vm.moref,
     name: vm.name,
     biosUUID: away ? undefined : vm.biosUUID,
     instanceUUID: away ? before?.instanceUUID : vm.instanceUUID,
@@ -29,7 +29,7 @@ export function readRow(vm: VM, before: Row | undefined): Row {
     claim: vm.claim,
     host: { type: 'HostSystem', value: vm.host },
     resourcePool: POOL,
-    parent: { type: 'Folder', value: vm.folder.reference },
+    parent: { type: 'Folder', value: vm.folder.moref },
     vApp: undefined,
   }
 }
@@ -37,26 +37,26 @@ export function readRow(vm: VM, before: Row | undefined): Row {
 /** Where VMs stand, by the folders of their vCenter. */
 export function createPlaces(folders: readonly Folder[]): (row: Row) => Placement {
   const known = new Map<string, Placement>()
-  return ({ reference, name, host, parent }) => {
-    const key = `${reference} ${host?.value} ${parent?.value}`
-    const place = known.get(key) ?? placeOf(reference, name, host?.value ?? '', parent?.value, folders)
+  return ({ moref, name, host, parent }) => {
+    const key = `${moref} ${host?.value} ${parent?.value}`
+    const place = known.get(key) ?? placeOf(moref, name, host?.value ?? '', parent?.value, folders)
     known.set(key, place)
     return place
   }
 }
 
 function placeOf(
-  reference: string,
+  moref: string,
   name: string,
   host: string,
   parent: string | undefined,
   folders: readonly Folder[],
 ): Placement {
-  const folder = folders.find((each) => each.reference === parent)
+  const folder = folders.find((each) => each.moref === parent)
   const datacenter = folder?.datacenter ?? 'dc-1'
-  const above = (type: string, reference: string, name: string): Ancestor => ({
+  const above = (type: string, moref: string, name: string): Ancestor => ({
     type,
-    reference,
+    moref,
     name,
     tags: [],
   })
@@ -65,8 +65,8 @@ function placeOf(
     compute: [above('HostSystem', host, host), ...top],
     resourcePool: [above(POOL.type, POOL.value, 'Resources')],
     folder: [
-      above('VirtualMachine', reference, name),
-      ...(folder === undefined ? [] : [above('Folder', folder.reference, folder.name)]),
+      above('VirtualMachine', moref, name),
+      ...(folder === undefined ? [] : [above('Folder', folder.moref, folder.name)]),
       ...top,
     ],
     unreadable: [],
