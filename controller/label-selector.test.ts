@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startCluster } from '../test/servers/cluster.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { type LabelSelector, matches, parseLabelSelector } from './label-selector.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -140,7 +140,7 @@ function* selectors(): Generator<string> {
 }
 
 await t.test('the API server picks the same, and refuses the same', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const nodes: Readonly<Record<string, Labels>> = {
     none: {},

@@ -3,8 +3,7 @@ import t from 'tap'
 import { systemClock } from '../controller/clock.ts'
 import { createKubeClient } from '../controller/kubernetes/client.ts'
 import { writeTokenKubeconfig } from '../test/fixtures/service-account.ts'
-import { startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
 import {
   applyReport,
@@ -19,9 +18,8 @@ import {
 const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
 const agentAccount = 'system:serviceaccount:kube-system:rollcall-agent'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
 const controller = withToken(cluster, await token(cluster, 'rollcall-controller'))
 
 const kubelet = (name: string) => cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })

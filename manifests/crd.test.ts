@@ -10,8 +10,8 @@ import {
   MAX_UNREADABLE,
   parseSpec,
 } from '../agent/contract.ts'
-import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
+import { startCluster } from '../test/servers/start-cluster.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
 import { nodeReportSchema } from './testing/schema.ts'
 import { wrongValues } from './testing/wrong-values.ts'

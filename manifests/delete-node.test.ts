@@ -1,12 +1,10 @@
 import t from 'tap'
-import { startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { initialise, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
 import { bindToEverything, registerNode, token, withToken } from './testing/writers.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
 const controller: Requester = { request: withToken(cluster, await token(cluster, 'rollcall-controller')) }
 const merge = 'application/merge-patch+json'
 const policy = "ValidatingAdmissionPolicy 'delete-node.rollcall.dev'"

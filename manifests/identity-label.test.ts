@@ -1,6 +1,5 @@
 import t from 'tap'
-import { startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
   heartbeat,
   kubeletOf,
@@ -15,9 +14,8 @@ import { registerNode } from './testing/writers.ts'
 /** NodeRestriction keeps kubelets from all labels under this suffix. */
 const level = 'rollcall.node-restriction.kubernetes.io/identity-level'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 
 const forbidden = {

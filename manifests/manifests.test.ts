@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifest, applyManifests, manifestFiles, readManifests } from '../test/servers/manifests.ts'
+import { startCluster } from '../test/servers/start-cluster.ts'
 
 const run = promisify(execFile)
 const systemd = await run('systemd-analyze', ['--version']).then(

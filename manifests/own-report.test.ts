@@ -1,7 +1,6 @@
 import t from 'tap'
 import { ANNOTATION_REPORTED_AT } from '../agent/contract.ts'
-import { startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { completeStatus, sampleReport } from './testing/sample-report.ts'
 import {
   applyReport as apply,
@@ -16,9 +15,8 @@ import {
 const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
 const policy = "ValidatingAdmissionPolicy 'own-report.rollcall.dev'"
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
 
 const kubeletA = await cluster.as({ user: 'system:node:a', groups: ['system:nodes'] })
 const kubeletB = await cluster.as({ user: 'system:node:b', groups: ['system:nodes'] })

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { Agent, request } from 'undici'
-import { type Cluster, startCluster } from '../test/servers/cluster.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import type { Cluster } from '../test/servers/cluster.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { flat, type Right, type Rule, rbacObjects, rightsOf, sentence, sentences } from './testing/rights.ts'
 import { sampleReport } from './testing/sample-report.ts'
 import { boundToken, registerNode, type Sender, token, withToken } from './testing/writers.ts'
@@ -12,9 +12,8 @@ const controller = 'kube-system/rollcall-controller'
 const objects = await rbacObjects()
 
 t.test('on a real API server, with real credentials', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
-  await applyManifests(cluster)
   const kubelet = await cluster.as({ user: 'system:node:a', groups: ['system:nodes'] })
   const uid = await registerNode(kubelet.request, 'a')
   const senders: Record<string, Sender> = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../test/fixtures/until.ts'
-import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifest, applyManifests, type Manifest, readManifests } from '../test/servers/manifests.ts'
+import { startCluster } from '../test/servers/start-cluster.ts'
 import {
   betaZone,
   heartbeat,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startCluster } from '../test/servers/cluster.ts'
 import { applyManifests, manifestFiles } from '../test/servers/manifests.ts'
+import { startCluster } from '../test/servers/start-cluster.ts'
 import {
   betaZone,
   heartbeat,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { kubeletIdentity, registerNode } from '../../test/fixtures/kubelet.ts'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { kubeletMaySet } from './kubelet-labels.ts'
 
 const MAY = [
@@ -40,7 +40,7 @@ const MAY_NOT = [
 ]
 
 await t.test('which labels a kubelet may set, and the API server thinks so too', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const name = 'worker'
   await registerNode(cluster, { name, biosUUID: '420e3f74-ea84-f9a2-7736-6106bb5dbf6b' })

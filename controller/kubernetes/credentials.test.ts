@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { mock } from 'node:test'
 import t from 'tap'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { Credentials } from './credentials.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 const signal = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { createEventRecorder, type EventDetails } from './events.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
@@ -22,7 +22,7 @@ interface EventObject {
 }
 
 t.test('as kubectl describe node asks for them', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const client = adminClient(cluster)
   t.teardown(() => client.close())

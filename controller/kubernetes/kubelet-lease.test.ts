@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import * as v from 'valibot'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/service-account.ts'
-import { startCluster } from '../../test/servers/cluster.ts'
-import { applyManifests } from '../../test/servers/manifests.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { heartbeatOf } from './kubelet-lease.ts'
@@ -12,9 +11,8 @@ const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 const signal = new AbortController().signal
 
 t.test('with the credential of the controller, on a real API server', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
-  await applyManifests(cluster)
   const token = await serviceAccountToken(cluster, 'rollcall-controller')
   const kubeconfig = await writeTokenKubeconfig(join(cluster.dir, 'controller'), cluster, token)
   const client = createKubeClient({

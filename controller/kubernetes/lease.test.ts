@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { aborted } from '../tasks.ts'
 import { createLeaderElection } from './leader-election.ts'
@@ -9,7 +9,7 @@ import { createLogLines } from './testing/log-lines.ts'
 import { until } from './testing/until.ts'
 
 t.setTimeout(120_000)
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 const client = adminClient(cluster)
 t.teardown(() => client.close())

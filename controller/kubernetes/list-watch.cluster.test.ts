@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { startCluster } from '../../test/servers/start-cluster.ts'
 import { systemClock } from '../clock.ts'
 import type { Node } from '../types/node.ts'
 import type { KubeRequest } from './client.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { createLeaseStore } from './lease.ts'
 import { createLeaseCandidate } from './lease-candidate.ts'
@@ -86,7 +86,7 @@ t.test('fails where it is not written', async (t) => {
 })
 
 t.test('a leader that renews the Lease meanwhile neither loses it nor what is remembered', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const client = adminClient(cluster)
   t.teardown(() => client.close())

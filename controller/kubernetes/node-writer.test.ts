@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import { startCluster } from '../../test/servers/cluster.ts'
 import { applyManifests } from '../../test/servers/manifests.ts'
+import { startCluster } from '../../test/servers/start-cluster.ts'
 import { systemClock } from '../clock.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { ApiError } from './api-error.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startCluster } from '../../test/servers/cluster.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { createLeaderElection, type Term } from './leader-election.ts'
 import { createLeaseStore } from './lease.ts'
@@ -15,7 +15,7 @@ interface LeaseObject {
 }
 
 t.test('a term on a real API server', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const client = adminClient(cluster)
   t.teardown(() => client.close())

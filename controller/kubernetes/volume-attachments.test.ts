@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/service-account.ts'
-import { startCluster } from '../../test/servers/cluster.ts'
-import { applyManifests } from '../../test/servers/manifests.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { systemClock } from '../clock.ts'
 import { ApiError } from './api-error.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
@@ -17,7 +16,7 @@ const volumesAttachedTo = (client: KubeClient, nodeName: string, over = signal) 
   createVolumeAttachments(client, systemClock, over)(nodeName)
 
 t.test('on a real API server', async (t) => {
-  const cluster = await startCluster()
+  const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
   const client = adminClient(cluster)
   t.teardown(() => client.close())
@@ -49,7 +48,6 @@ t.test('on a real API server', async (t) => {
   })
 
   await t.test('with the credential of the controller', async (t) => {
-    await applyManifests(cluster)
     const token = await serviceAccountToken(cluster, 'rollcall-controller')
     const kubeconfig = await writeTokenKubeconfig(join(cluster.dir, 'controller'), cluster, token)
     const own = createKubeClient({

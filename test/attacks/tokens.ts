@@ -1,6 +1,5 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Cluster } from '../servers/cluster.ts'
 
 /** The claims of a token of the API server's. */
@@ -11,7 +10,7 @@ export interface Claims {
 
 /** The key with which the cluster's API server signs tokens: what only time can make of one, a test makes with it. */
 export async function signingKey(cluster: Cluster): Promise<KeyObject> {
-  return createPrivateKey(await readFile(join(cluster.dir, 'sa.key')))
+  return createPrivateKey(await readFile(cluster.tokenKeyFile))
 }
 
 /** The token with other claims, signed with `key`. */

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { address, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openOwnStage } from './stage.ts'
 
 // Longer than the 10 s in which a Lease must be renewed: the leader has to step down, and up again.
 const OUTAGE = 13_000
 
-const stage = await openStage(t, { vms: 4 })
+const stage = await openOwnStage(t, { vms: 4 })
 const { cluster, nodes, vcsim } = stage
 const controller = await stage.controller()
 const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()

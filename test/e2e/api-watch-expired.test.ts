@@ -2,9 +2,9 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
 import { address, condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openOwnStage } from './stage.ts'
 
-const stage = await openStage(t, { vms: 6 })
+const stage = await openOwnStage(t, { vms: 6 })
 const { cluster, nodes, reports } = stage
 const proxy = await startApiProxy(cluster.url)
 t.teardown(() => proxy.close())

@@ -13,9 +13,9 @@ import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { applyManifest, applyManifests } from '../servers/manifests.ts'
 import type { ReportObject } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openOwnStage } from './stage.ts'
 
-const stage = await openStage(t, { vms: 12 })
+const stage = await openOwnStage(t, { vms: 12 })
 const { cluster, reports } = stage
 const reportPath = (name: string) => `/apis/rollcall.dev/v1alpha1/nodereports/${name}`
 
@@ -230,7 +230,7 @@ async function expiredToken(cluster: Cluster): Promise<string> {
     },
   }
   const text = `${encode({ alg: 'ES256', typ: 'JWT' })}.${encode(payload)}`
-  const key = createPrivateKey(await readFile(join(cluster.dir, 'sa.key')))
+  const key = createPrivateKey(await readFile(cluster.tokenKeyFile))
   const signature = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' })
   return `${text}.${signature.toString('base64url')}`
 }

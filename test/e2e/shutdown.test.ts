@@ -3,9 +3,9 @@ import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { lease } from './lease.ts'
 import { isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openOwnStage } from './stage.ts'
 
-const stage = await openStage(t, { vms: 2 })
+const stage = await openOwnStage(t, { vms: 2 })
 const { cluster, nodes, vcsim } = stage
 
 /** Sends the signal and measures until the process is gone. */

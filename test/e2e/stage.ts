@@ -10,10 +10,12 @@ import { prepareReports } from '../fixtures/load.ts'
 import { type MachineNic, writeMachine, writeNics } from '../fixtures/machine.ts'
 import type { Program } from '../fixtures/program.ts'
 import { type Recording, record } from '../fixtures/recorder.ts'
-import { type Cluster, type ClusterOptions, startCluster } from '../servers/cluster.ts'
+import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
+import { borrowCluster } from '../servers/pool/borrow.ts'
 import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
+import { type ClusterOptions, type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
 import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 
@@ -76,27 +78,48 @@ interface Teardown {
   teardown(fn: () => Promise<unknown>): void
 }
 
-export interface StageOptions {
+/** A stage whose API server the test may stop. */
+export interface OwnStage extends Stage {
+  readonly cluster: OwnCluster
+}
+
+export interface OwnStageOptions {
   readonly cluster?: ClusterOptions
   /** Applies the manifests; resolves once they act. */
   readonly apply?: (cluster: Cluster) => Promise<void>
 }
 
-export async function openStage(
+/** Opens a stage in a cluster that the test run lends. */
+export async function openStage(t: Teardown, options: VcsimOptions = {}): Promise<Stage> {
+  return furnish(t, await openBoth(t, options, borrowCluster))
+}
+
+/** Opens a stage with a cluster of its own: for tests that stop the API server, or want another than the usual. */
+export async function openOwnStage(
   t: Teardown,
   options: VcsimOptions = {},
-  { cluster: clusterOptions, apply = applyManifests }: StageOptions = {},
-): Promise<Stage> {
-  const [cluster, vcsim] = await Promise.all([
-    startCluster(clusterOptions),
-    startVcsim({ clusters: 2, ...options }),
-  ])
+  { cluster: clusterOptions, apply = applyManifests }: OwnStageOptions = {},
+): Promise<OwnStage> {
+  const servers = await openBoth(t, options, () => startCluster(clusterOptions))
+  await apply(servers.cluster)
+  return { ...(await furnish(t, servers)), cluster: servers.cluster }
+}
+
+async function openBoth<C extends Cluster>(
+  t: Teardown,
+  options: VcsimOptions,
+  openCluster: () => Promise<C>,
+): Promise<{ cluster: C; vcsim: Vcsim }> {
+  const [cluster, vcsim] = await Promise.all([openCluster(), startVcsim({ clusters: 2, ...options })])
   t.teardown(() => vcsim.stop())
   t.teardown(() => cluster.stop())
+  return { cluster, vcsim }
+}
+
+async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsim: Vcsim }): Promise<Stage> {
   // Goes with the cluster's folder, even where the test is killed.
   const dir = join(cluster.dir, 'stage')
   await mkdir(dir)
-  await apply(cluster)
   await vcsim.tag(
     { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
     { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { QUICK, settled, watched } from '../e2e/deletion.ts'
 import { isShutDown, level } from '../e2e/objects.ts'
-import { type Member, openStage, type Stage } from '../e2e/stage.ts'
+import { type Member, openOwnStage, type Stage } from '../e2e/stage.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
 import { createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
@@ -37,7 +37,7 @@ for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VER
       t.comment(await applyFolder(cluster, 'overlays/before-1.36'))
       await policiesInForce(cluster)
     }
-    const stage = await openStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
+    const stage = await openOwnStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
     await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
     await stage.controller({ lifecycle: QUICK })
     const members = await initialised(t, stage)

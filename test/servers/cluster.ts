@@ -1,201 +1,69 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ApiClient, createApiClient } from './api-client.ts'
-import { type ServerName, serverBinary } from './build.ts'
 import { renderKubeconfig } from './kubeconfig.ts'
-import {
-  type CertificateAuthority,
-  type CertificateFiles,
-  createCertificateAuthority,
-  type Identity,
-  writeServiceAccountKeys,
-} from './pki.ts'
-import { freePort } from './ports.ts'
-import { type Server, startServer } from './processes.ts'
+import { type CertificateFiles, type Identity, openCertificateAuthority } from './pki.ts'
 
-export interface ClusterOptions {
-  /** An older one than that of all other tests. */
-  apiServer?: Extract<ServerName, `kube-apiserver${string}`>
-  /** More arguments for kube-apiserver; of an option given twice, the last counts. */
-  apiServerArgs?: string[]
+/** What it takes to speak to a running API server as anyone. */
+export interface ClusterFiles {
+  readonly url: string
+  readonly caFile: string
+  readonly caKeyFile: string
+  /** The key with which the API server signs tokens: with it, a test makes those that only time can make. */
+  readonly tokenKeyFile: string
 }
 
 /** A real API server with its etcd, and nothing else: no controllers, no scheduler, no kubelets. */
-export interface Cluster extends AsyncDisposable {
-  url: string
-  caFile: string
-  /** Holds all of the cluster's files, and is removed with it. */
-  dir: string
+export interface Cluster extends ClusterFiles, AsyncDisposable {
+  /** For the test's files; removed when it is done with the cluster. */
+  readonly dir: string
   /** Path of a kubeconfig of the group system:masters. */
-  adminKubeconfig: string
+  readonly adminKubeconfig: string
   /** Writes a kubeconfig with a client certificate for this identity; resolves with its path. */
   kubeconfig(identity: Identity): Promise<string>
   clientCertificate(identity: Identity): Promise<CertificateFiles>
   /** A request as administrator, or with a bearer token instead. */
-  request: ApiClient['request']
+  readonly request: ApiClient['request']
   /** A client for requests as someone else; it is closed with the cluster. */
   as(identity: Identity): Promise<ApiClient>
-  /** The end of what the servers logged. */
-  log(): string
-  /**
-   * Asks the API server to end and insists after `within` milliseconds, 10,000 by default: as long as a client watches,
-   * it takes its time.
-   */
-  stopApiServer(within?: number): Promise<void>
-  /** Starts the API server again on the same port and data. */
-  startApiServer(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts etcd and kube-apiserver in a temporary folder; about 4 seconds once they are built. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { apiServer: name = 'kube-apiserver' } = options
-  const binaries = { etcd: await serverBinary('etcd'), apiServer: await serverBinary(name) }
-  const dir = await mkdtemp(join(tmpdir(), 'rollcall-cluster-'))
-  const cleanUp: (() => Promise<void>)[] = [() => rm(dir, { recursive: true, force: true, maxRetries: 5 })]
+/** Opens a running cluster; what is written for its users lies in `dir`. Stopping it only closes their clients. */
+export async function openCluster(files: ClusterFiles, dir: string): Promise<Cluster> {
+  await mkdir(dir, { recursive: true })
+  const { url, caFile } = files
+  const ca = await openCertificateAuthority(files, dir)
+  const authority = await readFile(caFile, 'utf8')
+  const opened: ApiClient[] = []
+  const open = async (identity: CertificateFiles) => {
+    const client = createApiClient(url, authority, {
+      cert: await readFile(identity.certificateFile, 'utf8'),
+      key: await readFile(identity.keyFile, 'utf8'),
+    })
+    opened.push(client)
+    return client
+  }
+  let kubeconfigs = 0
+  const writeKubeconfig = async (identity: CertificateFiles) => {
+    kubeconfigs += 1
+    const path = join(dir, `kubeconfig-${kubeconfigs}`)
+    await writeFile(path, renderKubeconfig(url, caFile, identity), { mode: 0o600 })
+    return path
+  }
   const stop = async () => {
-    for (let step = cleanUp.pop(); step; step = cleanUp.pop()) await step()
+    await Promise.all(opened.splice(0).map((client) => client.close()))
   }
-  try {
-    const ca = await createCertificateAuthority(dir)
-    const etcd = await startEtcd(binaries.etcd, dir)
-    cleanUp.push(() => etcd.server.stop())
-
-    const port = await freePort()
-    const url = `https://127.0.0.1:${port}`
-    const admin = await ca.client({ user: 'admin', groups: ['system:masters'] })
-    const openClient = async (files: CertificateFiles) => {
-      const opened = createApiClient(url, await readFile(ca.caFile, 'utf8'), {
-        cert: await readFile(files.certificateFile, 'utf8'),
-        key: await readFile(files.keyFile, 'utf8'),
-      })
-      cleanUp.push(() => opened.close())
-      return opened
-    }
-    const client = await openClient(admin)
-    const args = [...(await apiServerArgs(dir, ca, port, etcd.url)), ...(options.apiServerArgs ?? [])]
-
-    let apiServer: Server | undefined
-    const stopApiServer = async (within?: number) => {
-      await apiServer?.stop(within)
-      apiServer = undefined
-    }
-    cleanUp.push(() => stopApiServer())
-    const startApiServer = async () => {
-      apiServer ??= await startServer({
-        name: 'kube-apiserver',
-        command: binaries.apiServer,
-        args,
-        ready: () => ready(client),
-      })
-    }
-    await startApiServer()
-
-    let kubeconfigs = 0
-    const kubeconfig = async (identity: Identity) => {
-      kubeconfigs += 1
-      return writeKubeconfig(
-        join(dir, `kubeconfig-${kubeconfigs}`),
-        url,
-        ca.caFile,
-        await ca.client(identity),
-      )
-    }
-    return {
-      url,
-      caFile: ca.caFile,
-      dir,
-      adminKubeconfig: await writeKubeconfig(join(dir, 'kubeconfig-admin'), url, ca.caFile, admin),
-      kubeconfig,
-      clientCertificate: (identity) => ca.client(identity),
-      request: client.request,
-      as: async (identity) => openClient(await ca.client(identity)),
-      log: () => `${etcd.server.log()}\n${apiServer?.log() ?? ''}`,
-      stopApiServer,
-      startApiServer,
-      stop,
-      [Symbol.asyncDispose]: stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
+  const admin = await ca.client({ user: 'admin', groups: ['system:masters'] })
+  return {
+    ...files,
+    dir,
+    adminKubeconfig: await writeKubeconfig(admin),
+    kubeconfig: async (identity) => writeKubeconfig(await ca.client(identity)),
+    clientCertificate: (identity) => ca.client(identity),
+    request: (await open(admin)).request,
+    as: async (identity) => open(await ca.client(identity)),
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
-}
-
-async function startEtcd(command: string, dir: string): Promise<{ server: Server; url: string }> {
-  const url = `http://127.0.0.1:${await freePort()}`
-  const peerUrl = `http://127.0.0.1:${await freePort()}`
-  const args = [
-    `--data-dir=${join(dir, 'etcd')}`,
-    `--listen-client-urls=${url}`,
-    `--advertise-client-urls=${url}`,
-    `--listen-peer-urls=${peerUrl}`,
-    `--initial-advertise-peer-urls=${peerUrl}`,
-    `--initial-cluster=default=${peerUrl}`,
-    '--unsafe-no-fsync',
-    '--log-level=warn',
-  ]
-  const server = await startServer({
-    name: 'etcd',
-    command,
-    args,
-    removes: dir,
-    ready: async () => {
-      const response = await fetch(`${url}/health`)
-      if (!(await response.text()).includes('true')) throw new Error('etcd is not healthy yet')
-    },
-  })
-  return { server, url }
-}
-
-async function apiServerArgs(
-  dir: string,
-  ca: CertificateAuthority,
-  port: number,
-  etcdUrl: string,
-): Promise<string[]> {
-  const serving = await ca.serving('kube-apiserver', ['kubernetes.default.svc'])
-  const serviceAccounts = await writeServiceAccountKeys(dir)
-  return [
-    `--etcd-servers=${etcdUrl}`,
-    '--bind-address=127.0.0.1',
-    '--advertise-address=127.0.0.1',
-    // The port is reused by startApiServer while clients of the last one still linger in TIME_WAIT.
-    '--permit-port-sharing',
-    `--secure-port=${port}`,
-    `--tls-cert-file=${serving.certificateFile}`,
-    `--tls-private-key-file=${serving.keyFile}`,
-    `--client-ca-file=${ca.caFile}`,
-    '--service-account-issuer=https://kubernetes.default.svc',
-    '--api-audiences=https://kubernetes.default.svc',
-    `--service-account-key-file=${serviceAccounts.publicFile}`,
-    `--service-account-signing-key-file=${serviceAccounts.privateFile}`,
-    '--service-cluster-ip-range=10.96.0.0/16',
-    '--authorization-mode=Node,RBAC',
-    '--enable-admission-plugins=NodeRestriction',
-    // Without controllers nobody makes the default service account that this plugin insists on.
-    '--disable-admission-plugins=ServiceAccount',
-    '--allow-privileged',
-    // A thousand nodes at once are one test on one machine, not a crowd to be fair to.
-    '--max-requests-inflight=4000',
-    '--max-mutating-requests-inflight=2000',
-    '--profiling=false',
-    '--shutdown-delay-duration=0s',
-  ]
-}
-
-async function ready(client: ApiClient): Promise<void> {
-  const { status } = await client.request('GET', '/readyz')
-  if (status !== 200) throw new Error(`readyz answers ${status}`)
-}
-
-async function writeKubeconfig(
-  path: string,
-  url: string,
-  caFile: string,
-  files: CertificateFiles,
-): Promise<string> {
-  await writeFile(path, renderKubeconfig(url, caFile, files), { mode: 0o600 })
-  return path
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 
 const script = `
-import { startCluster } from ${JSON.stringify(import.meta.resolve('./cluster.ts'))}
+import { startCluster } from ${JSON.stringify(import.meta.resolve('./start-cluster.ts'))}
 import { startVcsim } from ${JSON.stringify(import.meta.resolve('./vcsim.ts'))}
 const cluster = await startCluster()
 const vcsim = await startVcsim({ vms: 1 })

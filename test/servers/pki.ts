@@ -1,5 +1,5 @@
-import { generateKeyPairSync, type webcrypto } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { createPrivateKey, generateKeyPairSync, type webcrypto } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 // The certificate library looks its parts up by decorators and leaves it to us to bring what they need.
 import 'reflect-metadata'
@@ -10,7 +10,7 @@ import {
   KeyUsageFlags,
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
-  type X509Certificate,
+  X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
@@ -31,6 +31,8 @@ export interface CertificateFiles {
 
 export interface CertificateAuthority {
   caFile: string
+  /** With it another process can sign, too: {@link openCertificateAuthority}. */
+  caKeyFile: string
   /** A serving certificate for 127.0.0.1 and localhost, and `names` besides. */
   serving(name: string, names?: string[]): Promise<CertificateFiles>
   client(identity: Identity, validFor?: number): Promise<CertificateFiles>
@@ -49,12 +51,33 @@ export async function createCertificateAuthority(dir: string): Promise<Certifica
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
     ],
   })
-  const caFile = join(dir, 'ca.crt')
-  await writeFile(caFile, ca.toString('pem'))
-  const sign = signer(dir, ca, keys.privateKey)
+  const files = { caFile: join(dir, 'ca.crt'), caKeyFile: join(dir, 'ca.key') }
+  await writeFile(files.caFile, ca.toString('pem'))
+  await writeFile(files.caKeyFile, await privatePem(keys.privateKey), { mode: 0o600 })
+  return authority(files, dir, ca, keys.privateKey)
+}
+
+/** Opens an authority that exists already; the files of the certificates that it signs from here on lie in `dir`. */
+export async function openCertificateAuthority(
+  files: Pick<CertificateAuthority, 'caFile' | 'caKeyFile'>,
+  dir: string,
+): Promise<CertificateAuthority> {
+  const ca = new X509Certificate(await readFile(files.caFile, 'utf8'))
+  const key = createPrivateKey(await readFile(files.caKeyFile, 'utf8'))
+  const der = key.export({ format: 'der', type: 'pkcs8' })
+  return authority(files, dir, ca, await crypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']))
+}
+
+function authority(
+  files: Pick<CertificateAuthority, 'caFile' | 'caKeyFile'>,
+  dir: string,
+  ca: X509Certificate,
+  key: webcrypto.CryptoKey,
+): CertificateAuthority {
+  const sign = signer(dir, ca, key)
   let issued = 0
   return {
-    caFile,
+    ...files,
     serving: (name, names = []) =>
       sign(name, [{ CN: [name] }], ExtendedKeyUsage.serverAuth, {
         names: [
@@ -98,13 +121,15 @@ function signer(dir: string, ca: X509Certificate, signingKey: webcrypto.CryptoKe
       ],
     })
     const files = { certificateFile: join(dir, `${file}.crt`), keyFile: join(dir, `${file}.key`) }
-    const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
     await writeFile(files.certificateFile, certificate.toString('pem'))
-    await writeFile(files.keyFile, `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`, {
-      mode: 0o600,
-    })
+    await writeFile(files.keyFile, await privatePem(keys.privateKey), { mode: 0o600 })
     return files
   }
+}
+
+async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
+  const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', key)).toString('base64')
+  return `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`
 }
 
 /** Starts a little early, since clocks are compared in whole seconds. */
@@ -112,10 +137,14 @@ function validity(validFor = 7 * day): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + validFor) }
 }
 
+/** Paths of PEM files. */
+export interface ServiceAccountKeys {
+  publicFile: string
+  privateFile: string
+}
+
 /** Writes the key pair with which the API server signs and checks service account tokens. */
-export async function writeServiceAccountKeys(
-  dir: string,
-): Promise<{ publicFile: string; privateFile: string }> {
+export async function writeServiceAccountKeys(dir: string): Promise<ServiceAccountKeys> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     publicKeyEncoding: { type: 'spki', format: 'pem' },

@@ -7,8 +7,8 @@ import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
 import { LIFECYCLE_CONTROLLERS, startControllerManager } from '../fixtures/controller-manager.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
-import { type Cluster, startCluster } from '../servers/cluster.ts'
 import { applyManifests } from '../servers/manifests.ts'
+import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -28,7 +28,7 @@ const LIFECYCLE = {
 
 /** Everything that runs, and what may be done to it. */
 export interface Site extends AsyncDisposable {
-  readonly cluster: Cluster
+  readonly cluster: OwnCluster
   readonly vcsim: Vcsim
   /** Between the controllers and vCenter. */
   readonly line: ApiProxy

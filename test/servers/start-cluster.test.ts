@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import t from 'tap'
-import { startCluster } from './cluster.ts'
+import { startCluster } from './start-cluster.ts'
 
 t.test('a cluster that does what a cluster does', async (t) => {
   await using cluster = await startCluster()

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import type { Cluster } from '../cluster.ts'
+import { applyManifest } from '../manifests.ts'
+import { borrowCluster } from './borrow.ts'
+import { startLender } from './lender.ts'
+import { LENDER_PORT } from './protocol.ts'
+
+const lender = await startLender()
+t.teardown(() => lender[Symbol.asyncDispose]())
+const env = { [LENDER_PORT]: String(lender.port) }
+
+async function create(cluster: Cluster, path: string, object: object): Promise<void> {
+  const { status, body } = await cluster.request('POST', path, object)
+  if (status !== 201) throw new Error(`POST ${path} is answered with ${status}: ${JSON.stringify(body)}`)
+}
+
+async function names(cluster: Cluster, path: string): Promise<string[]> {
+  const { body } = await cluster.request<{ items: { metadata: { name: string } }[] }>('GET', path)
+  return body.items.map(({ metadata }) => metadata.name)
+}
+
+const nodes = '/api/v1/nodes'
+const pods = '/api/v1/namespaces/kube-system/pods'
+const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+
+await t.test('whatever one test leaves behind, the next does not find', async (t) => {
+  const one = await borrowCluster(env)
+  await create(one, nodes, { metadata: { name: 'n1', finalizers: ['example.com/stays'] } })
+  await create(one, pods, {
+    metadata: { name: 'p1', finalizers: ['example.com/stays'] },
+    spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'c' }] },
+  })
+  await create(one, leases, { metadata: { name: 'rollcall-controller' }, spec: {} })
+  await create(one, roles, { metadata: { name: 'r1' }, rules: [] })
+  for (let i = 0; i < 50; i++) await create(one, nodes, { metadata: { name: `crowd-${i}` } })
+  t.ok(existsSync(one.adminKubeconfig))
+  await one.stop()
+
+  await using next = await borrowCluster(env)
+  t.equal(next.url, one.url, 'it is the same API server')
+  t.strictSame(await names(next, nodes), [])
+  t.strictSame(await names(next, pods), [])
+  t.notOk((await names(next, leases)).includes('rollcall-controller'))
+  t.notOk((await names(next, roles)).includes('r1'))
+  t.notOk(existsSync(one.dir), 'its files are gone, too')
+})
+
+await t.test('a cluster whose manifests were changed is not lent again', async (t) => {
+  const one = await borrowCluster(env)
+  const policy =
+    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/own-report.rollcall.dev'
+  t.match(await one.request('DELETE', policy), { status: 200 })
+  await one.stop()
+  await using next = await borrowCluster(env)
+  t.not(next.url, one.url)
+  t.match(await next.request('GET', policy), { status: 200 })
+})
+
+await t.test('nor one with a namespace that does not end', async (t) => {
+  const one = await borrowCluster(env)
+  await applyManifest(one, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
+  await one.stop()
+  await using next = await borrowCluster(env)
+  t.not(next.url, one.url)
+  t.match(lender.counts.discarded.at(-1), /namespaces\/other is left over/)
+})
+
+const script = `
+import { borrowCluster } from ${JSON.stringify(import.meta.resolve('./borrow.ts'))}
+console.log((await borrowCluster()).url)
+`
+
+await t.test('nor that of a test which was killed', async (t) => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [url] = (await once(createInterface(child.stdout), 'line')) as [string]
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await using next = await borrowCluster(env)
+  t.not(next.url, url)
+})
