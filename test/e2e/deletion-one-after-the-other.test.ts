@@ -10,7 +10,7 @@ import { openStage } from './stage.ts'
 const stage = await openStage(t, { vms: 5 })
 const { cluster, nodes, reports, vcsim } = stage
 // What vanishes within a fifth of absentFor vanishes at once, and within five seconds at least.
-const APART = 8_000
+const APART = 12_000
 const controller = await stage.controller({ lifecycle: { ...QUICK, absentFor: '25s' } })
 const members = await stage.crowd(5)
 const workers = members.slice(0, 4)
