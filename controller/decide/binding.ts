@@ -1,10 +1,16 @@
 import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { groupOf, type VirtualMachine } from '../types/virtual-machine.ts'
+import type { PreviousReport } from './status.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
 export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
   return report?.status.nodeUID === node.uid ? report.status : {}
+}
+
+/** The same, with the object that it is about. */
+export function previousOf(report: NodeReport, node: Pick<Node, 'uid'>): PreviousReport {
+  return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
 }
 
 /**

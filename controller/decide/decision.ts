@@ -1,5 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Reason } from '../types/reasons.ts'
+import type { ConditionValues } from './condition.ts'
 import type { NodeEvent } from './events.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
@@ -36,6 +37,17 @@ export interface Decision {
   readonly deletion?: Deletion
   /** Whether only a leader that is sure of its Lease may do this. */
   readonly fenced?: boolean
+}
+
+/** What follows from who a Node is alone, before the state of its machine has its say. */
+export interface IdentityDecision
+  extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletion' | 'fenced'> {
+  /** What was found out; absent where nothing was, and the report's status stands as it is. */
+  readonly status?: {
+    readonly conditions: ConditionValues
+    /** The parts of the status that are no conditions. Without a level here the Node has none any more. */
+    readonly fields: Partial<NodeReportStatus>
+  }
 }
 
 export interface Deletion {

@@ -1,6 +1,7 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import type { Node, Taint } from '../types/node.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
+import type { NodeEvent } from './events.ts'
 import { providerID } from './provider-id.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'
@@ -77,12 +78,15 @@ export function wantedLabels({
   ]
 }
 
-/** Labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
-export function overriddenLabels(node: Node, patch: NodePatch | undefined): readonly string[] {
+/** Tells of labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
+export function overriddenLabelEvents(node: Node, patch: NodePatch | undefined): readonly NodeEvent[] {
   if (!hasUninitializedTaint(node)) return []
-  return Object.keys(patch?.labels ?? {}).filter(
+  const labels = Object.keys(patch?.labels ?? {}).filter(
     (label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined,
   )
+  if (labels.length === 0) return []
+  const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels`
+  return [{ type: 'Warning', reason: 'LabelOverridden', message }]
 }
 
 /**

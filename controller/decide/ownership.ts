@@ -1,14 +1,16 @@
+import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { NodeReport } from '../types/node.ts'
 import { type ConditionValue, no } from './condition.ts'
 import { requiredLevel } from './identity/level.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
+import type { RefusalDetails } from './refusal.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
-export type Ownership =
-  /** Ours to decide on, with a valid report. */
-  | { readonly kind: 'ours' }
+/** Nothing to be decided about a report: there is none, or the Node is not ours. */
+export type WithoutReport =
   /** None of our business; nothing is said. */
   | { readonly kind: 'invisible' }
   /**
@@ -18,13 +20,13 @@ export type Ownership =
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
   | { readonly kind: 'waiting'; readonly condition: ConditionValue; readonly loud: boolean }
+
+export type Ownership =
+  | WithoutReport
+  /** Ours to decide on, with a valid report. */
+  | { readonly kind: 'ours'; readonly report: NodeReport; readonly spec: NodeReportSpec }
   /** The report or the Node is wrong in itself. */
-  | {
-      readonly kind: 'refused'
-      readonly condition: ConditionValue
-      /** Whether this ends what was verified before. */
-      readonly ends: boolean
-    }
+  | ({ readonly kind: 'refused'; readonly report: NodeReport } & RefusalDetails)
 
 /** How long a new Node may be without a report before it is said aloud: an agent starts within this. */
 const REPORT_GRACE_MS = 60_000
@@ -53,49 +55,45 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     }
   }
   if (foreign) {
-    return {
-      kind: 'refused',
-      ends: true,
-      condition: no(
-        'ForeignProviderID',
-        `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
-      ),
-    }
+    const condition = no(
+      'ForeignProviderID',
+      `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
+    )
+    return refused(report, condition, { ends: true })
   }
-  if (scheme === 'absent' && !hasUninitializedTaint(node)) return asksForNothing(node)
+  if (scheme === 'absent' && !hasUninitializedTaint(node)) return refused(report, asksForNothing(node))
   if (!report.spec.ok) {
-    return {
-      kind: 'refused',
-      ends: false,
-      condition: no(
-        'ReportInvalid',
-        `${report.spec.problems.join('; ')}; run the agent version that belongs to this controller`,
-      ),
-    }
+    const condition = no(
+      'ReportInvalid',
+      `${report.spec.problems.join('; ')}; run the agent version that belongs to this controller`,
+    )
+    return refused(report, condition)
   }
-  if (report.spec.spec.nodeUID !== node.uid) {
-    return {
-      kind: 'refused',
-      ends: false,
-      condition: no(
-        'ReportOfFormerNode',
-        `the report is about a Node with UID ${report.spec.spec.nodeUID}, this one's is ${node.uid}; the agent reports anew at its next refresh, restart it to have that at once`,
-      ),
-    }
+  const { spec } = report.spec
+  if (spec.nodeUID !== node.uid) {
+    const condition = no(
+      'ReportOfFormerNode',
+      `the report is about a Node with UID ${spec.nodeUID}, this one's is ${node.uid}; the agent reports anew at its next refresh, restart it to have that at once`,
+    )
+    return refused(report, condition)
   }
-  return { kind: 'ours' }
+  return { kind: 'ours', report, spec }
+}
+
+/** @param ends what was verified before stands, unless it is said to end */
+function refused(report: NodeReport, condition: ConditionValue, { ends } = { ends: false }): Ownership {
+  return { kind: 'refused', report, type: 'IdentityVerified', condition, ends }
 }
 
 /**
  * Pods may run on it, and by the taint alone the API server knows a Node that the controller may make one of vSphere
  * (`policy-update-node.yaml`): a thief of its token could take any other's Node for one.
  */
-function asksForNothing({ name }: NodeFacts['node']): Ownership {
-  const condition = no(
+function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
+  return no(
     'RegisteredUntainted',
     `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so that it asks for no cloud provider, and pods may run there unverified; start its kubelet with --cloud-provider=external, then run: kubectl taint node ${name} ${TAINT_UNINITIALIZED}=true:NoSchedule`,
   )
-  return { kind: 'refused', ends: false, condition }
 }
 
 /**
@@ -106,7 +104,7 @@ function unspokenFor(
   rivals: NodeFacts['rivals'],
   node: NodeFacts['node'],
   { lifecycle }: NodeFacts['settings'],
-): Ownership {
+): WithoutReport {
   const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
   if (holder === undefined) {
     const silent = node.ready?.status === 'Unknown'

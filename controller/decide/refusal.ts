@@ -2,10 +2,10 @@ import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent
 import type { Node } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
-import type { Decision } from './decision.ts'
+import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './events.ts'
 import { levelLabel } from './node-patch.ts'
-import { type PreviousReport, statusWith } from './status.ts'
+import type { PreviousReport } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'
 
 export interface RefusalDetails {
@@ -20,7 +20,12 @@ export interface RefusalDetails {
   readonly passed?: ConditionValues
   /** The level that was reached all the same. */
   readonly level?: IdentityLevel
-  readonly facets?: Partial<NodeReportStatus>
+  /** Parts of the status that were found out before. */
+  readonly fields?: Partial<NodeReportStatus>
+  /** BIOS UUIDs to search the vCenters for again. */
+  readonly recheck?: readonly string[]
+  /** What it counts as; `waiting` where it is nobody's fault. */
+  readonly state?: 'refused' | 'waiting'
 }
 
 export interface RefusalContext {
@@ -30,9 +35,9 @@ export interface RefusalContext {
 }
 
 /** The decision that leaves a Node as it is, but for the label that shows its level, and says why. */
-export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): Decision {
-  const { type, ends, passed = {}, facets = {} } = refused
-  const { identityLevel: before, ...rest } = previous.status
+export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): IdentityDecision {
+  const { type, ends, passed = {}, fields = {}, recheck, state = 'refused' } = refused
+  const { identityLevel: before, provenUntil } = previous.status
   const level = refused.level ?? (ends ? undefined : before)
   const stands = !ends && before !== undefined
   const condition =
@@ -43,24 +48,26 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
   }
   if (isUninitialized(node)) conditions.Initialized = no(condition.reason, condition.message)
   const labels = isUninitialized(node) && level !== undefined ? {} : levelLabel(node, level)
-  const kept: NodeReportStatus =
-    stands && previous.status.provenUntil !== undefined ? { provenUntil: previous.status.provenUntil } : {}
   return {
-    state: 'refused',
+    state,
     ...(level === undefined ? {} : { level }),
     refusal: { condition: type, reason: condition.reason },
     ...(Object.keys(labels).length === 0 ? {} : { patch: { labels } }),
-    status: statusWith({ ...previous, status: rest }, conditions, now, {
-      ...kept,
-      ...(level === undefined ? {} : { identityLevel: level }),
-      ...facets,
-    }),
+    status: {
+      conditions,
+      fields: {
+        ...(stands && provenUntil !== undefined ? { provenUntil } : {}),
+        ...(level === undefined ? {} : { identityLevel: level }),
+        ...fields,
+      },
+    },
     events: [
       ...conditionEvents(previous.status.conditions ?? [], { [type]: condition }),
       ...untaintedEvents(node, previous.status, now),
     ],
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
     retry: true,
+    ...(recheck === undefined ? {} : { recheck }),
   }
 }
 

@@ -6,7 +6,6 @@ import type {
   ParentObject,
 } from '../../agent/contract.ts'
 import { type Ancestry, bindingParents, type VirtualMachine } from '../types/virtual-machine.ts'
-import { type ConditionValues, mergeConditions } from './condition.ts'
 import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'
@@ -21,7 +20,7 @@ export interface Verified {
 }
 
 /** The parts of the status that are no conditions. */
-export function statusFacets(verified: Verified): Partial<NodeReportStatus> {
+export function verifiedFields(verified: Verified): Partial<NodeReportStatus> {
   const { vm, level, provenUntil, topology, addresses } = verified
   const bound = binding(vm)
   return {
@@ -42,24 +41,6 @@ export interface PreviousReport {
   readonly status: NodeReportStatus
   readonly nodeUID: string
   readonly generation: number
-}
-
-/** The previous status, with these parts and conditions in place of its own. */
-export function statusWith(
-  { status, nodeUID, generation }: PreviousReport,
-  conditions: ConditionValues,
-  now: number,
-  facets: Partial<NodeReportStatus>,
-): NodeReportStatus {
-  // Belongs to the previous decision; where it still counts it is among the parts.
-  const { provenUntil: _, ...kept } = status
-  return {
-    ...kept,
-    ...facets,
-    observedGeneration: generation,
-    nodeUID,
-    conditions: mergeConditions(status.conditions ?? [], conditions, { now, generation }),
-  }
 }
 
 /** Longest texts that the schema takes. */

@@ -13,6 +13,7 @@ import { quietTime } from './disruption-limit.ts'
 import { missed } from './missed.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
+import { judgePossible } from './possible.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
@@ -24,6 +25,14 @@ import { isUnseen, type Subject, subjectOf } from './subject.ts'
  * was written before and survives any restart.
  */
 export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): Lifecycle {
+  const deletionPossible = judgePossible(previous, facts)
+  return {
+    ...judgeMachine(previous, facts),
+    ...(deletionPossible === undefined ? {} : { deletionPossible }),
+  }
+}
+
+function judgeMachine(previous: PreviousReport, facts: NodeFacts): Lifecycle {
   const { node } = facts
   const subject = subjectOf(node, facts.report)
   if (subject === undefined) return NOTHING

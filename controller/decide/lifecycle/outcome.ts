@@ -11,6 +11,8 @@ export interface Lifecycle {
   readonly vmFound?: ConditionValue
   /** Undefined where there is nothing to say of a deletion. */
   readonly deletionPending?: ConditionValue
+  /** Whether its absence could be proven at all; undefined where there is nothing to say of that. */
+  readonly deletionPossible?: ConditionValue
   /** What is to stand in the status as long as the VM is missed. */
   readonly absence?: AbsenceStatus
   readonly taints?: readonly Taint[]
@@ -41,4 +43,18 @@ export const NOTHING: Lifecycle = {
 /** The other VM, as it stands. */
 export function keptVM({ namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
   return namedVM === undefined ? {} : { namedVM }
+}
+
+/** Leaves what stands in the status of a VM that is missed as it is. */
+export function untouched(status: NodeReportStatus): Lifecycle {
+  const { absentSince, brakeClosedAt, brakeClosedFor } = status
+  return {
+    ...NOTHING,
+    ...keptVM(status),
+    absence: {
+      ...(absentSince === undefined ? {} : { absentSince }),
+      ...(brakeClosedAt === undefined ? {} : { brakeClosedAt }),
+      ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }),
+    },
+  }
 }

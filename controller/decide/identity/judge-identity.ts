@@ -1,0 +1,127 @@
+import type { IdentityLevel, NodeReportSpec } from '../../../agent/contract.ts'
+import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
+import { isAgentless } from '../agentless.ts'
+import { isBoundTo, verifiedVM } from '../binding.ts'
+import type { ConditionValue, ConditionValues } from '../condition.ts'
+import { machineState } from '../machine-state.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
+import type { PreviousReport } from '../status.ts'
+import { outOfScope } from '../topology/scope.ts'
+import { isUninitialized } from '../uninitialized.ts'
+import { verifyIdentity } from './identity.ts'
+import { reaches, requiredLevel } from './level.ts'
+import { type MachineUUID, machineUUID } from './machine-uuid.ts'
+import { findVM, type VMSearch } from './vm.ts'
+
+/** Which VM a Node is, as far as that is known. */
+export type JudgedIdentity =
+  /** Not known yet, or nothing is concluded at present: somebody calls back. */
+  | { readonly kind: 'pending' }
+  /**
+   * One that another provider initialised: nothing can be verified, and nothing was that an agent could keep so by
+   * silence.
+   */
+  | { readonly kind: 'unspoken' }
+  | ({ readonly kind: 'refused' } & RefusalDetails)
+  /** The VM that it was verified to be, which does not run. */
+  | { readonly kind: 'off'; readonly vm: VirtualMachine; readonly conditions: ConditionValues }
+  | VerifiedIdentity
+
+export interface VerifiedIdentity {
+  readonly kind: 'verified'
+  readonly spec: NodeReportSpec
+  readonly vm: VirtualMachine
+  readonly ancestry: Ancestry
+  readonly level: IdentityLevel
+  /** RFC 3339: the level falls then, unless a claim comes. */
+  readonly provenUntil: string | undefined
+  readonly conditions: { readonly VMFound: ConditionValue; readonly IdentityVerified: ConditionValue }
+}
+
+const PENDING: JudgedIdentity = { kind: 'pending' }
+
+/**
+ * Which VM the Node is whose report this is: the policy for reports first, then the VM by its UUID, then whether it lies
+ * where the configuration looks, then whether it is the Node, and whether that is known strongly enough.
+ *
+ * @param vmState what the state of the VM puts in the place of what the search came to, if anything
+ */
+export function judgeIdentity(
+  spec: NodeReportSpec,
+  previous: PreviousReport,
+  vmState: ConditionValue | undefined,
+  facts: NodeFacts,
+): JudgedIdentity {
+  const { node, policy, settings } = facts
+  const initialized = !isUninitialized(node)
+  const nobodySpeaks = isAgentless(spec) && requiredLevel(node, settings.identity) !== 'asserted'
+  if (nobodySpeaks && initialized && previous.status.vm === undefined) return { kind: 'unspoken' }
+  if (policy.state === 'pending') return PENDING
+  if (policy.state === 'not-in-force') {
+    return initialized ? PENDING : refused('IdentityVerified', policyNotInForce(policy), { ends: false })
+  }
+
+  const machine = machineUUID(node, facts.report, settings.identity)
+  const search = findVM({ machine, spec, boundTo: verifiedVM(previous.status) }, facts)
+  switch (search.outcome) {
+    case 'pending':
+      return PENDING
+    case 'unknown':
+      // It proves nothing. A verified Node keeps all its conditions, and a thousand of them cost no write; but nobody
+      // else says what is amiss with one VM alone.
+      return initialized && !search.alone
+        ? PENDING
+        : refused('VMFound', search.condition, { ends: false, state: 'waiting' })
+    case 'not-found':
+      return refused('VMFound', vmState ?? search.condition, { ends: false, recheck: machine.uuids })
+    case 'refused':
+      return refused('VMFound', search.condition, { ends: true, recheck: machine.uuids })
+    case 'found':
+      return judgeVM({ ...search, machine, spec, vmState }, previous, facts)
+  }
+}
+
+interface FoundVM extends Pick<Extract<VMSearch, { outcome: 'found' }>, 'vm' | 'condition'> {
+  readonly machine: MachineUUID
+  readonly spec: NodeReportSpec
+  readonly vmState: ConditionValue | undefined
+}
+
+/** Whether the one VM that was found is the Node. */
+function judgeVM(
+  { vm, condition: found, machine, spec, vmState }: FoundVM,
+  previous: PreviousReport,
+  facts: NodeFacts,
+): JudgedIdentity {
+  const { node, settings } = facts
+  const { ancestry } = vm
+  if (ancestry === undefined) return PENDING
+  const stranger = outOfScope(vm, ancestry, settings.datacenters[vm.vCenter.name] ?? [])
+  if (stranger !== undefined) return refused('VMFound', stranger, { ends: false })
+
+  const itself = isBoundTo(verifiedVM(previous.status), vm)
+  const passed = { VMFound: itself ? (vmState ?? found) : found }
+  if (itself && machineState(vm) === 'off') return { kind: 'off', vm, conditions: passed }
+  const identity = verifyIdentity({ witness: machine.witness, spec, vm, previous: previous.status }, facts)
+  const { level, provenUntil, ends, condition } = identity
+  if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
+  const required = requiredLevel(node, settings.identity)
+  if (!reaches(level, required)) {
+    return refused('IdentityVerified', levelTooLow(level, required, condition), {
+      ends: true,
+      passed,
+      level,
+    })
+  }
+  const conditions = { ...passed, IdentityVerified: condition }
+  return { kind: 'verified', spec, vm, ancestry, level, provenUntil, conditions }
+}
+
+function refused(
+  type: RefusalDetails['type'],
+  condition: ConditionValue,
+  details: Omit<RefusalDetails, 'type' | 'condition'>,
+): JudgedIdentity {
+  return { kind: 'refused', type, condition, ...details }
+}

@@ -1,0 +1,130 @@
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import { ANNOTATION_DELETION } from '../types/node.ts'
+import { type ConditionValues, mergeConditions } from './condition.ts'
+import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
+import { conditionEvents, deletionEvents } from './events.ts'
+import { type Lifecycle, untouched } from './lifecycle/outcome.ts'
+import type { NodePatch } from './node-patch.ts'
+import type { PreviousReport } from './status.ts'
+import { TAINT_UNINITIALIZED } from './well-known.ts'
+
+/** The decision on one Node: what follows from who it is, and from the state of its machine. */
+export function merge(
+  identity: IdentityDecision,
+  machine: Lifecycle,
+  previous: PreviousReport,
+  now: number,
+): Decision {
+  const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous.status)
+  const { deletionPending, probePlan, deletion } = lifecycle
+  const before = previous.status.conditions ?? []
+  const conditions = unsaid(identity, lifecycle)
+  const status = statusOf(identity, lifecycle, previous, conditions, now)
+  const { patch: _, requeueAfter: __, status: ___, ...rest } = identity
+  const patch = deletion === undefined ? patchOf(identity, lifecycle) : undefined
+  const requeueAfter = least(identity.requeueAfter, lifecycle.requeueAfter)
+  return {
+    ...rest,
+    ...(patch === undefined ? {} : { patch }),
+    ...(status === undefined ? {} : { status }),
+    events: [
+      ...identity.events,
+      ...conditionEvents(before, conditions),
+      ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
+      ...lifecycle.events,
+    ],
+    // Whoever looks again by the clock needs no backoff.
+    retry: identity.retry && lifecycle.requeueAfter === undefined,
+    ...(requeueAfter === undefined ? {} : { requeueAfter }),
+    ...(probePlan === undefined ? {} : { probePlan }),
+    ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(identity, probePlan) }),
+    ...(lifecycle.fenced ? { fenced: true } : {}),
+    ...(deletion === undefined ? {} : { deletion }),
+  }
+}
+
+/**
+ * Not where what was verified has just been contradicted: what follows from that is for the next reconcile. Nor where the
+ * Node was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter.
+ */
+function stillApplies({ level, status }: IdentityDecision, previous: PreviousReport): boolean {
+  if (level === undefined && previous.status.identityLevel !== undefined) return false
+  const vm = status?.fields.vm ?? previous.status.vm
+  const before = previous.status.vm
+  return vm?.moref === before?.moref && vm?.vCenterInstanceUUID === before?.vCenterInstanceUUID
+}
+
+/** A VM that is being probed does not also need a search. */
+function withoutProbed({ recheck = [] }: IdentityDecision, { request }: ProbePlan): readonly string[] {
+  return recheck.filter((uuid) => uuid !== request.vm.biosUUID)
+}
+
+/** The conditions of the lifecycle's that identity has not said: where it has said anything, VMFound is among it. */
+function unsaid({ status }: IdentityDecision, { vmFound, deletionPossible }: Lifecycle): ConditionValues {
+  return {
+    ...(status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }),
+    ...(deletionPossible === undefined ? {} : { DeletionPossible: deletionPossible }),
+  }
+}
+
+/** The report's status as it should stand; undefined where there is nothing to say. */
+function statusOf(
+  { status: judged }: IdentityDecision,
+  { deletionPending, absence = {}, rebound, namedVM }: Lifecycle,
+  { status: before, nodeUID, generation }: PreviousReport,
+  conditions: ConditionValues,
+  now: number,
+): NodeReportStatus | undefined {
+  const said: ConditionValues = {
+    ...judged?.conditions,
+    ...conditions,
+    ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }),
+  }
+  const { absentSince, brakeClosedAt, brakeClosedFor, namedVM: named, ...kept } = before
+  const stands =
+    absentSince === absence.absentSince &&
+    brakeClosedAt === absence.brakeClosedAt &&
+    brakeClosedFor === absence.brakeClosedFor &&
+    // One that is as it was is not written.
+    named === undefined &&
+    namedVM === undefined &&
+    rebound === undefined
+  if (judged === undefined && Object.keys(said).length === 0 && stands) return undefined
+  return {
+    ...(judged === undefined ? kept : judgedAnew(kept, judged, generation)),
+    ...absence,
+    ...(rebound === undefined ? {} : { vm: rebound }),
+    ...(namedVM === undefined ? {} : { namedVM }),
+    nodeUID,
+    conditions: mergeConditions(before.conditions ?? [], said, { now, generation }),
+  }
+}
+
+/** Who the Node is was decided anew: the level, and until when it holds, stand only where that says so. */
+function judgedAnew(
+  { identityLevel: _, provenUntil: __, ...kept }: NodeReportStatus,
+  { fields }: NonNullable<IdentityDecision['status']>,
+  observedGeneration: number,
+): NodeReportStatus {
+  return { ...kept, ...fields, observedGeneration }
+}
+
+function patchOf(
+  { patch: before }: IdentityDecision,
+  { taints, takesLeaveBack }: Lifecycle,
+): NodePatch | undefined {
+  const initializes = before?.taints !== undefined
+  const patch: NodePatch = {
+    ...before,
+    ...(taints === undefined
+      ? {}
+      : { taints: initializes ? taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) : taints }),
+    ...(takesLeaveBack ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch
+}
+
+function least(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return Math.min(a, b)
+}

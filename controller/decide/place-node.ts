@@ -1,0 +1,47 @@
+import type { NodeAddress } from '../../agent/contract.ts'
+import { chooseAddresses } from './addresses/addresses.ts'
+import type { ConditionValue } from './condition.ts'
+import type { NodeEvent } from './events.ts'
+import type { VerifiedIdentity } from './identity/judge-identity.ts'
+import type { NodeFacts } from './node-facts.ts'
+import { wantedLabels } from './node-patch.ts'
+import type { PreviousReport } from './status.ts'
+import { judgeChanges, labelChanges } from './topology/change.ts'
+import { type NodeTopology, resolveTopology } from './topology/topology.ts'
+import { isUninitialized } from './uninitialized.ts'
+
+/** Where the VM of a verified Node is: in vCenter's zones and in the network. */
+export interface Placement {
+  readonly topology: NodeTopology
+  readonly addresses: readonly NodeAddress[] | undefined
+  /** Nodes that hold an address which this one wants. */
+  readonly waitsFor: readonly string[]
+  readonly conditions: {
+    readonly TopologyResolved: ConditionValue
+    readonly AddressesResolved: ConditionValue
+  }
+  readonly events: readonly NodeEvent[]
+}
+
+export function placeNode(
+  { spec, vm, ancestry }: VerifiedIdentity,
+  previous: PreviousReport,
+  { node, settings, addressHolder }: Pick<NodeFacts, 'node' | 'settings' | 'addressHolder'>,
+): Placement {
+  const topology = resolveTopology(ancestry, settings.labels)
+  const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
+  const changed = judgeChanges(changes, settings.topology, topology.condition)
+  const { identityLevel, addresses: before = [] } = previous.status
+  const { addresses, holders, condition } = chooseAddresses(spec, vm, {
+    node,
+    before: identityLevel === undefined ? [] : before,
+    holder: addressHolder,
+  })
+  return {
+    topology,
+    addresses,
+    waitsFor: holders,
+    conditions: { TopologyResolved: changed.condition, AddressesResolved: condition },
+    events: changed.events,
+  }
+}
