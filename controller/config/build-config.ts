@@ -1,21 +1,22 @@
 import { readCertificates } from './certificates.ts'
 import type { Config, Trust, VCenterConfig } from './config.ts'
 import type { Findings } from './findings.ts'
-import { parseFlag } from './flag.ts'
 import { checkIdentity } from './identity.ts'
 import { checkLifecycle } from './lifecycle.ts'
 import type { ReadFile } from './read-text.ts'
-import type { Result } from './result.ts'
 import { Secret } from './secret.ts'
 import type { Section, Sections, Setting } from './sections.ts'
-import { parseServer } from './server.ts'
-import { take } from './take.ts'
-import { parseThumbprints } from './thumbprint.ts'
-import { checkTopology } from './topology.ts'
-import { shapeOfText } from './tree.ts'
+import {
+  DEFAULT_PORT,
+  parseChoice,
+  parseFlag,
+  parsePort,
+  parseServer,
+  parseThumbprints,
+  parseUser,
+  take,
+} from './values.ts'
 import { refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
-
-const DEFAULT_PORT = 443
 
 export interface BuildConfigOptions {
   /** Where relative paths start. */
@@ -47,7 +48,8 @@ export async function buildConfig(
   refuseDoubled(checked, findings)
   const identity = checkIdentity(sections.identity, findings)
   const lifecycle = checkLifecycle(sections.lifecycle, findings)
-  const topology = checkTopology(sections.topology, findings)
+  const parseOnChange = (text: string) => parseChoice(text, ['report', 'relabel', 'ignore'])
+  const onChange = take(sections.topology.get('onChange'), parseOnChange, findings) ?? 'report'
   if (findings.problems.length > 0) return undefined
   const { labels } = sections
   return {
@@ -55,7 +57,7 @@ export async function buildConfig(
     labels: { zone: labels.get('zone')?.text, region: labels.get('region')?.text },
     identity,
     lifecycle,
-    topology,
+    topology: { onChange },
   }
 }
 
@@ -146,18 +148,4 @@ function checkIPFamily(setting: Setting | undefined, findings: Findings): void {
     const message = 'has no effect, an IPv6 address is written as well where a machine has one: remove it'
     findings.warn(setting.path, setting.at, message)
   }
-}
-
-function parsePort(text: string): Result<number> {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  // Zero is the CPI's way of saying nothing.
-  if (port === 0) return { ok: true, value: DEFAULT_PORT }
-  if (port <= 65535) return { ok: true, value: port }
-  return { ok: false, message: `expected a number from 1 to 65535, got ${shapeOfText(text)}` }
-}
-
-/** The CPI takes a certificate as user and its key as password for a login by SAML token. */
-function parseUser(text: string): Result<string> {
-  if (!text.includes('-----BEGIN')) return { ok: true, value: text }
-  return { ok: false, message: 'a certificate as user is not supported yet: write a user name and password' }
 }

@@ -1,11 +1,10 @@
 import type { IdentityLevel } from '../../agent/contract.ts'
 import { type LabelSelector, parseLabelSelector, type Requirement } from '../label-selector.ts'
-import { parseChoice } from './choice.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Findings } from './findings.ts'
 import { kubeletMaySet } from './kubelet-labels.ts'
 import type { Section } from './sections.ts'
-import { take } from './take.ts'
+import { parseChoice, take } from './values.ts'
 
 const LEVELS: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 const DEFAULT_LEVEL: IdentityLevel = 'reported'

@@ -1,12 +1,16 @@
-import { parseChoice } from './choice.ts'
 import type { LifecycleConfig } from './config.ts'
-import { parseDuration, parseDurationOrOff } from './duration.ts'
 import type { Findings } from './findings.ts'
-import { parseFlag } from './flag.ts'
-import { parseInteger, parseShare } from './number.ts'
 import type { Result } from './result.ts'
 import type { Section } from './sections.ts'
-import { take } from './take.ts'
+import {
+  parseChoice,
+  parseDuration,
+  parseDurationOrOff,
+  parseFlag,
+  parseInteger,
+  parseShare,
+  take,
+} from './values.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { parseDuration, parseDurationOrOff } from './duration.ts'
+import { parseDuration, parseDurationOrOff, parseServer } from './values.ts'
 
-t.test('as Go reads them', async (t) => {
+t.test('durations as Go reads them', async (t) => {
   // What time.ParseDuration of Go 1.26 makes of them, rounded to milliseconds.
   const cases: readonly [string, number][] = [
     ['0', 0],
@@ -29,7 +29,7 @@ t.test('as Go reads them', async (t) => {
   for (const [text, value] of cases) t.same(parseDuration(text, '0s'), { ok: true, value }, text)
 })
 
-t.test('what is none is refused, with what was meant where that is plain', async (t) => {
+t.test('what is no duration is refused, with what was meant where that is plain', async (t) => {
   const NONE = 'expected a duration such as 90s, 5m or 1h30m, got'
   const cases: readonly [string, string][] = [
     ['300', `${NONE} text of 3 characters: did you mean "300s"?`],
@@ -61,7 +61,7 @@ t.test('what is none is refused, with what was meant where that is plain', async
   for (const [text, message] of cases) t.same(parseDuration(text, '1s'), { ok: false, message }, text)
 })
 
-t.test('or off', async (t) => {
+t.test('a duration or off', async (t) => {
   for (const text of ['off', 'OFF', 'Off', 'false', 'no', 'n', 'never', 'none'])
     t.same(parseDurationOrOff(text, '1s'), { ok: true, value: undefined }, text)
   t.same(parseDurationOrOff('5m', '1s'), { ok: true, value: 300_000 })
@@ -81,4 +81,38 @@ t.test('a hostile text takes no time', async (t) => {
   for (const part of ['1', '1.', '.1', '1s', '1m'])
     t.notOk(parseDuration(`${part.repeat(100_000)}!`, '0s').ok)
   t.ok(performance.now() - start < 1_000, `${performance.now() - start} ms`)
+})
+
+t.test('a server, or what to write instead', async (t) => {
+  const right: readonly [string, string][] = [
+    ['vc.example.com', 'vc.example.com'],
+    ['VC01', 'VC01'],
+    ['vc_1.corp.local.', 'vc_1.corp.local.'],
+    ['10.0.0.1', '10.0.0.1'],
+    ['fd00::1', 'fd00::1'],
+    ['[fd00::1]', 'fd00::1'],
+  ]
+  for (const [text, value] of right) t.same(parseServer(text), { ok: true, value }, text)
+
+  const wrong: readonly [string, string][] = [
+    ['https://vc.example.com', 'got one with a scheme: write "server: vc.example.com"'],
+    ['https://vc.example.com/sdk', 'got one with a scheme and a path: write "server: vc.example.com"'],
+    ['vc.example.com/sdk', 'got one with a path: write "server: vc.example.com"'],
+    ['vc.example.com:8443', 'got one with a port: write "server: vc.example.com" and "port: 8443"'],
+    ['[fd00::1]:443', 'got one with a port: write "server: fd00::1" and "port: 443"'],
+    ['https://10.0.0.1:443/', 'write "server: 10.0.0.1" and "port: 443"'],
+    ['user:secret@vc', 'got text of 14 characters'],
+    ['vc:secret', 'got text of 9 characters'],
+    ['10.0.0.256', 'got text of 10 characters that looks like an IPv4 address but is none'],
+    ['vc example', 'got text of 10 characters'],
+    [' vc', 'got text of 3 characters'],
+    ['[vc]', 'got one with'],
+    ['-vc', 'got text of 3 characters'],
+    [`${'a.'.repeat(200)}b`, 'got text of 401 characters'],
+  ]
+  for (const [text, words] of wrong) {
+    const parsed = parseServer(text)
+    t.equal(parsed.ok, false, text)
+    if (!parsed.ok) t.ok(parsed.message.includes(words), `${text}: ${parsed.message}`)
+  }
 })
