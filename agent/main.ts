@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { inClusterCredential, SERVICE_ACCOUNT_FOLDER } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
 import { systemClock } from './clock.ts'
-import { fileSign } from './facts/file-sign.ts'
+import { fileFingerprint } from './facts/file-fingerprint.ts'
 import { findTools } from './facts/find-rpctools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
@@ -68,7 +68,7 @@ async function start(options: Options): Promise<number> {
     guestinfo,
     readLocal: () => readLocalFacts(root, networkInterfaces),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
-    readSign: () => fileSign(sign),
+    readFingerprint: () => fileFingerprint(sign),
   }
   if (options.mode === 'print') {
     writeSync(1, await renderReport({ ...parts, log }))

@@ -18,7 +18,7 @@ import {
   GUESTINFO_CLAIM,
   type NodeReportSpec,
 } from './contract.ts'
-import { fileSign } from './facts/file-sign.ts'
+import { fileFingerprint } from './facts/file-fingerprint.ts'
 import { findTools as locate } from './facts/find-rpctools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
@@ -110,7 +110,7 @@ function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
     guestinfo,
     readLocal: () => readLocalFacts(root, () => ({})),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
-    readSign: () => fileSign(sign),
+    readFingerprint: () => fileFingerprint(sign),
     now: () => now,
   })
   return { root, reporter }

@@ -18,7 +18,7 @@ export interface ReporterOptions {
   readonly readLocal: () => LocalFacts
   readonly readGuest: () => Promise<GuestFacts>
   /** A text that changes when the Node may have been registered anew. */
-  readonly readSign: () => string
+  readonly readFingerprint: () => string
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -67,7 +67,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       // Asked while the API server is: neither waits for the other.
       const asked = guest === undefined ? options.readGuest() : Promise.resolve(guest)
       // Before the question who this is: what changes after it makes another report.
-      const sign = options.readSign()
+      const sign = options.readFingerprint()
       try {
         return await withApiClient(await options.credential(), options.client, async (client) => {
           const identity = await identify(client)
@@ -92,7 +92,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     changed() {
       const result = claim.known()
       if (sent === undefined || guest === undefined || result === undefined) return true
-      if (sent.sign !== options.readSign()) return true
+      if (sent.sign !== options.readFingerprint()) return true
       return JSON.stringify(build(sent.identity.nodeUID, options.readLocal(), guest, result)) !== sent.text
     },
     claimPending: claim.pending,

@@ -71,7 +71,7 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     )
     remember(nodes, facts.node, applied.nodes)
     if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
-    if (decision.retry || applied.incomplete) return 'retry'
+    if (decision.requeue || applied.incomplete) return 'requeue'
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
 }

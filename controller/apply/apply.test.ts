@@ -160,7 +160,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     state: 'refused',
     status,
     events: [{ type: 'Warning', reason: 'VMGone', message: 'it is gone' }],
-    retry: false,
+    requeue: false,
     fenced: true,
     deletion: {
       vCenter: 'vc1',

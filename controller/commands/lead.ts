@@ -208,7 +208,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     let outcome: 'done' | 'retry' | 'error' = 'error'
     try {
       const came = await reconcile(name)
-      outcome = came === 'retry' ? 'retry' : 'done'
+      outcome = came === 'requeue' ? 'retry' : 'done'
       return came
     } finally {
       if (!signal.aborted) metrics.reconciled((clock.monotonic() - start) / 1000, outcome)

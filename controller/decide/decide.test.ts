@@ -66,7 +66,7 @@ t.test('a Node that is as it should be is left alone', async (t) => {
   t.equal(second.patch, undefined)
   t.same(second.status, first.status, 'not even a time in the status moves')
   t.same(second.events, [])
-  t.equal(second.retry, false)
+  t.equal(second.requeue, false)
 })
 
 t.test('other taints and labels survive the initialisation', async (t) => {
@@ -261,7 +261,7 @@ for (const row of REFUSALS) {
 
 t.test('a Node without a report waits, and is told why when the agent is overdue', async (t) => {
   const fresh = decide(facts({ report: undefined, lookups: [] }))
-  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], retry: true })
+  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], requeue: true })
   const overdue = decide(facts({ report: undefined, lookups: [], now: facts().now + 120_000 }))
   t.match(overdue.events, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
 })
@@ -275,7 +275,7 @@ t.test('Nodes that are none of our business are invisible', async (t) => {
   for (const [name, foreign] of Object.entries(cases)) {
     t.same(
       decide(facts({ node: foreign, report: undefined, lookups: [] })),
-      { state: 'invisible', events: [], retry: false },
+      { state: 'invisible', events: [], requeue: false },
       name,
     )
   }
@@ -292,7 +292,7 @@ t.test('a vCenter that does not answer proves nothing', async (t) => {
 
   t.same(
     decide(settled({ lookups })),
-    { state: 'initialized', level: 'proven', events: [], retry: false },
+    { state: 'initialized', level: 'proven', events: [], requeue: false },
     'a running Node costs no write',
   )
 
@@ -311,7 +311,7 @@ t.test('a VM that vCenter cannot read is neither believed nor forgotten', async 
   t.match(waiting, { state: 'waiting', patch: undefined, refusal: { reason: 'VMUnreadable' } })
   t.match(condition(waiting, 'VMFound'), { status: 'Unknown', message: /inaccessible/ })
   const verified = decide(settled({ vms }))
-  t.match(verified, { state: 'initialized', level: 'proven', patch: undefined, retry: false })
+  t.match(verified, { state: 'initialized', level: 'proven', patch: undefined, requeue: false })
   t.match(condition(verified, 'VMFound'), { status: 'Unknown', reason: 'VMNotConnected' })
   t.match(condition(verified, 'IdentityVerified'), { status: 'True' })
 })

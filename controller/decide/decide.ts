@@ -7,7 +7,7 @@ import { describeVM } from './describe-vm.ts'
 import { conditionEvents, levelEvents, untaintedEvents, warning } from './events.ts'
 import { type JudgedIdentity, judgeIdentity } from './identity/judge-identity.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
-import type { Lifecycle } from './lifecycle/outcome.ts'
+import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { overriddenLabelEvents, patchFor } from './node-patch.ts'
@@ -39,16 +39,16 @@ export function decide(facts: NodeFacts): Decision {
 function withoutReport(ownership: WithoutReport, node: Node): Decision {
   switch (ownership.kind) {
     case 'invisible':
-      return { state: 'invisible', events: [], retry: false }
+      return { state: 'invisible', events: [], requeue: false }
     case 'agentless':
-      return { state: settledState(node), create: agentlessReport(node), events: [], retry: false }
+      return { state: settledState(node), create: agentlessReport(node), events: [], requeue: false }
     case 'waiting': {
       const { condition, loud } = ownership
       return {
         state: 'waiting',
         refusal: { condition: 'Initialized', reason: condition.reason },
         events: loud ? [warning(condition)] : [],
-        retry: true,
+        requeue: true,
       }
     }
   }
@@ -57,7 +57,7 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
 function decideOnIdentity(
   identity: JudgedIdentity,
   previous: PreviousReport,
-  { deletionPending }: Lifecycle,
+  { deletionPending }: LifecycleResult,
   facts: NodeFacts,
 ): IdentityDecision {
   const { node, now } = facts
@@ -112,7 +112,7 @@ function decideOnVerified(
       },
     )
     // Whoever holds the address wakes it.
-    return { ...refused, waitsFor, retry: waitsFor.length === 0 }
+    return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
   const patch = patchFor(node, {
     vm,
@@ -141,7 +141,7 @@ function decideOnVerified(
       ...events,
       ...untaintedEvents(node, before, now),
     ],
-    retry: false,
+    requeue: false,
     waitsFor,
     // The level falls then, unless the VM itself has spoken again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
@@ -154,7 +154,7 @@ function leave(node: Node, { status: { identityLevel: level } }: PreviousReport)
     state: settledState(node),
     ...(level === undefined ? {} : { level }),
     events: [],
-    retry: false,
+    requeue: false,
   }
 }
 

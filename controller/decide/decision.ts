@@ -23,8 +23,8 @@ export interface Decision {
   /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
   readonly status?: NodeReportStatus
   readonly events: readonly NodeEvent[]
-  /** Whether to look again by itself, with backoff: nothing will call. */
-  readonly retry: boolean
+  /** Whether to requeue with backoff: no event will come. */
+  readonly requeue: boolean
   /** Nodes that hold an address which this one wants: it is to be looked at when they give one up. */
   readonly waitsFor?: readonly string[]
   /** Milliseconds after which the passing of time alone changes the decision. */

@@ -3,7 +3,7 @@ import { ANNOTATION_DELETION } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { conditionEvents, deletionEvents } from './events.ts'
-import { type Lifecycle, untouched } from './lifecycle/outcome.ts'
+import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import type { NodePatch } from './node-patch.ts'
 import type { PreviousReport } from './status.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
@@ -11,7 +11,7 @@ import { TAINT_UNINITIALIZED } from './well-known.ts'
 /** The decision on one Node: what follows from who it is, and from the state of its machine. */
 export function merge(
   identity: IdentityDecision,
-  machine: Lifecycle,
+  machine: LifecycleResult,
   previous: PreviousReport,
   now: number,
 ): Decision {
@@ -34,7 +34,7 @@ export function merge(
       ...lifecycle.events,
     ],
     // Whoever looks again by the clock needs no backoff.
-    retry: identity.retry && lifecycle.requeueAfter === undefined,
+    requeue: identity.requeue && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
     ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(identity, probePlan) }),
@@ -60,7 +60,10 @@ function withoutProbed({ recheck = [] }: IdentityDecision, { request }: ProbePla
 }
 
 /** The conditions of the lifecycle's that identity has not said: where it has said anything, VMFound is among it. */
-function unsaid({ status }: IdentityDecision, { vmFound, deletionPossible }: Lifecycle): ConditionValues {
+function unsaid(
+  { status }: IdentityDecision,
+  { vmFound, deletionPossible }: LifecycleResult,
+): ConditionValues {
   return {
     ...(status !== undefined || vmFound === undefined ? {} : { VMFound: vmFound }),
     ...(deletionPossible === undefined ? {} : { DeletionPossible: deletionPossible }),
@@ -70,7 +73,7 @@ function unsaid({ status }: IdentityDecision, { vmFound, deletionPossible }: Lif
 /** The report's status as it should stand; undefined where there is nothing to say. */
 function statusOf(
   { status: judged }: IdentityDecision,
-  { deletionPending, absence = {}, rebound, namedVM }: Lifecycle,
+  { deletionPending, absence = {}, rebound, namedVM }: LifecycleResult,
   { status: before, nodeUID, generation }: PreviousReport,
   conditions: ConditionValues,
   now: number,
@@ -111,7 +114,7 @@ function judgedAnew(
 
 function patchOf(
   { patch: before }: IdentityDecision,
-  { taints, takesLeaveBack }: Lifecycle,
+  { taints, takesLeaveBack }: LifecycleResult,
 ): NodePatch | undefined {
   const initializes = before?.taints !== undefined
   const patch: NodePatch = {

@@ -66,7 +66,7 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
       ...untaintedEvents(node, previous.status, now),
     ],
     // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
-    retry: true,
+    requeue: true,
     ...(recheck === undefined ? {} : { recheck }),
   }
 }

@@ -16,7 +16,7 @@ async function sampled(): Promise<string> {
   const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
   const metrics = createMetrics({ version: '1.2.3', clock })
   const refusal = { condition: 'VMFound', reason: 'NoSerial' } as const
-  const rest = { events: [], retry: false }
+  const rest = { events: [], requeue: false }
   const lastTransitionTime = '2026-01-01T00:00:00Z'
   const status = {
     conditions: [

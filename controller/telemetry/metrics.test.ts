@@ -42,7 +42,7 @@ function node(name: string, uid = `uid-${name}`): Node {
 }
 
 function decision(state: Decision['state'], more: Partial<Decision> = {}): Decision {
-  return { state, events: [], retry: false, ...more }
+  return { state, events: [], requeue: false, ...more }
 }
 
 const NO_REPORT = { condition: 'Initialized', reason: 'NoReport' } as const

@@ -78,7 +78,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     locate: createDebounce(timings.locate, clock),
     tags: createDebounce(timings.tags, clock),
     members: createDebounce(timings.members, clock),
-    outlook: createDebounce(timings.outlook, clock),
+    provability: createDebounce(timings.provability, clock),
   }
   let instanceUUID = ''
   let certificateExpiry: number | undefined
@@ -89,7 +89,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     place: (machine) => topology.place(machine),
     onChange(uuids) {
       onChange(uuids)
-      triggers.outlook.trigger()
+      triggers.provability.trigger()
     },
   })
   const health = createConnectionHealth({
@@ -105,7 +105,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
-    onOutlook: () => onChange(table.followed()),
+    onProvability: () => onChange(table.followed()),
   })
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -135,7 +135,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       opened = undefined
       instanceUUID = content.instanceUUID
       table.wantAll()
-      triggers.outlook.trigger()
+      triggers.provability.trigger()
       const onOpen = (made: Opened) => {
         opened = { content, ...made }
       }

@@ -35,7 +35,7 @@ export interface ListAndWatchOptions {
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
   /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed; something may stand above them that is new. */
-  readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'outlook', Debounce>>
+  readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability', Debounce>>
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -166,7 +166,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function look(signal: AbortSignal): Promise<RunOutcome> {
-    await prober.look('if new', signal)
+    await prober.refreshProvability('if new', signal)
     return 'done'
   }
 
@@ -185,11 +185,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       (signal) => updates.run(take, signal),
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
-      (signal) => triggers.outlook.run(look, signal),
+      (signal) => triggers.provability.run(look, signal),
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),
-      timed(timings.resync, (signal) => prober.look('in full', signal)),
+      timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
       timed(timings.failed, retryFailed),
       timed(timings.sweep, sweep),
       timed(timings.keepAlive, (signal) => session.keepAlive(signal)),

@@ -33,7 +33,7 @@ export interface Timings {
    */
   readonly members: Pace
   /** How what came above VMs is collected, to ask whether the account may read it: it is for later. */
-  readonly outlook: Pace
+  readonly provability: Pace
   /** Names of tags and categories are read again after this time. */
   readonly tagNamesAge: number
   /**
@@ -64,7 +64,7 @@ export const TIMINGS: Timings = {
   locate: { quiet: 50, max: 200, spacing: 2_000 },
   tags: { quiet: 50, max: 200, spacing: 1_000 },
   members: { quiet: 3_000, max: 8_000, longest: 60_000, spacing: 2_000 },
-  outlook: { quiet: 500, max: 2_000, spacing: 5_000 },
+  provability: { quiet: 500, max: 2_000, spacing: 5_000 },
   tagNamesAge: 3_600_000,
   failureGrace: 10_000,
   logout: 2_500,

@@ -89,7 +89,7 @@ t.test('a retry comes with a growing wait, a throw counts as one, success forget
     async () => {
       runs++
       if (runs === 2) throw new Error('no')
-      return runs < 5 ? 'retry' : 'done'
+      return runs < 5 ? 'requeue' : 'done'
     },
     ['a'],
     { clock, onError: (_: string, error: unknown) => errors.push(error), backoff: { base: 10, max: 40 } },
@@ -104,7 +104,7 @@ t.test('a key that is added while it waits for a retry is taken at once', async 
   const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
-    process: async () => (++runs === 1 ? 'retry' : 'done'),
+    process: async () => (++runs === 1 ? 'requeue' : 'done'),
   })
   queue.add('a')
   const done = queue.run(stop.signal)
@@ -125,7 +125,7 @@ t.test('a stop waits for what is under way and leaves no timer', async (t) => {
     process: async () => {
       await new Promise((resolve) => setTimeout(resolve, 10))
       finished = true
-      return 'retry'
+      return 'requeue'
     },
   })
   queue.add('a')
@@ -164,7 +164,7 @@ function limited(
   return { clock, queue, times }
 }
 
-for (const outcome of ['done', 'retry'] as const) {
+for (const outcome of ['done', 'requeue'] as const) {
   t.test(`a key that changes without end is taken at its rate, when it ends with ${outcome}`, async (t) => {
     const { clock, queue, times } = limited(t, () => outcome)
     for (let ms = 0; ms < 4_500; ms += 100) {
@@ -202,7 +202,7 @@ t.test('a key that adds itself through what it writes is held, too', async (t) =
     process: async (key) => {
       runs++
       queue.add(key)
-      return 'retry'
+      return 'requeue'
     },
   })
   queue.add('a')

@@ -8,12 +8,12 @@ export type ReconcileResult =
   /** Nothing to do until somebody adds the key again. */
   | 'done'
   /** To be requeued with backoff. */
-  | 'retry'
+  | 'requeue'
   /** Done, and to be requeued after so many milliseconds unless something adds it sooner. */
   | { readonly requeueAfter: number }
 
 export interface WorkQueueOptions {
-  /** Handles one key; never runs twice at once for the same key. A throw counts as `retry`. */
+  /** Handles one key; never runs twice at once for the same key. A throw counts as `requeue`. */
   readonly process: (key: string) => Promise<ReconcileResult>
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
@@ -40,7 +40,7 @@ export interface WorkQueue {
 
 /** A key that is to become ready by itself. */
 interface Delay {
-  readonly why: 'retry' | 'time' | 'rate'
+  readonly why: 'backoff' | 'time' | 'rate'
   readonly cancel: () => void
 }
 
@@ -96,16 +96,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       outcome = await options.process(key)
     } catch (error) {
       options.onError(key, error)
-      outcome = 'retry'
+      outcome = 'requeue'
     }
     active.delete(key)
-    if (outcome !== 'retry') backoffs.delete(key)
+    if (outcome !== 'requeue') backoffs.delete(key)
     if (dirty.delete(key)) admit(key)
     else if (typeof outcome === 'object') later(key, outcome.requeueAfter, 'time')
-    else if (outcome === 'retry') {
+    else if (outcome === 'requeue') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
       backoffs.set(key, backoff)
-      later(key, backoff.next(), 'retry')
+      later(key, backoff.next(), 'backoff')
     }
     wake()
   }

@@ -451,11 +451,11 @@ t.test('no report is believed while strangers could write it', async (t) => {
   t.match(condition(newcomer), { status: 'Unknown', message: /apply the policy/ })
   t.same(
     decide(settled({ policy, vms: [vm({ nics: [] })] })),
-    { state: 'initialized', level: 'proven', events: [], retry: false },
+    { state: 'initialized', level: 'proven', events: [], requeue: false },
     'what was verified stays as it is, for better and for worse',
   )
   const pending = decide(facts({ policy: { state: 'pending' } }))
-  t.same(pending, { state: 'waiting', events: [], retry: false })
+  t.same(pending, { state: 'waiting', events: [], requeue: false })
 })
 
 t.test(

@@ -9,11 +9,11 @@ import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { binding, type PreviousReport } from '../status.ts'
 import { hasUninitializedTaint } from '../uninitialized.ts'
+import { judgeDeletionPossible } from './deletion-possible.ts'
 import { quietTime } from './disruption-limit.ts'
-import { missed } from './missed.ts'
+import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
+import { judgeMissedVM } from './missed-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
-import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
-import { judgePossible } from './possible.ts'
 import { mayProceed } from './preconditions.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
@@ -24,15 +24,15 @@ import { isUnseen, type Subject, subjectOf } from './subject.ts'
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Judges by what
  * was written before and survives any restart.
  */
-export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): Lifecycle {
-  const deletionPossible = judgePossible(previous, facts)
+export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
+  const deletionPossible = judgeDeletionPossible(previous, facts)
   return {
     ...judgeMachine(previous, facts),
     ...(deletionPossible === undefined ? {} : { deletionPossible }),
   }
 }
 
-function judgeMachine(previous: PreviousReport, facts: NodeFacts): Lifecycle {
+function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const { node } = facts
   const subject = subjectOf(node, facts.report)
   if (subject === undefined) return NOTHING
@@ -81,11 +81,11 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): Lifecycle {
             ...keptVM(previous.status),
             ...(isPending(previous) ? { deletionPending: ready() } : {}),
           }
-        : { ...missed(subject, previous.status, facts), ...backInService(node) }
+        : { ...judgeMissedVM(subject, previous.status, facts), ...backInService(node) }
   }
 }
 
-function keeps({ status }: PreviousReport, { settings }: NodeFacts): Lifecycle {
+function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleResult {
   const { absentSince, brakeClosedAt, brakeClosedFor } = status
   return {
     ...NOTHING,
@@ -104,7 +104,7 @@ function keeps({ status }: PreviousReport, { settings }: NodeFacts): Lifecycle {
  * A VM that came back under another instance UUID looks like a copy for ever. It is not missed, and after the time in which
  * the brake opens by itself it holds nobody else.
  */
-function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): Lifecycle {
+function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const kept = keeps(previous, facts)
   const { brakeClosedAt } = kept.absence ?? {}
   if (brakeClosedAt === undefined) return kept
@@ -116,7 +116,7 @@ function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): Lifecycle {
  * What the machine is known by when no search finds it any more. A copy with the UUID of one that is known does not take
  * its place, nor does one whose parents cannot be told yet.
  */
-function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
+function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<LifecycleResult, 'namedVM'> {
   const copy = namedVM?.biosUUID === vm.biosUUID && !isBoundTo(namedVM, vm)
   const known = copy || vm.ancestry === undefined ? undefined : binding(vm)
   const stands = known ?? namedVM
@@ -127,7 +127,11 @@ function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<Lifecy
  * The same VM, whose BIOS UUID is another than when it was bound: its Node is contradicted from its next boot on, and
  * once the VM is gone nothing else would tell that the new UUID was its own.
  */
-function renamedAs(vm: VirtualMachine, bound: BoundVM, status: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
+function renamedAs(
+  vm: VirtualMachine,
+  bound: BoundVM,
+  status: NodeReportStatus,
+): Pick<LifecycleResult, 'namedVM'> {
   const asBound = vm.biosUUID === undefined || vm.biosUUID === bound.biosUUID
   const another = status.namedVM !== undefined && !isBoundTo(status.namedVM, vm)
   return asBound || another ? keptVM(status) : namedAs(vm, status)
@@ -143,7 +147,7 @@ function ready(): ConditionValue {
 }
 
 /** What there is to say of a deletion when the machine is back. */
-function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): Lifecycle {
+function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): LifecycleResult {
   return {
     ...NOTHING,
     ...(isPending(previous)
@@ -161,7 +165,12 @@ function ofAnother(bound: BoundVM, vm: VirtualMachine): ConditionValue {
   )
 }
 
-function seen(vm: VirtualMachine, bound: BoundVM, previous: PreviousReport, facts: NodeFacts): Lifecycle {
+function seen(
+  vm: VirtualMachine,
+  bound: BoundVM,
+  previous: PreviousReport,
+  facts: NodeFacts,
+): LifecycleResult {
   const { node, settings } = facts
   const itself: Subject = { machines: [bound], bound: true }
   const there = isThere(vm, previous, node)

@@ -6,7 +6,7 @@ import { type AncestorNode, type AncestorTree, createAncestorTree } from './ance
 import { unreadablePlace } from './refused.ts'
 import type { VMProperties } from './vm-properties.ts'
 
-export interface Placement {
+export interface VMPlacement {
   readonly host: string | undefined
   readonly cluster: string | undefined
   readonly datacenter: string | undefined
@@ -26,7 +26,7 @@ export interface PlacementIndex {
   hasProblems(object: ManagedObjectReference): boolean
   /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
   tagged(machine: VMProperties): ManagedObjectReference[]
-  place(machine: VMProperties): Placement
+  place(machine: VMProperties): VMPlacement
 }
 
 interface Path {

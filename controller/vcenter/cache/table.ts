@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import type { Placement } from './placement.ts'
+import type { VMPlacement } from './placement.ts'
 import { unreadableFacts } from './refused.ts'
 import type { VMProperties } from './vm-properties.ts'
 
@@ -33,7 +33,7 @@ export interface Changes {
 
 export interface TableOptions {
   readonly identity: () => VCenterIdentity
-  readonly place: (machine: VMProperties) => Placement
+  readonly place: (machine: VMProperties) => VMPlacement
   readonly onChange: (uuids: ReadonlySet<string>) => void
 }
 

@@ -11,7 +11,7 @@ import { SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
-import type { Line } from './line.ts'
+import type { ProbeClient } from './probe-client.ts'
 import { isGone, readVMName, vmReference } from './read-vm.ts'
 import { searchVMs } from './search.ts'
 
@@ -70,7 +70,7 @@ export interface CanaryOptions {
  * seen before is gone by its reference, there is nothing to try. Throws a VCenterError.
  */
 export async function proveCanary(
-  line: Line,
+  client: ProbeClient,
   missed: BoundVM,
   { vCenter, known, memory }: CanaryOptions,
 ): Promise<CanaryProof> {
@@ -78,13 +78,14 @@ export async function proveCanary(
     state: 'unproven',
     failure: { vCenter, reason: 'CanaryNotFound', message },
   })
-  const { canaries, shown } = known.length > 0 ? { canaries: known, shown: known.length } : await sample(line)
+  const { canaries, shown } =
+    known.length > 0 ? { canaries: known, shown: known.length } : await sample(client)
   let refusal: VCenterError | undefined
   for (const { moref, biosUUID } of canaries.slice(0, TRIES)) {
     try {
-      const found = await searchVMs(line, biosUUID, 'bios')
+      const found = await searchVMs(client, biosUUID, 'bios')
       if (!found.includes(moref)) continue
-      await readVMName(line, moref)
+      await readVMName(client, moref)
       memory.add(moref)
       return { state: 'proven' }
     } catch (error) {
@@ -93,7 +94,7 @@ export async function proveCanary(
     }
   }
   if (shown === 0) {
-    const hidden = await firstHidden(line, memory, missed)
+    const hidden = await firstHidden(client, memory, missed)
     if (hidden === undefined) return { state: 'none' }
     return unproven(
       `vCenter shows no VM at all, though ${hidden}, which it has shown before, is not gone: check the account's role and its propagation`,
@@ -133,11 +134,15 @@ export function createCanaryMemory(): CanaryMemory {
 }
 
 /** One of those that vCenter does not say to be gone; those that are, are forgotten. */
-async function firstHidden(line: Line, memory: CanaryMemory, missed: BoundVM): Promise<string | undefined> {
+async function firstHidden(
+  client: ProbeClient,
+  memory: CanaryMemory,
+  missed: BoundVM,
+): Promise<string | undefined> {
   for (const moref of memory.list()) {
     if (moref === missed.moref) continue
     try {
-      await readVMName(line, moref)
+      await readVMName(client, moref)
       return moref
     } catch (error) {
       if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
@@ -156,10 +161,10 @@ const DATACENTERS = traversal('datacenters', 'Datacenter', 'vmFolder', selection
  * reference. By a collector of its own: with it goes what it has not yet told.
  */
 export async function sample(
-  line: Line,
+  client: ProbeClient,
 ): Promise<{ readonly canaries: readonly Canary[]; readonly shown: number }> {
-  const { propertyCollector, rootFolder } = line.content
-  const made = await line.call('CreatePropertyCollector', propertyCollector, '')
+  const { propertyCollector, rootFolder } = client.content
+  const made = await client.call('CreatePropertyCollector', propertyCollector, '')
   const collector = toReference(child(made, 'returnval'))
   if (collector === undefined) {
     throw new VCenterError('MalformedAnswer', 'vCenter does not name the collector that it made')
@@ -168,7 +173,7 @@ export async function sample(
     propertySpec('VirtualMachine', ['config.uuid', 'runtime.connectionState']) +
     objectSpec(rootFolder, true, FOLDERS + DATACENTERS)
   const parameters = `<specSet>${specs}</specSet><options>${element('maxObjects', SAMPLE)}</options>`
-  const response = await readAndDrop(line, collector, parameters)
+  const response = await readAndDrop(client, collector, parameters)
   const records = childrenOf(child(response, 'returnval'), 'objects')
   const canaries = records.flatMap((record) => {
     const { reference, properties } = readObject(record)
@@ -180,13 +185,13 @@ export async function sample(
 }
 
 async function readAndDrop(
-  line: Line,
+  client: ProbeClient,
   collector: ManagedObjectReference,
   parameters: string,
 ): Promise<XMLElement> {
   try {
-    return await line.call('RetrievePropertiesEx', collector, parameters)
+    return await client.call('RetrievePropertiesEx', collector, parameters)
   } finally {
-    await line.call('DestroyPropertyCollector', collector, '')
+    await client.call('DestroyPropertyCollector', collector, '')
   }
 }

@@ -5,7 +5,7 @@ import { type SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import type { Line } from './line.ts'
+import type { ProbeClient } from './probe-client.ts'
 
 export const MAY_RESTART_PATHS = [
   'runtime.faultToleranceState',
@@ -21,7 +21,7 @@ const WITHOUT_FAULT_TOLERANCE = new Set(['', 'notConfigured', 'disabled'])
 
 /** The reasons in words. A property that is missing is no reason; tasks that may not be read are one. */
 export async function readMayRestart(
-  line: Line,
+  client: ProbeClient,
   properties: ReadonlyMap<string, XMLElement>,
   missing: ReadonlyMap<string, SoapFault>,
 ): Promise<readonly string[]> {
@@ -38,12 +38,12 @@ export async function readMayRestart(
   const tasks = childrenOf(properties.get('recentTask'), 'ManagedObjectReference').flatMap(
     (each) => toReference(each) ?? [],
   )
-  return [...reasons, ...(await unfinished(line, tasks.slice(-MAX_TASKS)))]
+  return [...reasons, ...(await unfinished(client, tasks.slice(-MAX_TASKS)))]
 }
 
 /** Tasks that wait or run. One that cannot be read, or is gone, is passed over. */
 async function unfinished(
-  { call, content }: Line,
+  { call, content }: ProbeClient,
   tasks: readonly ManagedObjectReference[],
 ): Promise<string[]> {
   if (tasks.length === 0) return []

@@ -6,7 +6,7 @@ import { SoapFault, VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import type { Line } from './line.ts'
+import type { ProbeClient } from './probe-client.ts'
 import { isGone } from './read-vm.ts'
 
 /** What the role Read-only consists of, but for System.Anonymous, which everyone has. */
@@ -21,21 +21,21 @@ export type Privileges = ReadonlyMap<string, Proof>
  * VCenterError where that cannot be asked.
  */
 export async function provePrivileges(
-  line: Line,
+  client: ProbeClient,
   vCenter: string,
   parents: readonly ParentObject[],
 ): Promise<Proof> {
-  const proofs = await askPrivileges(line, vCenter, parents)
+  const proofs = await askPrivileges(client, vCenter, parents)
   return [...proofs.values()].find(({ state }) => state === 'unproven') ?? { state: 'proven' }
 }
 
 /** The same for each of these objects and the root; without those that are gone. */
 export async function askPrivileges(
-  line: Line,
+  client: ProbeClient,
   vCenter: string,
   parents: readonly ParentObject[],
 ): Promise<Privileges> {
-  const root = rootOf(line.content)
+  const root = rootOf(client.content)
   const proofs = new Map<string, Proof>()
   const tell = (parent: ParentObject, answer: XMLElement | undefined): void => {
     const name = parent === root ? 'the root folder' : `${parent.type} "${parent.name}"`
@@ -44,7 +44,7 @@ export async function askPrivileges(
   let left = [...parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root)), root]
   while (left.length > 0) {
     try {
-      const answers = await ask(line, left)
+      const answers = await ask(client, left)
       for (const parent of left) tell(parent, answers.get(keyOfParent(parent)))
       break
     } catch (error) {
@@ -64,12 +64,12 @@ export function keyOfParent(parent: ParentObject): string {
 }
 
 /** The root folder, as an object above VMs. */
-export function rootOf({ rootFolder }: Line['content']): ParentObject {
+export function rootOf({ rootFolder }: ProbeClient['content']): ParentObject {
   return { type: rootFolder.type, moref: rootFolder.value, name: '' }
 }
 
 async function ask(
-  { call, content, login }: Line,
+  { call, content, login }: ProbeClient,
   parents: readonly ParentObject[],
 ): Promise<ReadonlyMap<string, XMLElement>> {
   if (login?.key === undefined) {

@@ -1,11 +1,11 @@
-/** All questions about one VM that is missed, one after the other: each answer is evidence by itself. */
+/** Probes one missed VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
-import type { Line } from './line.ts'
 import { provePrivileges } from './privileges.ts'
+import type { ProbeClient } from './probe-client.ts'
 import { isGone, readVM, vmReference } from './read-vm.ts'
 import { searchVMs, type UUIDKind } from './search.ts'
 
@@ -15,7 +15,7 @@ export type ProbeFindings = Pick<
 >
 
 export interface ProbeOptions {
-  readonly line: Line
+  readonly client: ProbeClient
   readonly vCenter: string
   readonly vm: BoundVM
   /** Whether the VM is bound to this vCenter. */
@@ -24,11 +24,11 @@ export interface ProbeOptions {
 }
 
 /**
- * Asks them. A binding without an instance UUID leaves that question out: what the search by BIOS UUID answers stands
- * for both. Throws only for a defect.
+ * Makes the calls one after the other; each finding is evidence by itself. A binding without an instance UUID is
+ * searched for by BIOS UUID alone, and that finding stands for both. Throws only for a defect.
  */
-export async function askAll({
-  line,
+export async function probeVM({
+  client,
   vCenter,
   vm,
   own,
@@ -38,21 +38,21 @@ export async function askAll({
     try {
       return await ask()
     } catch (error) {
-      return { state: 'unknown', failure: line.failure(error) }
+      return { state: 'unknown', failure: client.failure(error) }
     }
   }
   const proof = async <P>(ask: () => Promise<P>): Promise<P | Proof> => {
     try {
       return await ask()
     } catch (error) {
-      return { state: 'unproven', failure: line.failure(error) }
+      return { state: 'unproven', failure: client.failure(error) }
     }
   }
   const seen = new Map<string, SeenVM>()
 
   async function byMoref(): Promise<Finding> {
     try {
-      const found = await readVM(line, vm.moref)
+      const found = await readVM(client, vm.moref)
       seen.set(vm.moref, found)
       return { state: 'found', vm: found }
     } catch (error) {
@@ -63,11 +63,11 @@ export async function askAll({
 
   async function byUUID(uuid: string, kind: UUIDKind): Promise<Finding> {
     if (uuid === '') return { state: 'unknown', failure: withoutUUID(vCenter) }
-    const found = await searchVMs(line, uuid, kind)
+    const found = await searchVMs(client, uuid, kind)
     const [first] = found
     if (first === undefined) return { state: 'not-found' }
     const moref = own && found.includes(vm.moref) ? vm.moref : first
-    const known = seen.get(moref) ?? (await readFound(line, moref))
+    const known = seen.get(moref) ?? (await readFound(client, moref))
     seen.set(moref, known)
     return { state: 'found', vm: known }
   }
@@ -77,15 +77,15 @@ export async function askAll({
     vm.instanceUUID === '' ? undefined : await finding(() => byUUID(vm.instanceUUID, 'instance'))
   const biosUUID = await finding(() => byUUID(vm.biosUUID, 'bios'))
   const parents = own ? (vm.parents ?? []) : []
-  const privileges = await proof(() => provePrivileges(line, vCenter, parents))
-  const canary = await proof(() => proveCanary(line, vm, options))
+  const privileges = await proof(() => provePrivileges(client, vCenter, parents))
+  const canary = await proof(() => proveCanary(client, vm, options))
   return { moref, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
 }
 
 /** A VM that a search has found exists, whether or not more can be learnt of it. */
-async function readFound(line: Line, moref: string): Promise<SeenVM> {
+async function readFound(client: ProbeClient, moref: string): Promise<SeenVM> {
   try {
-    return await readVM(line, moref)
+    return await readVM(client, moref)
   } catch (error) {
     if (!(error instanceof VCenterError)) throw error
     return {
@@ -95,7 +95,7 @@ async function readFound(line: Line, moref: string): Promise<SeenVM> {
       // As everywhere: what cannot be told looks neither healthy nor shut down.
       connectionState: 'invalid',
       powerState: 'poweredOn',
-      mayRestart: [`it cannot be read (${line.failure(error).reason})`],
+      mayRestart: [`it cannot be read (${client.failure(error).reason})`],
     }
   }
 }

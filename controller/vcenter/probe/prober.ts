@@ -1,4 +1,4 @@
-/** Answers probes while there is a session, and says why not while there is none. */
+/** Probes VMs while there is a session; while there is none, each probe fails with the reason. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Clock } from '../../clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
@@ -7,23 +7,23 @@ import type { Table } from '../cache/table.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createCanaryMemory, knownCanaries } from './canary.ts'
-import { type Access, type Line, openLine } from './line.ts'
-import { createOutlook, type Outlook } from './outlook.ts'
-import { askAll } from './probe.ts'
+import { probeVM } from './probe.ts'
+import { createProbeClient, type ProbeClient, type SessionAccess } from './probe-client.ts'
+import { createProvability, type Provability } from './provability.ts'
 
 export interface Prober {
   /**
-   * Lets probes ask in this session until the signal aborts, which ends those under way. Throws the fault by which a
-   * probe learns that the session is lost: to log in again is for whoever runs this.
+   * Lets probes use this session until the signal aborts, which ends those under way. Throws the fault by which a probe
+   * learns that the session is lost; logging in again is up to the caller.
    */
-  run(access: Access, signal: AbortSignal): Promise<void>
+  run(access: SessionAccess, signal: AbortSignal): Promise<void>
   /** See `Inventory.probe`. */
   probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>
-  /** Finds out what {@link provable} tells; in full once in each session, and where it is said so. */
-  look(how: 'in full' | 'if new', signal: AbortSignal): Promise<void>
+  /** Refreshes what {@link provable} returns: in full at least once in each session. */
+  refreshProvability(how: 'in full' | 'if new', signal: AbortSignal): Promise<void>
   /** See `Inventory.provable`. */
-  readonly provable: Outlook['provable']
-  readonly provableEverywhere: Outlook['provableEverywhere']
+  readonly provable: Provability['provable']
+  readonly provableEverywhere: Provability['provableEverywhere']
 }
 
 export interface ProberOptions {
@@ -35,12 +35,12 @@ export interface ProberOptions {
   readonly instanceUUID: () => string
   /** Why it does not answer at this moment. */
   readonly failure: () => VCenterFailure | undefined
-  /** What {@link Prober.provable} tells has changed. */
-  readonly onOutlook: () => void
+  /** Called when the result of {@link Prober.provable} has changed. */
+  readonly onProvability: () => void
 }
 
 interface Period {
-  readonly access: Access
+  readonly access: SessionAccess
   readonly signal: AbortSignal
   readonly lost: (error: VCenterError) => void
 }
@@ -52,17 +52,17 @@ export function createProber({
   clock,
   instanceUUID,
   failure,
-  onOutlook,
+  onProvability,
 }: ProberOptions): Prober {
   let period: Period | undefined
   let session = 0
   let probes = 0
   const memory = createCanaryMemory()
-  const outlook = createOutlook({ vCenter, table, memory, onChange: onOutlook })
+  const provability = createProvability({ vCenter, table, memory, onChange: onProvability })
   let lookedIn: Period | undefined
 
-  function lineIn({ access, signal: period, lost }: Period, signal: AbortSignal): Line {
-    return openLine({ vCenter, access, timings, clock, period, signal, lost })
+  function clientIn({ access, signal: period, lost }: Period, signal: AbortSignal): ProbeClient {
+    return createProbeClient({ vCenter, access, timings, clock, period, signal, lost })
   }
 
   return {
@@ -86,25 +86,25 @@ export function createProber({
       if (period === undefined || period.signal.aborted) {
         return { ...about, ...unanswered(own, failure() ?? notConnected(vCenter)) }
       }
-      const line = lineIn(period, signal)
+      const client = clientIn(period, signal)
       const canary = { vCenter, known: knownCanaries(table, vm, probes++), memory }
-      return { ...about, ...(await askAll({ line, vCenter, vm, own, canary })) }
+      return { ...about, ...(await probeVM({ client, vCenter, vm, own, canary })) }
     },
-    async look(how, signal) {
+    async refreshProvability(how, signal) {
       const current = period
       if (current === undefined || current.signal.aborted) return
-      const line = lineIn(current, signal)
+      const client = clientIn(current, signal)
       try {
-        await outlook.look(line, how === 'in full' || lookedIn !== current)
+        await provability.refresh(client, how === 'in full' || lookedIn !== current)
         lookedIn = current
-        if (how === 'in full') await outlook.remember(line)
+        if (how === 'in full') await provability.sampleOthers(client)
       } catch (error) {
         // It is in the metrics of the call, and asked again at the next resync; a defect is thrown on.
-        line.failure(error)
+        client.failure(error)
       }
     },
-    provable: outlook.provable,
-    provableEverywhere: outlook.provableEverywhere,
+    provable: provability.provable,
+    provableEverywhere: provability.provableEverywhere,
   }
 }
 

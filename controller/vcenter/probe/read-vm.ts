@@ -9,8 +9,8 @@ import { SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
-import type { Line } from './line.ts'
 import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
+import type { ProbeClient } from './probe-client.ts'
 
 /** All of them exist in vSphere 6.7: a real vCenter fails the whole read for one that it does not know. */
 const PATHS = ['name', 'config.uuid', 'runtime.connectionState', 'runtime.powerState', ...MAY_RESTART_PATHS]
@@ -21,8 +21,8 @@ export function vmReference(value: string): ManagedObjectReference {
 }
 
 /** Throws a VCenterError, also where nothing of the VM may be read. */
-export async function readVM(line: Line, value: string): Promise<SeenVM> {
-  const record = await readProperties(line, vmReference(value), PATHS)
+export async function readVM(client: ProbeClient, value: string): Promise<SeenVM> {
+  const record = await readProperties(client, vmReference(value), PATHS)
   const { properties, missing } = readObject(record)
   if (!properties.has('name') && !properties.has('runtime.connectionState')) {
     throw missing.get('name') ?? missing.get('runtime.connectionState') ?? nothingSaid(value)
@@ -37,13 +37,13 @@ export async function readVM(line: Line, value: string): Promise<SeenVM> {
     biosUUID: readUUID(properties.get('config.uuid')),
     connectionState: readConnectionState(properties.get('runtime.connectionState')),
     powerState: readPowerState(properties.get('runtime.powerState')),
-    mayRestart: await readMayRestart(line, properties, missing),
+    mayRestart: await readMayRestart(client, properties, missing),
   }
 }
 
 /** The name of a VM by reference. Throws a VCenterError. */
-export async function readVMName(line: Line, value: string): Promise<string> {
-  const record = await readProperties(line, vmReference(value), ['name'])
+export async function readVMName(client: ProbeClient, value: string): Promise<string> {
+  const record = await readProperties(client, vmReference(value), ['name'])
   const { properties, missing } = readObject(record)
   const name = readName(properties.get('name'))
   if (name === undefined) throw missing.get('name') ?? nothingSaid(value)
@@ -58,7 +58,7 @@ export function isGone(error: unknown, { type, value }: ManagedObjectReference):
 
 /** The one object's content. Without the flag to report missing objects, for a missing one is to fail the call. */
 async function readProperties(
-  { call, content }: Line,
+  { call, content }: ProbeClient,
   object: ManagedObjectReference,
   paths: readonly string[],
 ): Promise<XMLElement> {

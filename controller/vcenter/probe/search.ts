@@ -3,7 +3,7 @@ import { element } from '../wire/envelope.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
-import type { Line } from './line.ts'
+import type { ProbeClient } from './probe-client.ts'
 
 export type UUIDKind = 'instance' | 'bios'
 
@@ -11,12 +11,16 @@ export type UUIDKind = 'instance' | 'bios'
  * References of all VMs with this UUID, templates too, in every datacenter. Empty is what vCenter says both where there
  * is none and where the account may see none. Throws a VCenterError.
  */
-export async function searchVMs(line: Line, uuid: string, kind: UUIDKind): Promise<readonly string[]> {
+export async function searchVMs(
+  client: ProbeClient,
+  uuid: string,
+  kind: UUIDKind,
+): Promise<readonly string[]> {
   const parameters =
     element('uuid', uuid.toLowerCase()) +
     element('vmSearch', true) +
     element('instanceUuid', kind === 'instance')
-  const response = await line.call('FindAllByUuid', line.content.searchIndex, parameters)
+  const response = await client.call('FindAllByUuid', client.content.searchIndex, parameters)
   return childrenOf(response, 'returnval').map((each) => {
     const found = toReference(each)
     if (found?.type === 'VirtualMachine') return found.value

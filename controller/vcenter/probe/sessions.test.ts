@@ -84,7 +84,7 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   inventory.follow(vm.uuid)
   await until('watching', async () => ((await vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   // What is asked while nothing is missed has been asked.
-  await until('the outlook', () => {
+  await until('the provability', () => {
     const ancestry = vmsOf(inventory.lookup(vm.uuid))?.[0]?.ancestry
     return ancestry && inventory.provable(bindingParents(ancestry))
   })

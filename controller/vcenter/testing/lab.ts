@@ -23,7 +23,7 @@ export const QUICK: Timings = {
   failureGrace: 1_500,
   members: { quiet: 100, max: 1_000, spacing: 100 },
   tags: { quiet: 50, max: 200, spacing: 100 },
-  outlook: { quiet: 50, max: 200, spacing: 100 },
+  provability: { quiet: 50, max: 200, spacing: 100 },
   backoff: { base: 200, max: 1_000 },
 }
 

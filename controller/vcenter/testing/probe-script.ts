@@ -2,8 +2,8 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { systemClock } from '../../clock.ts'
 import { type Canary, createCanaryMemory } from '../probe/canary.ts'
-import { openLine } from '../probe/line.ts'
-import { askAll, type ProbeFindings } from '../probe/probe.ts'
+import { type ProbeFindings, probeVM } from '../probe/probe.ts'
+import { createProbeClient } from '../probe/probe-client.ts'
 import { TIMINGS } from '../timings.ts'
 import type { HTTPRequest } from '../wire/connection.ts'
 import type { VCenterError } from '../wire/errors.ts'
@@ -105,7 +105,7 @@ export async function ask(
   const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
   const { signal } = new AbortController()
   const object = (type: string) => ({ type, value: type })
-  const line = openLine({
+  const client = createProbeClient({
     vCenter: 'lab',
     access: {
       soap: createSoapClient({ connection, clock: systemClock, metrics }),
@@ -131,8 +131,8 @@ export async function ask(
   for (const moref of seen) memory.add(moref)
   const bound = { ...BOUND, ...vm }
   return {
-    answers: await askAll({
-      line,
+    answers: await probeVM({
+      client,
       vCenter: 'lab',
       vm: bound,
       own,

@@ -65,10 +65,10 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
-    onOutlook: () => onChange(table.followed()),
+    onProvability: () => onChange(table.followed()),
   })
   const trigger = createDebounce(TIMINGS.locate, clock)
-  const looking = createDebounce(TIMINGS.outlook, clock)
+  const looking = createDebounce(TIMINGS.provability, clock)
 
   async function run(signal: AbortSignal): Promise<void> {
     const last = new AbortController()
@@ -105,7 +105,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     }
 
     async function look(signal: AbortSignal): Promise<RunOutcome> {
-      await prober.look('if new', signal)
+      await prober.refreshProvability('if new', signal)
       return 'done'
     }
 
@@ -128,7 +128,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
             (signal) => prober.run({ soap: link, content, login: session.lastLogin() }, signal),
             (signal) => looking.run(look, signal),
             every(TIMINGS.resync, resync, clock, random),
-            every(TIMINGS.resync, (signal) => prober.look('in full', signal), clock, random),
+            every(TIMINGS.resync, (signal) => prober.refreshProvability('in full', signal), clock, random),
             every(TIMINGS.keepAlive, session.keepAlive, clock, random),
           ],
           signal,

@@ -1,6 +1,6 @@
 /** A VM as a controller's table holds it. */
 import type { Ancestor, Ancestry } from '../../../controller/types/virtual-machine.ts'
-import type { Placement } from '../../../controller/vcenter/cache/placement.ts'
+import type { VMPlacement } from '../../../controller/vcenter/cache/placement.ts'
 import type { VMProperties as Row } from '../../../controller/vcenter/cache/vm-properties.ts'
 import { ROOT } from './answers.ts'
 import { type Folder, shownPower, type VM } from './machine.ts'
@@ -35,8 +35,8 @@ export function readRow(vm: VM, before: Row | undefined): Row {
 }
 
 /** Where VMs stand, by the folders of their vCenter. */
-export function createPlaces(folders: readonly Folder[]): (row: Row) => Placement {
-  const known = new Map<string, Placement>()
+export function createPlaces(folders: readonly Folder[]): (row: Row) => VMPlacement {
+  const known = new Map<string, VMPlacement>()
   return ({ moref, name, host, parent }) => {
     const key = `${moref} ${host?.value} ${parent?.value}`
     const place = known.get(key) ?? placeOf(moref, name, host?.value ?? '', parent?.value, folders)
@@ -51,7 +51,7 @@ function placeOf(
   host: string,
   parent: string | undefined,
   folders: readonly Folder[],
-): Placement {
+): VMPlacement {
   const folder = folders.find((each) => each.moref === parent)
   const datacenter = folder?.datacenter ?? 'dc-1'
   const above = (type: string, moref: string, name: string): Ancestor => ({

@@ -5,25 +5,25 @@ import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../events.ts'
 import type { AbsenceStatus } from './judge-disruption-limit.ts'
 
-/** What follows from the state of the machine that a Node is, or was taken for, whatever its report says. */
-export interface Lifecycle {
-  /** In the place of what the search by UUID came to. */
+/** What follows from the state of a Node's machine, whatever its report says now. */
+export interface LifecycleResult {
+  /** Replaces the condition that the search by UUID gave. */
   readonly vmFound?: ConditionValue
-  /** Undefined where there is nothing to say of a deletion. */
+  /** Undefined where there is nothing to say about a deletion. */
   readonly deletionPending?: ConditionValue
   /** Whether its absence could be proven at all; undefined where there is nothing to say of that. */
   readonly deletionPossible?: ConditionValue
-  /** What is to stand in the status as long as the VM is missed. */
+  /** What the status says while the VM is missed. */
   readonly absence?: AbsenceStatus
   readonly taints?: readonly Taint[]
   readonly deletion?: Deletion
-  /** Whether what is to be done cannot be undone. */
+  /** Whether the effects cannot be undone, so that the leader must confirm its Lease first. */
   readonly fenced: boolean
-  /** Whether the person's leave to delete has had its day. */
+  /** True when the `proceed` annotation should be removed because the VM is back. */
   readonly takesLeaveBack: boolean
-  /** The binding as it is to stand, where the VM was registered again. */
+  /** The new binding, where the VM was registered again. */
   readonly rebound?: BoundVM
-  /** The other VM that must be gone too, as it is to stand. */
+  /** The other VM that must be gone too, for the status. */
   readonly namedVM?: BoundVM
   readonly probePlan?: ProbePlan
   /** Whether to search for the VM as well: one search costs less than a probe. */
@@ -32,21 +32,21 @@ export interface Lifecycle {
   readonly events: readonly NodeEvent[]
 }
 
-/** Of a Node of which nothing follows. */
-export const NOTHING: Lifecycle = {
+/** The result where nothing follows. */
+export const NOTHING: LifecycleResult = {
   fenced: false,
   takesLeaveBack: false,
   searches: false,
   events: [],
 }
 
-/** The other VM, as it stands. */
-export function keptVM({ namedVM }: NodeReportStatus): Pick<Lifecycle, 'namedVM'> {
+/** Keeps the other VM in the status as it is. */
+export function keptVM({ namedVM }: NodeReportStatus): Pick<LifecycleResult, 'namedVM'> {
   return namedVM === undefined ? {} : { namedVM }
 }
 
 /** Leaves what stands in the status of a VM that is missed as it is. */
-export function untouched(status: NodeReportStatus): Lifecycle {
+export function untouched(status: NodeReportStatus): LifecycleResult {
   const { absentSince, brakeClosedAt, brakeClosedFor } = status
   return {
     ...NOTHING,

@@ -1,4 +1,4 @@
-/** The way to vCenter during one probe: in one session, and no further after a call that was left without an answer. */
+/** vCenter's API for one probe: bound to one session, and closed by the first call that gets no answer. */
 import type { Clock } from '../../clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
@@ -8,23 +8,23 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import type { SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 
-/** What a session offers to those who ask in it. */
-export interface Access {
+/** What a probe needs of a session. */
+export interface SessionAccess {
   readonly soap: SoapClient
   readonly content: ServiceContent
   readonly login: Login | undefined
 }
 
-export interface Line extends Access {
-  /** Small calls only. Throws a VCenterError; after one that is no fault of an object, the same for all that follow. */
+export interface ProbeClient extends SessionAccess {
+  /** For small calls. Throws a VCenterError; unless that is a fault of an object, all later calls throw it too. */
   call(operation: string, target: ManagedObjectReference, parameters: string): Promise<XMLElement>
-  /** What an error means for the question that met it. Defects are thrown on. */
+  /** What an error means for the part of the probe that met it. Defects are rethrown. */
   failure(error: unknown): VCenterFailure
 }
 
-export interface LineOptions {
+export interface ProbeClientOptions {
   readonly vCenter: string
-  readonly access: Access
+  readonly access: SessionAccess
   readonly timings: Timings
   readonly clock: Clock
   /** Aborts when the session, or what was made in it, is no longer the one that the probe began in. */
@@ -34,10 +34,10 @@ export interface LineOptions {
   readonly lost: (error: VCenterError) => void
 }
 
-export function openLine(options: LineOptions): Line {
+export function createProbeClient(options: ProbeClientOptions): ProbeClient {
   const { vCenter, access, timings, clock, period, signal, lost } = options
   const either = AbortSignal.any([signal, period])
-  // Many small calls that are slow, one after the other, must come to an end too.
+  // The deadline of each call alone would let many slow calls go on for too long.
   const end = clock.monotonic() + timings.readDeadline
   let broken: VCenterError | undefined
 

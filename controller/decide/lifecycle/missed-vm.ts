@@ -10,18 +10,18 @@ import { judgeDeletion, notProbedYet } from './deletion.ts'
 import { brakeClosed } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
+import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
-import { keptVM, type Lifecycle, NOTHING } from './outcome.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 import { registeredAs, seenIn } from './proofs.ts'
 import { groupOf, type Subject } from './subject.ts'
 import { existsUnseen } from './unsearchable.ts'
 
-/** A look at a missed VM's Node at least so often, milliseconds. */
+/** Longest time between two reconciles of a Node whose VM is missed, milliseconds. */
 const LOOK = 60_000
 
-/** What follows where no vCenter shows any of a Node's machines: they are asked about, and the Node goes on proof. */
-export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFacts): Lifecycle {
+/** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
+export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts: NodeFacts): LifecycleResult {
   const { node, settings, leadingFor, monotonic, now } = facts
   const [bound] = subject.machines
   const evidence = evidenceOn(subject, facts)
@@ -77,7 +77,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
       ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
       : {}),
     fenced: judgement.deletes || judgement.detaches,
-    // From now on it counts among the deleted. As both, two that go would look like four, and close the brake.
+    // From now on it counts as deleted. Counted as missed too, two deletions would look like four and close the brake.
     probePlan: planProbe(subject, facts, { due: judgement.probeDue, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),
     requeueAfter: Math.min(
@@ -92,7 +92,7 @@ export function missed(subject: Subject, before: NodeReportStatus, facts: NodeFa
   }
 }
 
-/** That it closes is told in any case; the condition may have something else to say first. */
+/** An Event says that the brake closes even where the condition gives another reason first. */
 function brakeEvents(
   node: Node,
   bound: BoundVM,
@@ -111,8 +111,8 @@ function detaching(bound: BoundVM): NodeEvent {
   }
 }
 
-/** What is known of a VM must not be lost when it can no longer be searched for, as in a storage outage. */
-function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<Lifecycle, 'rebound'> {
+/** Binds a VM that was registered again to its new moref while a search still finds it: in a storage outage none would. */
+function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<LifecycleResult, 'rebound'> {
   const moref = registeredAs(bound, probes)
   return moref === undefined ? {} : { rebound: { ...bound, moref } }
 }

@@ -7,7 +7,7 @@ import type { PreviousReport } from '../status.ts'
  * shows in nothing else until its Node ought to go, and then stays. Only what is wrong is told, and that it is so no
  * more: a thousand Nodes that are well cost no write.
  */
-export function judgePossible(
+export function judgeDeletionPossible(
   { status: { vm, identityLevel, conditions = [] } }: PreviousReport,
   { provable, settings }: Pick<NodeFacts, 'provable' | 'settings'>,
 ): ConditionValue | undefined {

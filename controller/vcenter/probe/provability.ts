@@ -1,35 +1,35 @@
-/** Whether the absence of VMs could be proven here at all, found out while they are there. */
+/** Whether the absence of VMs could be proven in this vCenter, checked while the VMs are still there. */
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
 import type { Table } from '../cache/table.ts'
 import { type CanaryMemory, followedVMs, sample } from './canary.ts'
-import type { Line } from './line.ts'
 import { askPrivileges, keyOfParent, type Privileges, rootOf } from './privileges.ts'
+import type { ProbeClient } from './probe-client.ts'
 
-/** What the account may read of that on which a proof of absence rests, as it was found out last. */
-export interface Outlook {
+/** Which of the objects that a proof of absence needs the account may read, as of the last check. */
+export interface Provability {
   /**
-   * Asks for the root folder and all that stands above VMs which are followed, each object once, in one call: in full,
-   * or only where one came since. Throws a VCenterError; what was known stays then.
+   * Checks the root folder and all objects above followed VMs in one call. Unless `inFull`, does nothing where no object
+   * is new. Throws a VCenterError; what was known then stays.
    */
-  look(line: Line, inFull: boolean): Promise<void>
+  refresh(client: ProbeClient, inFull: boolean): Promise<void>
   /**
-   * Where no more than one VM is followed, looks for others: what is seen before that one is missed tells an empty vCenter
-   * from one that hides its VMs. Throws a VCenterError.
+   * Where at most one VM is followed, looks for others and remembers them: should that one be missed, they tell an empty
+   * vCenter from one that hides its VMs. Throws a VCenterError.
    */
-  remember(line: Line): Promise<void>
-  /** Of the root and of these objects; undefined while one of them was never asked for. */
+  sampleOthers(client: ProbeClient): Promise<void>
+  /** For the root and these objects; undefined while any of them was never checked. */
   provable(parents: readonly ParentObject[]): Proof | undefined
-  /** Of all that was asked for; undefined before the first answer. */
+  /** For all objects that were checked; undefined before the first answer. */
   provableEverywhere(): Proof | undefined
 }
 
-export interface OutlookOptions {
+export interface ProvabilityOptions {
   readonly vCenter: string
   readonly table: Table
   readonly memory: CanaryMemory
-  /** Something is known that was not, or is otherwise than it was. */
+  /** Called when a result is new or has changed. */
   readonly onChange: () => void
 }
 
@@ -41,10 +41,10 @@ interface Known {
   readonly proofs: Privileges
 }
 
-export function createOutlook({ vCenter, table, memory, onChange }: OutlookOptions): Outlook {
+export function createProvability({ vCenter, table, memory, onChange }: ProvabilityOptions): Provability {
   let known: Known | undefined
 
-  /** Those above VMs, and those that were lacking something, until they do not. */
+  /** The objects above VMs, and those that failed the last check, until they pass. */
   function objects(before: Known | undefined): ReadonlyMap<string, ParentObject> {
     const distinct = new Map<string, ParentObject>()
     for (const key of before === undefined ? [] : failing(before)) {
@@ -67,20 +67,20 @@ export function createOutlook({ vCenter, table, memory, onChange }: OutlookOptio
   }
 
   return {
-    async look(line, inFull) {
-      const { instanceUUID } = line.content
+    async refresh(client, inFull) {
+      const { instanceUUID } = client.content
       const before = known?.vCenterInstanceUUID === instanceUUID ? known : undefined
       const asked = objects(before)
       const isNew = [...asked.keys()].some((key) => before?.asked.has(key) !== true)
       if (!inFull && before !== undefined && !isNew) return
-      const proofs = await askPrivileges(line, vCenter, [...asked.values()])
-      const root = keyOfParent(rootOf(line.content))
+      const proofs = await askPrivileges(client, vCenter, [...asked.values()])
+      const root = keyOfParent(rootOf(client.content))
       known = { vCenterInstanceUUID: instanceUUID, root, asked, proofs }
       if (before === undefined || String(failing(before)) !== String(failing(known))) onChange()
     },
-    async remember(line) {
+    async sampleOthers(client) {
       if (followedVMs(table).length > 1) return
-      for (const { moref } of (await sample(line)).canaries) memory.add(moref)
+      for (const { moref } of (await sample(client)).canaries) memory.add(moref)
     },
     provable(parents) {
       if (known === undefined) return undefined
