@@ -2,7 +2,16 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
-import { createReasonGuard } from './label-value.ts'
+import { createLabelGuard } from './label-guard.ts'
+
+/** How many Nodes of one vCenter may have lost their VM. */
+export interface VCenterLifecycle {
+  /** Its name in the configuration. */
+  readonly vCenter: string
+  /** Verified Nodes whose VM it does not show. */
+  readonly missing: number
+  readonly brakeClosed: boolean
+}
 
 export interface NodeMetrics {
   /**
@@ -10,8 +19,10 @@ export interface NodeMetrics {
    * for each look: a refusal that comes and goes in between would count as new each time.
    */
   decided(name: string, decision: Decision | undefined, node: Node | undefined): void
-  /** Of every Node that is known. */
-  decisions(): Iterable<Decision>
+  /** A Node was deleted, whose VM was one of this vCenter. */
+  nodeDeleted(vCenter: string): void
+  /** How each vCenter stands, asked at each scrape. A later reader takes the place of the one before. */
+  lifecycle(read: () => Iterable<VCenterLifecycle>): void
   /** Forgets every Node, when another replica takes them over. */
   forgetNodes(): void
 }
@@ -34,19 +45,32 @@ interface Known {
 }
 
 export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
+  const registers = [registry]
   const known = new Map<string, Known>()
   addGauges(registry, known)
+  let readLifecycle: () => Iterable<VCenterLifecycle> = () => []
+  addLifecycleGauges(registry, () => readLifecycle())
   const refusals = new Counter({
     name: 'rollcall_node_refusals_total',
     help: 'Times that a Node was held up for a new reason',
     labelNames: ['condition', 'reason'],
-    registers: [registry],
+    registers,
   })
   const initialization = new Histogram({
     name: 'rollcall_node_initialization_seconds',
     help: 'Time from the creation of a Node until it was initialised',
     buckets: [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600],
-    registers: [registry],
+    registers,
+  })
+  const deleted = new Counter({
+    name: 'rollcall_nodes_deleted_total',
+    help: 'Nodes that were deleted because their VM was proven to be gone',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      // A series that began with 1 would show no increase.
+      for (const { vCenter } of readLifecycle()) this.inc({ vcenter: vCenter }, 0)
+    },
   })
 
   return {
@@ -72,10 +96,14 @@ export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
       }
       known.set(name, { decision, uid: node?.uid, initializing: began && !done })
     },
-    *decisions() {
-      for (const { decision } of known.values()) yield decision
+    nodeDeleted: (vcenter) => deleted.inc({ vcenter }),
+    lifecycle(read) {
+      readLifecycle = read
     },
-    forgetNodes: () => known.clear(),
+    forgetNodes() {
+      known.clear()
+      readLifecycle = () => []
+    },
   }
 }
 
@@ -106,7 +134,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
       }
     },
   })
-  const guard = createReasonGuard()
+  const guardCondition = createReasonGuard()
   new Gauge({
     name: 'rollcall_node_conditions',
     help: 'Conditions of Nodes that are not True, by status and reason',
@@ -118,8 +146,23 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
         for (const { type, status, reason } of decision.status?.conditions ?? []) {
           // The one condition that is better not True; it has a metric of its own.
           if (status === 'True' || type === 'DeletionPending') continue
-          this.inc({ condition: type, status, reason: guard(reason) })
+          this.inc({ condition: type, status, reason: guardCondition(reason) })
         }
+      }
+    },
+  })
+  const guardDeletion = createReasonGuard()
+  new Gauge({
+    name: 'rollcall_node_deletions_pending',
+    help: 'Nodes whose VM is gone (True) or may be (Unknown), by the first reason why they are kept',
+    labelNames: ['status', 'reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { decision } of known.values()) {
+        const pending = decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
+        if (pending === undefined || pending.status === 'False') continue
+        this.inc({ status: pending.status, reason: guardDeletion(pending.reason) })
       }
     },
   })
@@ -134,4 +177,37 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
         if (decision.level !== undefined) this.inc({ level: decision.level })
     },
   })
+}
+
+function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLifecycle>): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'rollcall_vms_missing',
+    help: 'Verified Nodes whose VM their vCenter does not show; only on the leader',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { vCenter, missing } of read()) this.set({ vcenter: vCenter }, missing)
+    },
+  })
+  new Gauge({
+    name: 'rollcall_deletion_brake_closed',
+    help: '1 while Nodes are kept since too many VMs vanished at once, else 0; only on the leader',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { vCenter, brakeClosed } of read()) this.set({ vcenter: vCenter }, brakeClosed ? 1 : 0)
+    },
+  })
+}
+
+/** What the controller's own reasons look like. */
+const REASON = /^[A-Z][A-Za-z]{0,63}$/
+
+/** Guards the reason of a condition: one that the controller has not judged stands as somebody wrote it. */
+function createReasonGuard(): (reason: string) => string {
+  const guard = createLabelGuard()
+  return (reason) => (REASON.test(reason) ? guard(reason) : 'other')
 }

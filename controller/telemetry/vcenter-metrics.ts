@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
-import { createLabelGuard } from './label-value.ts'
+import { createLabelGuard } from './label-guard.ts'
 
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */

@@ -14,12 +14,3 @@ export function createLabelGuard(): (value: string) => string {
     return value
   }
 }
-
-/** What the controller's own reasons look like. */
-const REASON = /^[A-Z][A-Za-z]{0,63}$/
-
-/** The same for the reason of a condition: one that the controller has not judged stands as somebody wrote it. */
-export function createReasonGuard(): (reason: string) => string {
-  const guard = createLabelGuard()
-  return (reason) => (REASON.test(reason) ? guard(reason) : 'other')
-}
