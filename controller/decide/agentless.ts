@@ -2,7 +2,7 @@ import type { NodeReportSpec } from '../../agent/contract.ts'
 import type { Node } from '../types/node.ts'
 import { canonicalUUID } from './uuid.ts'
 
-/** Tells a report that this controller made from an agent's. */
+/** Whether this controller made the report, not an agent. */
 export function isAgentless({ claim }: Pick<NodeReportSpec, 'claim'>): boolean {
   return !claim.written && claim.reason === NO_AGENT
 }
@@ -10,8 +10,8 @@ export function isAgentless({ claim }: Pick<NodeReportSpec, 'claim'>): boolean {
 const NO_AGENT = 'NoAgent'
 
 /**
- * The report of a Node for which no agent speaks: it says nothing that would verify anything, and is there to have a place
- * for the conditions. An agent that comes later takes it over.
+ * The report of a Node without an agent. It verifies nothing and exists only to carry conditions. An agent that is
+ * installed later takes it over.
  */
 export function agentlessReport(node: Node): NodeReportSpec {
   const productUUID = canonicalUUID(node.systemUUID)

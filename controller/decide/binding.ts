@@ -8,23 +8,23 @@ export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 
   return report?.status.nodeUID === node.uid ? report.status : {}
 }
 
-/** The same, with the object that it is about. */
+/** The previous status, with the object that it is about. */
 export function previousOf(report: NodeReport, node: Pick<Node, 'uid'>): PreviousReport {
   return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
 }
 
 /**
- * The VM that a Node is known to be. A binding that a refusal has left behind is a memory, and no claim to the VM: a
- * forger that got as far before the VM itself spoke must not hold it.
+ * The VM that a Node is verified to be. A binding that was left behind by a refusal gives no right to the VM: otherwise a
+ * forger who was bound before the VM itself spoke would keep it.
  */
 export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | undefined {
   return identityLevel === undefined ? undefined : vm
 }
 
 /**
- * Whether a binding is to this VM, or to another of its Fault Tolerance group: which of them runs what they are changes
- * at a failover, and the machine is the same. The managed object reference changes when a VM is unregistered and registered again,
- * the instance UUID stays (kubernetes/cloud-provider-vsphere#455); each is unique within one vCenter.
+ * Whether a binding is to this VM or to another VM of its Fault Tolerance group, which is the same machine: a failover
+ * only changes which of them runs it. The moref changes when a VM is unregistered and registered again, the instance UUID
+ * does not (kubernetes/cloud-provider-vsphere#455). Both are unique within one vCenter.
  */
 export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
   if (bound === undefined || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return false

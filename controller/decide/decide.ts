@@ -18,11 +18,11 @@ import { binding, type PreviousReport, verifiedFields } from './status.ts'
 import { isUninitialized } from './uninitialized.ts'
 
 /**
- * Everything that follows from what is known of one Node. Pure: the same facts give the same decision, and a Node that
- * is as it should be gives one that changes nothing.
+ * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision
+ * that changes nothing.
  *
- * In one line: whose the Node is, what became of its machine, which VM it is, what it should carry. What the machine's
- * state asks for is added in the end, in one place.
+ * The steps: whose Node is it, what happened to its machine, which VM is it, and what should it carry? What follows from
+ * the machine's state is merged in at the end, in one place.
  */
 export function decide(facts: NodeFacts): Decision {
   const ownership = judgeOwnership(facts)
@@ -65,7 +65,7 @@ function decideOnIdentity(
     case 'pending':
       return leave(node, previous)
     case 'unspoken':
-      // All there is to say of it is what became of its machine.
+      // All that can be said about it is what happened to its machine.
       return deletionPending === undefined || deletionPending.status === 'False'
         ? leave(node, previous)
         : {
@@ -75,7 +75,7 @@ function decideOnIdentity(
     case 'refused':
       return refuse({ node, previous, now }, identity)
     case 'off': {
-      // What is off can neither speak for itself nor do anything: what was verified rests until it runs.
+      // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
       const { identityLevel } = previous.status
       const vm = binding(identity.vm)
       const fields = {
@@ -111,7 +111,7 @@ function decideOnVerified(
         fields,
       },
     )
-    // Whoever holds the address wakes it.
+    // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
   const patch = patchFor(node, {
@@ -143,12 +143,12 @@ function decideOnVerified(
     ],
     requeue: false,
     waitsFor,
-    // The level falls then, unless the VM itself has spoken again.
+    // The level falls at that time unless the VM has named the Node again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
   }
 }
 
-/** Somebody calls back; until then what stands, stands. */
+/** Leaves everything as it is until an event comes. */
 function leave(node: Node, { status: { identityLevel: level } }: PreviousReport): IdentityDecision {
   return {
     state: settledState(node),

@@ -5,27 +5,27 @@ import type { NodeEvent } from './events.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodePatch } from './node-patch.ts'
 
-/** What stands in the way, for the metric. */
+/** What prevents the initialisation, for the metric. */
 export interface Refusal {
   readonly condition: ConditionType
   readonly reason: Reason
 }
 
-/** What should be done about one Node, and what should be said. */
+/** What to do about one Node, and what to tell. */
 export interface Decision {
   readonly state: 'invisible' | 'waiting' | 'refused' | 'initializing' | 'initialized'
   readonly level?: IdentityLevel
   readonly refusal?: Refusal
-  /** The NodeReport to be made for a Node that does without an agent. */
+  /** The NodeReport to create for a Node without an agent. */
   readonly create?: NodeReportSpec
-  /** Written before the status, which speaks as if it had been. */
+  /** Written before the status, which assumes that it was. */
   readonly patch?: NodePatch
-  /** The NodeReport's status as it should stand; absent where there is no report or nothing to say. */
+  /** The NodeReport's wanted status; absent where there is no report or nothing to say. */
   readonly status?: NodeReportStatus
   readonly events: readonly NodeEvent[]
   /** Whether to requeue with backoff: no event will come. */
   readonly requeue: boolean
-  /** Nodes that hold an address which this one wants: it is to be looked at when they give one up. */
+  /** Nodes that hold an address which this one wants: it is requeued when they give one up. */
   readonly waitsFor?: readonly string[]
   /** Milliseconds after which the passing of time alone changes the decision. */
   readonly requeueAfter?: number
@@ -35,17 +35,17 @@ export interface Decision {
   readonly probePlan?: ProbePlan
   /** The Node is to be deleted. */
   readonly deletion?: Deletion
-  /** Whether only a leader that is sure of its Lease may do this. */
+  /** Whether the leader must confirm its Lease before it acts on this. */
   readonly fenced?: boolean
 }
 
-/** What follows from who a Node is alone, before the state of its machine has its say. */
+/** What follows from a Node's identity alone, before the state of its machine is merged in. */
 export interface IdentityDecision
   extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletion' | 'fenced'> {
-  /** What was found out; absent where nothing was, and the report's status stands as it is. */
+  /** What was found out; absent where nothing was and the report's status stays as it is. */
   readonly status?: {
     readonly conditions: ConditionValues
-    /** The parts of the status that are no conditions. Without a level here the Node has none any more. */
+    /** The parts of the status other than conditions. Without a level here the Node loses its level. */
     readonly fields: Partial<NodeReportStatus>
   }
 }
@@ -55,29 +55,29 @@ export interface Deletion {
   readonly vCenter: string
   /** See `groupOf`. */
   readonly group: string
-  /** Monotonic; undefined where the VM's removal was meant, and does not count for the brake. */
+  /** Monotonic; undefined where the VM was removed on purpose and does not count for the brake. */
   readonly absentSince: number | undefined
-  /** Told when the Node is gone. */
+  /** Recorded once the Node is deleted. */
   readonly event: NodeEvent
 }
 
 /** One missed VM, as the brake counts it. */
 export interface Absence {
-  /** Among which Nodes it counts: see `groupOf`. */
+  /** The Nodes among which it counts: see `groupOf`. */
   readonly group: string
-  /** Since when it is missed, monotonic. */
+  /** When it was first missed, monotonic. */
   readonly since: number
-  /** Until when its machine may have been there: later than that where its kubelet has spoken meanwhile. */
+  /** When its machine was last known to be alive, but not before `since`: later where its kubelet has spoken since. */
   readonly until: number
-  /** Whether it counts. */
+  /** Whether it counts towards the limit. */
   readonly counts: boolean
-  /** Whether it may yet come to count. */
+  /** Whether it may still come to count. */
   readonly pending: boolean
-  /** Whether the brake has closed for the Node... */
+  /** Whether the brake has closed for this Node. */
   readonly latched: boolean
-  /** ... and whether it keeps the Node. */
+  /** Whether the brake keeps this Node from being deleted. */
   readonly held: boolean
-  /** Whether few of these Nodes are missed. */
+  /** Whether few enough of the group are missed for the brake to open. */
   readonly few: boolean
 }
 

@@ -2,7 +2,7 @@ import type { BoundVM } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 import type { ConditionValue } from './condition.ts'
 
-/** A VM in words: name, reference and vCenter. */
+/** A VM in words: name, moref and vCenter. */
 export function describeVM(vm: VirtualMachine): string {
   return words(vm.name, vm.moref, vm.vCenter.name)
 }
@@ -18,7 +18,7 @@ function words(name: string, moref: string, vCenter: string): string {
   return `VM "${name}" (${moref}) in vCenter ${vCenter}`
 }
 
-/** Of a Fault Tolerance group without one primary: each but the primary runs nothing of its own. */
+/** For a Fault Tolerance group without a single primary: a secondary runs nothing of its own. */
 export function secondaryOnly(vm: VirtualMachine): Pick<ConditionValue, 'reason' | 'message'> {
   return {
     reason: 'FaultToleranceSecondary',

@@ -29,18 +29,18 @@ export function conditionEvents(previous: readonly Condition[], conditions: Cond
   return events
 }
 
-/** DeletionPending is good news when it ends, and news for as long as it does not. */
+/** DeletionPending warns each time its reason changes, and is Normal when it ends. */
 export function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
   if (before?.status === condition.status && before.reason === condition.reason) return []
-  // That the VM is missed is told by VMFound; this has nothing to add before it has asked.
+  // VMFound already tells that the VM is missed; before the first probe there is nothing to add.
   if (condition.status === 'Unknown' && condition.reason === 'NotConfirmed') return []
-  // It is told when it is done, in the same words.
+  // Recorded after the deletion, with the same message.
   if (condition.reason === 'VMGone') return []
   return [condition.status === 'False' ? { type: 'Normal', ...words(condition) } : warning(condition)]
 }
 
-/** A level that rises, falls or comes back; the first one is told with the initialisation, its loss by the refusal. */
+/** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */
 export function levelEvents(
   { identityLevel: before, conditions = [] }: NodeReportStatus,
   level: IdentityLevel,
@@ -56,19 +56,19 @@ export function levelEvents(
   return [{ type: rises ? 'Normal' : 'Warning', reason: condition.reason, message }]
 }
 
-/** An initialised Node as young as this, milliseconds, of which nothing is known, was registered so. */
+/** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
-/** Said once: pods can have been scheduled to this Node before anybody knew which machine it is. */
+/** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */
 export function untaintedEvents(
   node: Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>,
   { conditions = [] }: NodeReportStatus,
   now: number,
 ): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
-  // No kubelet can have set it: a controller initialised the Node, and died before it could say so in the report.
+  // No kubelet can set this label: a controller initialised the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
-  // One without a provider ID is refused for it.
+  // A Node without a provider ID is refused for that reason anyway.
   if (node.providerID === undefined || now - Date.parse(node.creationTimestamp) > YOUNG) return []
   const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]

@@ -1,8 +1,8 @@
 import type { ConnectionState, PowerState, VirtualMachine } from '../types/virtual-machine.ts'
 
 /**
- * What a VM's states say of its machine. Only a host that is connected knows: of every other the power state is the last
- * that was known, and the machine may run all the same.
+ * What a VM's states say about its machine. Only a connected host knows: from any other the power state is the last known
+ * one, and the machine may run all the same.
  */
 const MACHINE: Readonly<Record<ConnectionState, Readonly<Record<PowerState, 'runs' | 'off' | 'unknown'>>>> = {
   connected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' },
@@ -12,7 +12,7 @@ const MACHINE: Readonly<Record<ConnectionState, Readonly<Record<PowerState, 'run
   orphaned: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' },
 }
 
-/** Whether something runs there, nothing can, or nobody knows. */
+/** Whether the machine runs, cannot run, or nobody knows. */
 export function machineState({
   connectionState,
   powerState,

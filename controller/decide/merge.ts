@@ -8,7 +8,7 @@ import type { NodePatch } from './node-patch.ts'
 import type { PreviousReport } from './status.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
-/** The decision on one Node: what follows from who it is, and from the state of its machine. */
+/** Merges what follows from a Node's identity with what follows from the state of its machine. */
 export function merge(
   identity: IdentityDecision,
   machine: LifecycleResult,
@@ -33,7 +33,7 @@ export function merge(
       ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
       ...lifecycle.events,
     ],
-    // Whoever looks again by the clock needs no backoff.
+    // A Node that is requeued after a fixed time needs no backoff.
     requeue: identity.requeue && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
@@ -44,8 +44,8 @@ export function merge(
 }
 
 /**
- * Not where what was verified has just been contradicted: what follows from that is for the next reconcile. Nor where the
- * Node was just found to be another VM, as after a move to another vCenter: what became of the one before does not matter.
+ * False where the identity was just contradicted: what follows from that is for the next reconcile. False too where the
+ * Node was just found to be another VM, as after a move to another vCenter: its former VM no longer matters.
  */
 function stillApplies({ level, status }: IdentityDecision, previous: PreviousReport): boolean {
   if (level === undefined && previous.status.identityLevel !== undefined) return false
@@ -59,7 +59,7 @@ function withoutProbed({ recheck = [] }: IdentityDecision, { request }: ProbePla
   return recheck.filter((uuid) => uuid !== request.vm.biosUUID)
 }
 
-/** The conditions of the lifecycle's that identity has not said: where it has said anything, VMFound is among it. */
+/** The lifecycle's conditions that identity has not set. Where identity set any, VMFound is among them. */
 function unsaid(
   { status }: IdentityDecision,
   { vmFound, deletionPossible }: LifecycleResult,
@@ -70,7 +70,7 @@ function unsaid(
   }
 }
 
-/** The report's status as it should stand; undefined where there is nothing to say. */
+/** The wanted status of the report; undefined where there is nothing to say. */
 function statusOf(
   { status: judged }: IdentityDecision,
   { deletionPending, absence = {}, rebound, namedVM }: LifecycleResult,
@@ -88,7 +88,7 @@ function statusOf(
     absentSince === absence.absentSince &&
     brakeClosedAt === absence.brakeClosedAt &&
     brakeClosedFor === absence.brakeClosedFor &&
-    // One that is as it was is not written.
+    // An unchanged record is not written again.
     named === undefined &&
     namedVM === undefined &&
     rebound === undefined
@@ -103,7 +103,7 @@ function statusOf(
   }
 }
 
-/** Who the Node is was decided anew: the level, and until when it holds, stand only where that says so. */
+/** The status after identity was decided anew: it keeps no level or expiry of before. */
 function judgedAnew(
   { identityLevel: _, provenUntil: __, ...kept }: NodeReportStatus,
   { fields }: NonNullable<IdentityDecision['status']>,

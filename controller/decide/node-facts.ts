@@ -1,4 +1,4 @@
-/** All that a decision about one Node rests on. */
+/** Everything that a decision on one Node depends on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { Lookup } from '../types/inventory.ts'
@@ -14,7 +14,7 @@ export interface Rival {
   /** The VM that it is verified to be, and how strongly. */
   readonly boundTo: BoundVM | undefined
   readonly level: IdentityLevel | undefined
-  /** Its own report; undefined where there is none, or none that is valid. */
+  /** Its own report; undefined where there is no valid one. */
   readonly spec: NodeReportSpec | undefined
 }
 
@@ -23,38 +23,37 @@ export interface ClaimedNode {
   readonly name: string
   /** The VM that it is verified to be. */
   readonly boundTo: BoundVM | undefined
-  /** Every BIOS UUID that points from it to a VM: reported, in its provider ID, or its kubelet's word in both orders. */
+  /** Every BIOS UUID by which it points to a VM: from its report, its provider ID, or its kubelet, in both byte orders. */
   readonly uuids: readonly string[]
 }
 
 export interface NodeFacts {
   readonly node: Node
   readonly report: NodeReport | undefined
-  /** One answer per configured vCenter and BIOS UUID: those to look for, and that of the VM it is bound to. */
+  /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
   readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**
-   * Another Node that has this IP address (canonical text) or, in lower case, this host name. One whose machine is proven
-   * gone has none.
+   * Another Node that holds this IP address (canonical text) or this host name (lower case). A Node whose machine is
+   * proven gone holds none.
    */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
   readonly settings: DecisionConfig
-  /** What was found out about a VM of this Node that is missed or off. */
+  /** What the probes of this Node's VM have shown while it is missed or off. */
   readonly evidence: Evidence | undefined
   /**
-   * For each configured vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not
-   * known yet.
+   * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet.
    */
   readonly provable: readonly (Proof | undefined)[]
-  /** What the API server said in the last few minutes, when it would not have this Node's deletion. */
+  /** What the API server said if it refused this Node's deletion in the last few minutes. */
   readonly deletionRefused: string | undefined
-  /** Since when this Node's VM is missed, monotonic, if this leader knows it. */
+  /** When this Node's VM was first missed, monotonic, if this leader knows. */
   readonly absentSince: number | undefined
-  /** By group (see `groupOf`); this Node counts among the bound alone. */
+  /** By group (see `groupOf`). This Node is counted in `bound` only. */
   readonly fleet: (group: string) => Fleet
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: number

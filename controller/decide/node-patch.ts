@@ -15,16 +15,16 @@ import {
   TAINT_UNINITIALIZED,
 } from './well-known.ts'
 
-/** What has to change on a Node; a part that is absent stays as it is. */
+/** What to change on a Node; an absent part stays as it is. */
 export interface NodePatch {
-  /** For the status subresource; written first, so that no Node is untainted without an address. */
+  /** For the status subresource; written first, so that no Node loses its taint before it has an address. */
   readonly addresses?: readonly NodeAddress[]
-  /** Null takes a label away. */
+  /** Null removes a label. */
   readonly labels?: Readonly<Record<string, string | null>>
   readonly providerID?: string
-  /** Null takes an annotation away. */
+  /** Null removes an annotation. */
   readonly annotations?: Readonly<Record<string, null>>
-  /** The whole list that is to stand. */
+  /** The whole list: it replaces the present one. */
   readonly taints?: readonly Taint[]
 }
 
@@ -57,7 +57,7 @@ export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
   return Object.keys(patch).length > 0 ? patch : undefined
 }
 
-/** The label that shows the level, where it has to change; without a level it has to go. */
+/** The label that shows the level, if it must change; without a level it is removed. */
 export function levelLabel(
   node: Pick<Node, 'labels'>,
   level: IdentityLevel | undefined,
@@ -66,7 +66,7 @@ export function levelLabel(
   return (node.labels[LABEL_IDENTITY_LEVEL] ?? null) === wanted ? {} : { [LABEL_IDENTITY_LEVEL]: wanted }
 }
 
-/** By the standard names, what vCenter says; undefined where it says nothing. */
+/** Labels by their standard names with vCenter's values; undefined where vCenter says nothing. */
 export function wantedLabels({
   vm,
   topology,
@@ -78,7 +78,7 @@ export function wantedLabels({
   ]
 }
 
-/** Tells of labels that the kubelet gave a Node before it was initialised, and that say otherwise than vCenter. */
+/** Events for labels that the kubelet set before the initialisation and that differ from vCenter. */
 export function overriddenLabelEvents(node: Node, patch: NodePatch | undefined): readonly NodeEvent[] {
   if (!hasUninitializedTaint(node)) return []
   const labels = Object.keys(patch?.labels ?? {}).filter(
@@ -90,9 +90,9 @@ export function overriddenLabelEvents(node: Node, patch: NodePatch | undefined):
 }
 
 /**
- * While a Node is being initialised its labels are put right, and on one whose labels are to follow; else only absent
- * ones are filled in (kubernetes/cloud-provider-vsphere#435), because changing a zone under running volumes strands
- * them. A label and its beta name are one: they never come to say different things.
+ * Labels are corrected during initialisation and where the configuration says `relabel`. Otherwise only absent ones are
+ * added (kubernetes/cloud-provider-vsphere#435), because changing the zone of a running Node strands its volumes. A label
+ * and its beta name always get the same value.
  */
 function missingLabels(
   node: Node,

@@ -9,13 +9,13 @@ import type { RefusalDetails } from './refusal.ts'
 import { hasUninitializedTaint } from './uninitialized.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
-/** Nothing to be decided about a report: there is none, or the Node is not ours. */
+/** There is no report to decide on, or the Node is not ours. */
 export type WithoutReport =
-  /** None of our business; nothing is said. */
+  /** Not our Node: it is left alone. */
   | { readonly kind: 'invisible' }
   /**
-   * May do without an agent, and has no report yet; or nobody has ever spoken for it, and it is to be found out what
-   * became of its machine: the report is the place for what there is to say.
+   * A Node that needs a report made by this controller: either it may do without an agent, or it never had one and its
+   * machine has gone missing.
    */
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
@@ -25,15 +25,15 @@ export type Ownership =
   | WithoutReport
   /** Ours to decide on, with a valid report. */
   | { readonly kind: 'ours'; readonly report: NodeReport; readonly spec: NodeReportSpec }
-  /** The report or the Node is wrong in itself. */
+  /** The report or the Node is invalid. */
   | ({ readonly kind: 'refused'; readonly report: NodeReport } & RefusalDetails)
 
-/** How long a new Node may be without a report before it is said aloud: an agent starts within this. */
+/** How long a new Node may be without a report before a warning: an agent starts within this time. */
 const REPORT_GRACE_MS = 60_000
 
 /**
- * Whether a Node is Rollcall's. Nodes of another provider and those that no agent speaks for are left alone without
- * a word (kubernetes/cloud-provider-vsphere#538), unless they ask for a cloud provider or have an agent.
+ * Whether a Node is Rollcall's. Nodes of another provider and Nodes without an agent are left alone silently
+ * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider.
  */
 export function judgeOwnership({ node, report, rivals, settings, now }: NodeFacts): Ownership {
   if (node.deleting) return { kind: 'invisible' }

@@ -3,9 +3,9 @@ import type { NodeFacts } from '../node-facts.ts'
 import type { PreviousReport } from '../status.ts'
 
 /**
- * Whether it could be proven that the VM of a Node is gone, told while it is there: an account that may not read enough
- * shows in nothing else until its Node ought to go, and then stays. Only what is wrong is told, and that it is so no
- * more: a thousand Nodes that are well cost no write.
+ * Whether it could be proven that a Node's VM is gone, told while the VM is still there: an account that may not read
+ * enough goes unnoticed until the Node should be deleted and is not. Set only when something is wrong, and once more when
+ * it is fixed, so that a thousand healthy Nodes cost no write.
  */
 export function judgeDeletionPossible(
   { status: { vm, identityLevel, conditions = [] } }: PreviousReport,

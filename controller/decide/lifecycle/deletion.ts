@@ -9,13 +9,13 @@ import type { Missing } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
-/** What becomes of a Node whose VM is missed. */
+/** What happens to a Node whose VM is missed. */
 export interface Judgement {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
-  /** Whether its volumes are to be detached first, by the taint that calls it out of service. */
+  /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
   readonly detaches: boolean
   /** Whether the VM is to be probed now. */
   readonly probeDue: boolean
@@ -43,7 +43,7 @@ export function notProbedYet(machines: readonly BoundVM[]): ConditionValue {
   )
 }
 
-/** All of them in words. One that was never seen is there in both byte orders, and named once. */
+/** All machines in words. An unseen machine is listed in both byte orders but named only once. */
 function describeAll(machines: readonly BoundVM[]): { readonly names: string; readonly are: string } {
   const named = machines.filter(
     (machine, index) =>
@@ -55,8 +55,8 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
 }
 
 /**
- * The deletion of a Node, one step further. What was asked and answered so far is in the evidence, and each step follows
- * from the facts alone, whatever happened between.
+ * Decides the next step towards the deletion of a Node. The evidence holds all earlier results, so each step follows from
+ * the facts alone, whatever happened in between.
  */
 export function judgeDeletion(facts: DeletionFacts): Judgement {
   const { evidence, monotonic } = facts
@@ -123,7 +123,7 @@ function probeInterval({ evidence, settings }: DeletionFacts, missing: readonly 
 /** Preconditions that more results may fulfil. */
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
 
-/** Milliseconds until time alone may have changed what is missing. */
+/** Milliseconds until the passing of time alone may change what is missing. */
 function nextByTime(facts: DeletionFacts): number {
   const { fleet, leadingFor, settings } = facts
   const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings), leftForVolumes(facts)]

@@ -1,7 +1,7 @@
 /**
- * The brake is a disruption limit: too many VMs that vanish from one vCenter at the same time look like a fault of that
- * vCenter, as after the restore of an old backup, and none of their Nodes is deleted. VMs that vanish one after the other
- * look like work.
+ * The brake is a disruption limit: when too many VMs vanish from one vCenter at the same time, that looks like a fault of
+ * vCenter, such as the restore of an old backup, and none of their Nodes is deleted. VMs that vanish one after the other
+ * look like ordinary work.
  */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
@@ -10,7 +10,7 @@ import type { Evidence } from './evidence.ts'
 import type { Missing } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 
-/** When a VM vanished: between when it was first missed and when its machine was last there for certain. */
+/** When a VM vanished: between the moment it was first missed and the last moment its machine was certainly alive. */
 export interface Span {
   readonly since: number
   readonly until: number
@@ -18,21 +18,21 @@ export interface Span {
 
 /** The other Nodes of one vCenter, in numbers. Times are monotonic, milliseconds. */
 export interface Fleet {
-  /** Nodes that are verified to be VMs of this vCenter, the one that is judged among them. */
+  /** Nodes verified to be VMs of this vCenter, including the one being decided on. */
   readonly bound: number
-  /** Since when the VM is missed, of each other Node that counts. */
+  /** For each other Node that counts, since when its VM is missed. */
   readonly absentSince: readonly Span[]
-  /** The same of each that may yet come to count. */
+  /** The same for each Node that may still come to count. */
   readonly pendingSince: readonly Span[]
-  /** Other Nodes that the brake has closed for, by their status. */
+  /** Other Nodes whose status says that the brake has closed for them. */
   readonly latched: number
-  /** The last deletions. */
+  /** Recent deletions. */
   readonly deleted: readonly {
     readonly ago: number
     /** Since when the VM was missed; undefined where its removal was meant. */
     readonly absentSince: number | undefined
   }[]
-  /** For how long no more were missed than may be. */
+  /** For how long the number of missed VMs has been within the limit. */
   readonly fewFor: number
 }
 
@@ -42,14 +42,14 @@ export function allowedAbsent(bound: number, settings: LifecycleConfig): number 
 }
 
 /**
- * VMs that vanish within so many milliseconds of one another vanish at once. The moment is that of the first search that
- * found nothing, which takes a while for many, so it is a minute unless `absentFor` is shorter than its default.
+ * VMs that vanish within this many milliseconds of one another vanish at once. A VM vanishes when a search first fails to
+ * find it, and searching for many takes a while: hence a minute, or less where `absentFor` is below its default.
  */
 export function atOnce({ absentFor }: LifecycleConfig): number {
   return Math.min(60_000, Math.max(5_000, absentFor / 5))
 }
 
-/** Those of these that vanished in one wave, each within `gap` of another; the waves in order. */
+/** Groups these into waves, in order: within a wave, each vanished within `gap` of another. */
 function wavesOf(spans: readonly Span[], gap: number): readonly (readonly Span[])[] {
   const waves: Span[][] = []
   let end = Number.NEGATIVE_INFINITY
@@ -61,12 +61,12 @@ function wavesOf(spans: readonly Span[], gap: number): readonly (readonly Span[]
   return waves
 }
 
-/** How many of these vanished in one wave with this one, itself included. */
+/** How many vanished in the same wave as this one, itself included. */
 export function waveOf(own: Span, others: readonly Span[], gap: number): number {
   return wavesOf([own, ...others], gap).find((wave) => wave.includes(own))?.length ?? 1
 }
 
-/** Whether those that are missed now are too many: then it closes, and stays so. */
+/** Whether too many are missed now, so that the brake closes and stays closed. */
 export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
   return (
@@ -75,9 +75,9 @@ export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleConfig
 }
 
 /**
- * The same with those that were deleted just before, and those of which it is not known yet whether they count: no more go
- * until it is. Where half of a vCenter vanishes, proofs come one by one and so does what says that a Node is not Ready;
- * the first of them must not go while the others are still to come.
+ * Also counts recent deletions, so that a vCenter losing its VMs one at a time still trips the limit, and VMs that may
+ * still come to count. When half of a vCenter vanishes, the proofs arrive one by one, and so do the Nodes' changes to not
+ * Ready: the first Nodes must not be deleted while the others are still to come.
  */
 export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
@@ -86,8 +86,8 @@ export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleConfig
 }
 
 /**
- * Whether it holds no more than may vanish at once, and no more of the missed have: those that went one after the other
- * while it held them must not keep it closed.
+ * Whether the brake holds no more Nodes than may vanish at once, and no wave of missed VMs is larger than that. VMs that
+ * went one after the other while the brake held them must not keep it closed.
  */
 export function fewAbsent(
   own: { readonly latched: boolean; readonly counted: Span | undefined },
@@ -99,14 +99,14 @@ export function fewAbsent(
   return Math.max(largest, fleet.latched + (own.latched ? 1 : 0)) <= allowedAbsent(fleet.bound, settings)
 }
 
-/** For so long few must be missed before it opens by itself, and for so long those that were deleted count. */
+/** How long few VMs must be missed before the brake opens by itself, and how long deletions count. */
 export function quietTime({ absentFor }: LifecycleConfig): number {
   return 2 * absentFor
 }
 
 /**
- * Whether it opens again by itself: few have been missed for so long, and vCenter has said throughout that this VM is gone.
- * Of a machine that goes on speaking each answer begins anew; that must not hold all others for ever.
+ * Whether the brake opens by itself: few VMs have been missed for long enough, and vCenter has said throughout that this
+ * VM is gone. While a machine goes on speaking its count never gets that far, but it must not hold all others for ever.
  */
 export function opensAgain(
   { absent, spoken }: Pick<Evidence, 'absent' | 'spoken'>,
@@ -118,27 +118,27 @@ export function opensAgain(
 }
 
 /**
- * Taints by which autoscalers say that they are removing the machine. Neither is a kubelet's to write once its Node is
- * there (NodeRestriction), and a cordon is not among them: it comes before maintenance, too.
+ * Taints by which autoscalers say that they are removing the machine. A kubelet cannot write them once its Node exists
+ * (NodeRestriction). A cordon is not among them, because it also precedes maintenance.
  */
 const REMOVAL_TAINTS: ReadonlySet<string> = new Set([
   'ToBeDeletedByClusterAutoscaler',
   'karpenter.sh/disrupted',
 ])
 
-/** Whether somebody has said that the machine goes on purpose. */
+/** Whether a person or an autoscaler has said that the machine is removed on purpose. */
 export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'taints'>): boolean {
   return deletion === 'proceed' || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
 }
 
-/** Whether somebody has said what becomes of the Node, that it goes or that it stays: then it says nothing of vCenter. */
+/** Whether somebody has decided that the Node goes or stays; its absence then says nothing about vCenter's health. */
 export function isDecided(node: Pick<Node, 'deletion' | 'taints'>): boolean {
   return isRemovalMeant(node) || node.deletion !== undefined
 }
 
 /**
- * Whether an absence counts: it is proven, nobody has said that it is meant or that the Node stays, and the Node is not
- * Ready. One that is Ready since its kubelet goes on speaking counts: vCenter is wrong about that one.
+ * Whether an absence counts towards the limit: it is proven, nobody has decided on the Node, and the Node is not Ready. A
+ * Node that is Ready because its kubelet goes on speaking counts too: vCenter is wrong about it.
  */
 export function countsAsAbsent(node: Node, evidence: Evidence | undefined): boolean {
   if (evidence?.absent === undefined || isDecided(node)) return false
@@ -157,7 +157,7 @@ export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: Lifec
   return nth === undefined ? 0 : MINUTE - nth
 }
 
-/** Without numbers: they change with each Node that comes and goes, and every Node that is held would be written anew. */
+/** Without numbers: they change with every Node that comes or goes, and each change would rewrite every held Node. */
 export function brakeClosed(
   { name }: Pick<Node, 'name'>,
   { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,

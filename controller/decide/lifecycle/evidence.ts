@@ -7,7 +7,7 @@ import { isOffForGood, type Missing, missingProofs } from './proofs.ts'
 export interface ProbeRequest {
   readonly nodeUID: string
   readonly vm: BoundVM
-  /** Other machines to which the Node points: see `Subject`. */
+  /** The Node's other machines: see `Subject`. */
   readonly others: readonly BoundVM[]
   readonly lifeSign: string
   /** Whether to count the VolumeAttachments too. */
@@ -20,7 +20,7 @@ export interface Probed {
   readonly probes: readonly VCenterProbe[]
 }
 
-/** Consecutive results that agreed. Times are monotonic, milliseconds: a clock that is set changes nothing. */
+/** Consecutive results that agreed. Times are monotonic, in milliseconds, so that setting the clock changes nothing. */
 export interface Run {
   readonly since: number
   readonly last: number
@@ -39,15 +39,15 @@ export interface Evidence {
   readonly answeredAt: { readonly monotonic: number; readonly now: number }
   /** See {@link ProbeResult.inhabited}. */
   readonly inhabited: ReadonlySet<string>
-  /** Of the kubelet's Lease; undefined where it could not be read. */
+  /** Changes when the kubelet renews its Lease; undefined where the Lease could not be read. */
   readonly heartbeat: string | undefined
   /** Whether it was renewed between this result and the previous one. */
   readonly beats: boolean
-  /** Whether the machine has given a sign of life since it was first asked for. */
+  /** Whether the machine has given a sign of life since the first probe. */
   readonly spoken: boolean
   /** How many results in a row have proven nothing. */
   readonly unproven: number
-  /** VolumeAttachments of the Node; undefined where they were not asked for, or not answered. */
+  /** VolumeAttachments of the Node; undefined where they were not requested or could not be counted. */
   readonly attachments: number | undefined
   /** Complete proofs of absence in a row. */
   readonly absent: Run | undefined
@@ -60,8 +60,8 @@ export interface ProbeResult {
   readonly probes: readonly VCenterProbe[]
   readonly others: readonly Probed[]
   /**
-   * vCenters (`about.instanceUuid`) that must have a VM to show: another Node is bound to one there, which is not missed.
-   * This stands in the reports, and so survives whatever happens to vCenter and controller.
+   * vCenters (`about.instanceUuid`) that must show at least one VM, because another Node is bound to a VM there that is
+   * not missed. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
    */
   readonly inhabited: ReadonlySet<string>
   readonly attachments: number | undefined
@@ -140,7 +140,7 @@ export function isAbout(a: About, b: About): boolean {
   )
 }
 
-/** One that was never seen has no reference; one that has may be given another UUID. */
+/** Compares morefs, since a VM may be given another UUID; a machine that was never seen has only its UUID. */
 function isSameMachine(a: BoundVM, b: BoundVM | undefined): boolean {
   if (a.moref !== b?.moref || a.vCenterInstanceUUID !== b.vCenterInstanceUUID) return false
   return a.moref !== '' || a.biosUUID === b.biosUUID
@@ -165,8 +165,8 @@ function sessions(evidence: Parameters<typeof probedOf>[0]): string {
 }
 
 /**
- * Another text after each sign of life of a machine: its agent's report, and its kubelet's heartbeat. (A Ready condition
- * that is False is a living kubelet's word; Unknown is the node lifecycle controller's, which leaves the heartbeat.)
+ * A text that changes with each sign of life of a machine: its agent's report and its kubelet's heartbeat. (A living
+ * kubelet writes Ready as False; Unknown comes from the node lifecycle controller, which leaves the heartbeat as it is.)
  */
 export function lifeSignOf(node: Pick<Node, 'ready'>, report: NodeReport | undefined): string {
   return `${report?.reportedAt ?? '-'} ${report?.generation ?? '-'} ${node.ready?.lastHeartbeatTime ?? '-'}`

@@ -2,9 +2,9 @@ import type { Node, NodeReport } from '../../types/node.ts'
 import { type Evidence, lifeSignOf } from './evidence.ts'
 
 /**
- * Whether a Node's machine is gone, as far as one whole proof says so and nothing contradicts it: its kubelet does not
- * call it ready, and neither that nor its agent has spoken since. Not enough to delete it; enough that it holds no address
- * against another. A machine that is merely off is found by its vCenter, and stays the holder.
+ * Whether a Node's machine is gone, as far as one complete proof says so and nothing contradicts it: the Node is not
+ * Ready, and neither its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free
+ * its addresses for another. A machine that is merely off is still found by its vCenter and keeps them.
  */
 export function isGone(node: Node, report: NodeReport | undefined, evidence: Evidence | undefined): boolean {
   if (evidence?.absent === undefined || evidence.request.nodeUID !== node.uid) return false

@@ -88,7 +88,7 @@ export function judgeDisruptionLimit({
   }
 }
 
-/** By the monotonic clock where this leader has seen it begin, else as another has written it down. */
+/** Monotonic: as this leader has seen it begin, otherwise as an earlier leader wrote it into the status. */
 function absentSince(
   before: NodeReportStatus,
   { absentSince, monotonic, now }: DisruptionLimitFacts['facts'],
@@ -98,12 +98,13 @@ function absentSince(
   return Number.isNaN(written) ? monotonic : monotonic - Math.max(0, now - written)
 }
 
-/** A silent kubelet is noticed within so many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */
+/** A silent kubelet is noticed within this many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */
 const NOTICE = 60_000
 
 /**
- * When the kubelet of a Node that is not Ready was alive for certain. What was missed in parts, while vCenter restarted or
- * leaders changed, and fell silent together, vanished at once; what was destroyed falls silent as it is first missed.
+ * The last moment at which the kubelet of a Node that is not Ready was certainly alive. Machines that fell silent together
+ * vanished at once, even if they were missed one by one while vCenter restarted or leaders changed. A machine that was
+ * destroyed falls silent about when it is first missed.
  */
 function aliveUntil({ node: { ready }, monotonic, now }: DisruptionLimitFacts['facts']): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')

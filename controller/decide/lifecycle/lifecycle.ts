@@ -21,8 +21,8 @@ import { judgeShutdown } from './shutdown.ts'
 import { isUnseen, type Subject, subjectOf } from './subject.ts'
 
 /**
- * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Judges by what
- * was written before and survives any restart.
+ * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
+ * what the status says, so that it survives any restart.
  */
 export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const deletionPossible = judgeDeletionPossible(previous, facts)
@@ -37,14 +37,14 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
   const subject = subjectOf(node, facts.report)
   if (subject === undefined) return NOTHING
   const [vm] = subject.machines
-  // One that waits for a cloud provider was never anybody's before.
+  // A Node that still waits for a cloud provider was never initialised by anyone.
   if (isUnseen(vm) && hasUninitializedTaint(node)) return NOTHING
   const presence = presenceOf(subject, facts.lookups)
   switch (presence.kind) {
     case 'pending':
       return keeps(previous, facts)
     case 'unknown': {
-      // A thousand healthy Nodes cost no write because a vCenter is away.
+      // An unreachable vCenter must not cause a write for each of a thousand healthy Nodes.
       if (node.ready?.status === 'True') return keeps(previous, facts)
       const { reason, message } = presence.failure
       return {
@@ -73,7 +73,7 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
         ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
         : seen(presence.vm, vm, previous, facts)
     case 'missed':
-      // Nobody ever saw it: as long as its kubelet calls it ready, there is nothing to find out.
+      // No vCenter ever showed it: while the Node is Ready there is nothing to find out.
       return isUnseen(vm) && node.ready?.status === 'True'
         ? {
             ...NOTHING,
@@ -101,8 +101,8 @@ function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleRe
 }
 
 /**
- * A VM that came back under another instance UUID looks like a copy for ever. It is not missed, and after the time in which
- * the brake opens by itself it holds nobody else.
+ * A VM that came back with another instance UUID will always look like a copy. It is not missed, so once the brake would
+ * have opened by itself it no longer holds other Nodes.
  */
 function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const kept = keeps(previous, facts)
@@ -113,8 +113,8 @@ function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResu
 }
 
 /**
- * What the machine is known by when no search finds it any more. A copy with the UUID of one that is known does not take
- * its place, nor does one whose parents cannot be told yet.
+ * Records the VM, so that it is known when no search finds it any more. A copy with the same UUID does not replace the
+ * recorded VM, nor does a VM whose parents are not known yet.
  */
 function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<LifecycleResult, 'namedVM'> {
   const copy = namedVM?.biosUUID === vm.biosUUID && !isBoundTo(namedVM, vm)
@@ -124,8 +124,8 @@ function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<Lifecy
 }
 
 /**
- * The same VM, whose BIOS UUID is another than when it was bound: its Node is contradicted from its next boot on, and
- * once the VM is gone nothing else would tell that the new UUID was its own.
+ * Records a VM whose BIOS UUID has changed since it was bound. From the next boot on, its Node's identity is contradicted,
+ * and once the VM is gone nothing else would show that the new UUID was its own.
  */
 function renamedAs(
   vm: VirtualMachine,
@@ -146,7 +146,7 @@ function ready(): ConditionValue {
   return no('NodeReady', 'the Node is Ready again, so its machine runs; the Node is kept')
 }
 
-/** What there is to say of a deletion when the machine is back. */
+/** What becomes of a pending deletion when the machine is back. */
 function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): LifecycleResult {
   return {
     ...NOTHING,
@@ -193,7 +193,7 @@ function seen(
   }
 }
 
-/** A person who has just given it would otherwise see it vanish. */
+/** Tells the person who set the annotation why it is gone. */
 function leaveTakenBack(vm: VirtualMachine): NodeEvent {
   return {
     type: 'Normal',

@@ -117,7 +117,7 @@ function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<LifecycleResult, 
   return moref === undefined ? {} : { rebound: { ...bound, moref } }
 }
 
-/** The first of the machines that any vCenter has, though no search by its UUID finds it. */
+/** The first machine that any vCenter still has although no search by its UUID finds it. */
 function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm: SeenVM } | undefined {
   for (const { vm: machine, probes } of probedOf(evidence)) {
     const vm = seenIn(machine, probes)

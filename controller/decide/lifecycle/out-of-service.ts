@@ -3,7 +3,7 @@ import type { Node, Taint } from '../../types/node.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
 import { type Evidence, isFresh } from './evidence.ts'
 
-/** The value tells it from one that a person put there, which only a person takes away. */
+/** The value tells our taint from a person's, which only a person may remove. */
 export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
 
 export interface OutOfServiceFacts {
@@ -22,13 +22,13 @@ export interface OutOfService {
 }
 
 const NOT_YET: OutOfService = { taint: false, probeDue: false, requeueAfter: undefined }
-/** Milliseconds after which to ask again about a VM that vCenter itself may be about to start. */
+/** Milliseconds after which to probe again a VM that vCenter itself may be about to start. */
 const PROBE_AGAIN = 30_000
 
 /**
- * Whether a Node whose VM is off is out of service: its pods are deleted then, and its volumes detached by force, so it
- * takes a VM that was off for as long as configured, asked for by reference at the beginning and at the end of it, and
- * that nothing is about to start (KEP-2268 asks its user to make sure of that). Undefined where it is not to be called so.
+ * Whether a Node whose VM is off is out of service, which deletes its pods and detaches its volumes by force. The VM must
+ * have been off for as long as configured, probed by moref at the start and at the end of that time, and nothing may be
+ * about to start it: KEP-2268 leaves it to its user to make sure of that. Undefined where the taint is not wanted at all.
  */
 export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
   const { node, evidence, leadingFor, monotonic, settings } = facts
@@ -39,7 +39,7 @@ export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | unde
   if (evidence.off === undefined) return probeAt(evidence.askedAt + Math.min(after, PROBE_AGAIN) - monotonic)
   const left = Math.max(evidence.off.since + after - monotonic, settings.leaderAge - leadingFor)
   if (left > 0) return { ...NOT_YET, requeueAfter: left }
-  // The Node's own change will call.
+  // An event will come when the Node's condition changes.
   if (node.ready?.status === 'True') return NOT_YET
   if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, probeDue: true }
   return { ...NOT_YET, taint: true }
@@ -50,8 +50,8 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
 }
 
 /**
- * Without our own taint, where the kubelet of a Node that was called out of service for its machine's absence calls it
- * Ready again: nothing else would ever take it away, and no pod could stay there.
+ * Removes our taint from a Node that is Ready again after its machine was missing. Nothing else would ever remove it, and
+ * no pod could stay on the Node.
  */
 export function backInService({ ready, taints }: Pick<Node, 'ready' | 'taints'>): {
   readonly taints?: readonly Taint[]
@@ -61,7 +61,7 @@ export function backInService({ ready, taints }: Pick<Node, 'ready' | 'taints'>)
     : {}
 }
 
-/** The taint, whoever put it there. */
+/** The taint, whoever set it. */
 export function outOfServiceTaint({ taints }: Pick<Node, 'taints'>): Taint | undefined {
   return taints.find(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
 }

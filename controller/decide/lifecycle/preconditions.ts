@@ -8,11 +8,11 @@ import type { Missing, Precondition } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 import { volumesAttached } from './volumes.ts'
 
-/** All that the deletion of one Node, whose VM is missed, rests on. Times are monotonic, milliseconds. */
+/** Everything that the deletion of a Node whose VM is missed depends on. Times are monotonic, in milliseconds. */
 export interface DeletionFacts {
   readonly node: Node
   readonly vm: BoundVM
-  /** Whether the Node was ever verified to be that one. */
+  /** Whether the Node was ever verified to be this VM. */
   readonly bound: boolean
   readonly evidence: Evidence
   readonly lifeSign: string
@@ -24,7 +24,7 @@ export interface DeletionFacts {
   readonly monotonic: number
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** What the API server said when it last would not have the deletion; undefined where that is long ago. */
+  /** What the API server said when it last refused the deletion; undefined where that is long ago. */
   readonly refused: string | undefined
   readonly settings: LifecycleConfig
 }
@@ -36,8 +36,8 @@ const SIGN_OF_LIFE: Missing = {
 }
 
 /**
- * What must hold before a Node is deleted, besides the proofs in each result; in the order in which it is worth telling.
- * Whatever is added here guards every deletion and shows in `DeletionPending`.
+ * What must hold before a Node is deleted, besides the proofs in each result; the most important to tell comes first. An
+ * entry added here guards every deletion and shows in `DeletionPending`.
  */
 export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
@@ -136,8 +136,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
 ]
 
 /**
- * How many times as long a machine must be absent that no vCenter has shown for its Node. There is no reference to ask
- * for, so it cannot be told from one that is inaccessible: an outage of its datastore has to be outlasted, half an hour by
+ * How many times longer a machine must be absent if no vCenter has ever shown it for its Node. Without a moref to read it
+ * cannot be told from an inaccessible VM, so it must stay absent for longer than a datastore outage: half an hour by
  * default.
  */
 const UNSEEN_FACTOR = 6
@@ -150,7 +150,7 @@ export function absenceOf(
   return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
 }
 
-/** Which of these do not hold; empty where the Node is to be deleted, if the proofs are whole. */
+/** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */
 export function missingPreconditions(facts: DeletionFacts): readonly (Missing & { readonly name: string })[] {
   return PRECONDITIONS.flatMap(({ name, missing }) => {
     const found = missing(facts)
@@ -158,7 +158,7 @@ export function missingPreconditions(facts: DeletionFacts): readonly (Missing & 
   })
 }
 
-/** Whether a person lets the Node go though the brake is closed. */
+/** Whether a person allows the deletion although the brake is closed. */
 export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
   return deletion === 'proceed'
 }
@@ -174,8 +174,8 @@ function heldBy({ name, deletion }: Node): Missing | undefined {
 }
 
 /**
- * What is known by its UUID alone may be inaccessible, or stand where the account may not look. For one that took a
- * verified Node over that is no matter of settings: somebody has just made it.
+ * A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. `lifecycle.unbound`
+ * does not apply where the Node was verified before: such a machine was made only recently.
  */
 function neverSeen({ node, bound, evidence: { request }, settings }: DeletionFacts): Missing | undefined {
   const unseen = [request.vm, ...request.others].find(isUnseen)

@@ -6,19 +6,19 @@ import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { isUnseen, type Subject } from './subject.ts'
 
-/** What the inventories show of the machines that a Node may be. */
+/** What the inventories show of a Node's machines. */
 export type Presence =
-  /** The one that the Node was verified to be. */
+  /** The machine that the Node was verified to be. */
   | { readonly kind: 'seen'; readonly vm: VirtualMachine }
-  /** Another to which it points. */
+  /** Another machine that the Node points to. */
   | { readonly kind: 'named'; readonly vm: VirtualMachine }
   /** Not answered yet; the inventory will call back. */
   | { readonly kind: 'pending' }
   /** A vCenter could not be asked: nothing is concluded. */
   | { readonly kind: 'unknown'; readonly failure: VCenterFailure }
-  /** Another VM has the BIOS UUID of one of them: a copy, or the same elsewhere; identity has the first word on that. */
+  /** Another VM has the BIOS UUID of one of them: a copy, or the same VM elsewhere. Identity decides that first. */
   | { readonly kind: 'other'; readonly vm: VirtualMachine }
-  /** All vCenters have answered without any. They may be gone; that is to be found out. */
+  /** No vCenter shows any of them. They may be gone: a probe is to find out. */
   | { readonly kind: 'missed' }
 
 export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['lookups']): Presence {
@@ -29,7 +29,7 @@ export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['loo
   )
   const [first] = machines
   const its = bound ? found.map(({ vm }) => vm).filter((vm) => isBoundTo(first, vm)) : []
-  // Of a Fault Tolerance group, the primary alone says whether the machine runs; while roles change there may be two.
+  // In a Fault Tolerance group only the primary says whether the machine runs. During a failover there may be two.
   const primaries = its.filter((each) => !isSecondary(each))
   const itself = primaries.find((each) => machineState(each) !== 'off') ?? primaries[0]
   if (itself !== undefined) return { kind: 'seen', vm: itself }
@@ -37,7 +37,7 @@ export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['loo
   const rest = found.filter(({ vm }) => !its.includes(vm))
   const named =
     rest.find(({ vm }) => machines.some((each) => isBoundTo(each, vm))) ??
-    // Who is found by the UUID of a machine that was never seen is that machine.
+    // A VM found by the UUID of a machine that was never seen is that machine.
     rest.find(({ uuid }) => machines.some((each) => isUnseen(each) && each.biosUUID === uuid))
   if (named !== undefined) return { kind: 'named', vm: named.vm }
   const [secondary] = its
@@ -54,7 +54,7 @@ export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['loo
   return { kind: 'missed' }
 }
 
-/** The primary is about to be another one, or is gone: then the secondary becomes it, and nothing is missed. */
+/** During a failover, or when the primary is gone: the secondary becomes the primary, so nothing is missed. */
 function withoutPrimary(secondary: VirtualMachine): VCenterFailure {
   const { reason, message } = secondaryOnly(secondary)
   return { vCenter: secondary.vCenter.name, reason, message }

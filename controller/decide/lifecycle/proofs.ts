@@ -8,11 +8,11 @@ import { isUnseen } from './subject.ts'
 /** Why one precondition does not hold. */
 export interface Missing {
   readonly reason: Reason
-  /** What is, and the next step. */
+  /** The present state, and the next step. */
   readonly message: string
 }
 
-/** A fact that must hold before a Node is deleted. */
+/** Something that must hold before a Node is deleted. */
 export interface Precondition<Facts> {
   readonly name: string
   /** Undefined where it holds. */
@@ -25,14 +25,14 @@ export interface ProofFacts extends Pick<ProbeResult, 'probes' | 'inhabited'> {
 }
 
 /**
- * What the vCenters must have said in one probe, all of it, before a VM counts as gone. That a search finds nothing is
- * no proof by itself: an account that may not read, an inaccessible VM and an inventory that is still loading look the same.
+ * All that the vCenters must have said in one probe before a VM counts as gone. A search that finds nothing proves nothing
+ * by itself: a missing privilege, an inaccessible VM and an inventory that is still loading look the same.
  */
 export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'OwnVCenterAnswers',
     missing: ({ vm, probes }) =>
-      // One that was never seen has no vCenter of its own: all of them are asked for its UUID.
+      // A machine that was never seen has no vCenter of its own: all are searched for its UUID.
       ownProbe(vm, probes) === undefined && !isUnseen(vm)
         ? {
             reason: 'VCenterOfBindingMissing',
@@ -72,7 +72,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
 ]
 
-/** What is still missing of the proof that a VM is gone; empty where it is whole. */
+/** What is still missing from the proof that a VM is gone; empty where the proof is complete. */
 export function missingProofs(
   vm: BoundVM,
   { probes, inhabited }: Omit<ProofFacts, 'vm'>,
@@ -88,8 +88,8 @@ export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | u
 }
 
 /**
- * The reference that the VM has by now in the vCenter to which it is bound, where it was registered again: found by its
- * instance UUID, which is unique there. Undefined where it has none, or the one that it had.
+ * The new moref of a VM that was registered again in its own vCenter, found by its instance UUID, which is unique there.
+ * Undefined where the VM is not found or still has its moref.
  */
 export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): string | undefined {
   const own = ownProbe(vm, probes)
@@ -100,8 +100,8 @@ export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): stri
 }
 
 /**
- * Whether the VM itself, asked for by reference, is powered off (what is suspended goes on writing when it wakes), and
- * nothing that can be read says that vCenter is about to start it: neither HA, nor Fault Tolerance, nor a task.
+ * Whether the VM, read by moref, is powered off, and nothing readable says that vCenter is about to start it: neither HA,
+ * nor Fault Tolerance, nor a task. A suspended VM does not count, since it goes on writing when it resumes.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): boolean {
   const finding = ownProbe(vm, probes)?.moref
@@ -110,7 +110,7 @@ export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): bool
   return connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
 }
 
-/** The answers of the vCenter to which the VM is bound. */
+/** The probe by the vCenter that the VM is bound to. */
 export function ownProbe(vm: BoundVM, probes: readonly VCenterProbe[]): VCenterProbe | undefined {
   return probes.find(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
 }

@@ -17,16 +17,16 @@ const POWER: Readonly<Record<PowerState, string>> = {
 }
 
 export interface Shutdown {
-  /** For the condition VMFound, where there is more to say than that it is found. */
+  /** For the condition VMFound, where there is more to say than that the VM is found. */
   readonly condition?: ConditionValue
-  /** The taints that are to stand, where they are others than now. */
+  /** All taints that the Node should have, where they differ from those it has. */
   readonly taints?: readonly Taint[]
   readonly events: readonly NodeEvent[]
 }
 
 /**
- * The taints that a VM's states ask for. One that is off is shut down at once, whatever the Node's Ready condition says;
- * one that runs again is not; and where nobody knows, all stays as it is.
+ * The taints that follow from a VM's states. When the VM is off the shutdown taint is added at once, whatever the Node's
+ * Ready condition says; when it runs again the taint is removed; while the state is unknown nothing changes.
  */
 export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: boolean): Shutdown {
   const state = machineState(vm)

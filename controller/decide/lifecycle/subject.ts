@@ -6,23 +6,23 @@ import { judgeProviderID } from '../provider-id.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from '../uuid.ts'
 
 /**
- * The machines that must be gone before a Node may be deleted: every one that anything about the Node points to. The Node
- * was verified to be one of them at some time, or it never was; either way the others may be its machine by now.
+ * The machines that must be gone before a Node may be deleted: every machine that anything about the Node points to. Even
+ * if the Node was once verified to be one of them, another may be its machine by now.
  */
 export interface Subject {
-  /** The one that it was verified to be comes first, where there is one. */
+  /** First the one that the Node was verified to be, if any. */
   readonly machines: readonly [BoundVM, ...BoundVM[]]
   /** Whether the Node was ever verified to be one of them. */
   readonly bound: boolean
 }
 
 /**
- * Who points to a machine: the binding in the report's status, even where its level has ended since; the VM that was seen
+ * What points to a machine: the binding in the report's status, even if its level has ended since; the VM that was seen
  * under another UUID of the Node; the report; the kubelet's system UUID and the provider ID, both in either byte order.
- * Undefined where too little is known of the Node to say that any machine was its own, and for another provider's.
+ * Undefined where too little is known to say that the Node ever had a machine, and for another provider's Node.
  *
- * All of this is written by the Node's own kubelet and agent and by this controller: whoever forges it adds machines that
- * must be gone too, and moves no Node but their own.
+ * All of this is written by the Node's own kubelet and agent or by this controller. Forging it only adds machines that must
+ * be gone too, and affects no other Node.
  */
 export function subjectOf(
   node: Pick<Node, 'uid' | 'systemUUID' | 'providerID'>,
@@ -32,7 +32,7 @@ export function subjectOf(
   const { vm, namedVM } = previousStatus(report, node)
   const known = [vm, namedVM].filter((each) => each !== undefined)
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
-  // A kubelet's word alone is none for it: without a provider ID nobody has ever taken the Node for a VM.
+  // The kubelet's word alone is not enough: without a provider ID nobody ever matched the Node with a VM.
   if (known.length === 0 && providerUUIDs(node).length === 0) return undefined
   const [first, ...others] = [...known, ...unseen]
   return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
@@ -58,24 +58,24 @@ function unseenUUIDs(
   }
   const both = (uuid: string): readonly string[] => [...new Set([uuid, swapUUID(uuid)])]
   take(add(providerUUIDs(node)[0], both))
-  // The report has vCenter's byte order. It comes later: it must not make a single order do for the provider ID.
+  // The report has vCenter's byte order. It is added later, so that the provider ID is still tried in both orders.
   take(add(spec?.machine.serialUUID, (uuid) => [uuid]))
   take(add(canonicalUUID(node.systemUUID), both))
   return found
 }
 
-/** The name that stands for the vCenter of machines that none has ever shown. */
+/** Stands for the vCenter of machines that no vCenter has ever shown. */
 export const NEVER_SEEN = 'unknown'
 
-/** A machine of which nothing but its UUID is known: no vCenter is its own, and no reference. */
+/** A machine known only by its UUID: it has no vCenter of its own and no moref. */
 function unseenMachine(biosUUID: string): BoundVM {
   return { vCenter: NEVER_SEEN, vCenterInstanceUUID: '', moref: '', name: '', instanceUUID: '', biosUUID }
 }
 
 /**
- * Among which Nodes the absence of this one's machine counts: those that were verified to be VMs of the same vCenter
- * (`about.instanceUuid`). Who merely names a VM counts among its like, under the empty text: by joining such Nodes nobody
- * is to close the brake for those that were verified, nor to widen it.
+ * The group of Nodes among which the absence of this machine counts: all that were verified to be VMs of the same vCenter
+ * (`about.instanceUuid`). Nodes that merely name a VM form a group of their own, the empty text, so that joining such Nodes
+ * can neither close the brake for verified ones nor raise its limit.
  */
 export function groupOf({ machines: [vm], bound }: Subject): string {
   return bound ? vm.vCenterInstanceUUID : ''

@@ -3,7 +3,7 @@ import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { type ConditionValue, unknown } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
 
-/** A VM that is there, though the search by the UUID that it had does not find it. */
+/** The condition for a VM that exists although a search by its known UUID does not find it. */
 export function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
   if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {

@@ -4,8 +4,8 @@ import type { DeletionFacts } from './preconditions.ts'
 import type { Missing } from './proofs.ts'
 
 /**
- * What keeps a Node for its volumes. Nothing detaches them as long as its pods are there, which nobody deletes while the
- * machine is silent; so the Node is called out of service first, and that is what is waited for.
+ * Keeps a Node while volumes are attached to it. Nothing detaches them while its pods exist, and nobody deletes those while
+ * the machine is silent. So the Node gets the out-of-service taint first, and its deletion waits for the detaching.
  */
 export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   const { settings, evidence, node } = facts
@@ -28,7 +28,7 @@ export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   }
 }
 
-/** Whether volumes are attached, and nobody has called the Node out of service. */
+/** Whether volumes are attached and the Node has no out-of-service taint yet. */
 export function awaitsDetaching({ settings, evidence, node }: DeletionFacts): boolean {
   const { attachments } = evidence
   return (
@@ -39,14 +39,14 @@ export function awaitsDetaching({ settings, evidence, node }: DeletionFacts): bo
   )
 }
 
-/** Milliseconds for which the Node waits for its volumes still; without end while that has not begun. */
+/** How much longer the Node waits for its volumes, milliseconds; infinite before the wait has begun. */
 export function leftForVolumes(facts: DeletionFacts): number {
   const { settings, evidence, node, monotonic, now } = facts
   const { waitForVolumes, absentFor } = settings
   if (waitForVolumes === undefined || evidence.absent === undefined || awaitsDetaching(facts))
     return Number.POSITIVE_INFINITY
   const added = Date.parse(outOfServiceTaint(node)?.timeAdded ?? '')
-  // A person may have written the taint without a time.
+  // A person may have set the taint without a time.
   return Number.isNaN(added)
     ? evidence.absent.since + absentFor + waitForVolumes - monotonic
     : added + waitForVolumes - now
