@@ -1,21 +1,15 @@
 import type { ConfigWatch } from '../config/watch.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
-import { createProbeTracker } from '../probes/probe-tracker.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { openInventory } from '../vcenter/inventory.ts'
-import type { Logins } from '../vcenter/session/logins.ts'
-import type { Timings } from '../vcenter/timings.ts'
-import { createInventories } from './inventories.ts'
+import { createInventories, type InventoriesOptions } from './inventories.ts'
 import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 
 export interface LeadTermOptions
-  extends Pick<LeadOptions, 'client' | 'events' | 'clock' | 'random' | 'logger'> {
+  extends Pick<LeadOptions, 'client' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
-  /** For vCenters. */
-  readonly userAgent: string
-  readonly logins: Logins
-  readonly timings: Timings
-  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading' | 'vCenter'>
+  /** Makes the inventory of one vCenter. */
+  readonly openInventory: InventoriesOptions['open']
+  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
   /** Told of the work that goes on now, and of its end. */
   readonly onWork: (leadership: Leadership | undefined) => void
 }
@@ -26,22 +20,8 @@ export interface LeadTermOptions
  * that nothing has changed about are followed throughout.
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
-  const { configuration, userAgent, logins, timings, clock, random, logger, metrics, onWork } = options
-  const inventories = createInventories({
-    open: (inventory) =>
-      openInventory({
-        ...inventory,
-        userAgent,
-        logins,
-        timings,
-        clock,
-        random,
-        logger,
-        metrics: metrics.vCenter(inventory.config.name),
-      }),
-    signal,
-  })
-  const tracker = createProbeTracker({ monotonic: () => clock.monotonic() })
+  const { configuration, metrics, onWork } = options
+  const inventories = createInventories({ open: options.openInventory, signal })
   try {
     for (;;) {
       const { config, superseded } = configuration.current()
@@ -51,7 +31,6 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
         {
           ...options,
           config,
-          tracker,
           term,
           openInventory: inventories.take,
           onSynced: inventories.settle,

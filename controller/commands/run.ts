@@ -10,9 +10,11 @@ import { createLeaderElection, type Lead } from '../kubernetes/leader-election.t
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import type { Logger } from '../log.ts'
+import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createTelemetryServer, type HealthStatus } from '../telemetry/server.ts'
+import { openInventory } from '../vcenter/inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import type { Leadership } from './lead.ts'
@@ -96,10 +98,19 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
       leadTerm(
         {
           configuration,
-          userAgent,
-          logins,
-          timings,
+          openInventory: (inventory) =>
+            openInventory({
+              ...inventory,
+              userAgent,
+              logins,
+              timings,
+              clock,
+              random,
+              logger,
+              metrics: metrics.vCenter(inventory.config.name),
+            }),
           client: createFencedClient(client, term),
+          tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),
           events,
           clock,
           random,

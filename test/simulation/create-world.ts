@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer } from './model/api-server.ts'
 import { type ControllerOptions, runController } from './model/controller.ts'
@@ -16,7 +15,6 @@ const TICK = 5_000
 const CLOCKS_DIFFER = 60_000
 
 export function createWorld(random: Random, timeline: Timeline, settings = drawSettings(random)): World {
-  const logger = pino({ level: 'silent' })
   const judge = createJudge(() => world)
   const api = createApiServer(timeline, judge.onWrite, judge.onRefused)
   const stop = new AbortController()
@@ -79,7 +77,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   function startReplica(index: number, generation: number): void {
     const process = createProcess(`${'ab'[index]}-${generation}`, timeline, random.fork())
     processes[index] = process
-    const options: ControllerOptions = { api, vCenters, process, timeline, settings, watch: judge, logger }
+    const options: ControllerOptions = { api, vCenters, process, timeline, settings, watch: judge }
     void runController(options, stop.signal)
   }
 

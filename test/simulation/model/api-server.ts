@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
+import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/contract.ts'
 import { ApiError } from '../../../controller/kubernetes/api-error.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
@@ -12,6 +13,15 @@ export type Stored = NodeObject | ReportObject
 
 /** A write by a controller, as the API server took it. */
 export type Write = Written & { readonly by: string }
+
+/** A change of an object, as a watch tells of it. */
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly object: Stored
+  readonly version: number
+  /** True time. */
+  readonly at: number
+}
 
 /** What stands in etcd, and the rules by which it is written. */
 export interface ApiServer {
@@ -40,7 +50,24 @@ export interface ApiServer {
   /** Writes of others than the controllers. Undefined deletes. */
   putNode(name: string, node: NodeObject | undefined): void
   putReport(name: string, report: ReportObject | undefined): void
-  watch(kind: Kind, changed: (name: string) => void): () => void
+  /**
+   * Tells of the changes of a kind after a version, those before now at once.
+   *
+   * @returns how to end it; throws an ApiError where so old a version is forgotten
+   */
+  watch(kind: Kind, version: number, changed: (change: Change) => void): () => void
+}
+
+/** Of each kind, so many changes are remembered. */
+const REMEMBERED = 500
+const LISTS: Readonly<Record<string, Kind>> = {
+  '/api/v1/nodes': 'nodes',
+  [`/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`]: 'reports',
+}
+
+/** The kind of object whose collection this is. */
+export function kindAt(path: string): Kind | undefined {
+  return LISTS[path]
 }
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
@@ -53,7 +80,11 @@ export function createApiServer(
 ): ApiServer {
   const nodes = new Map<string, NodeObject>()
   const reports = new Map<string, ReportObject>()
-  const watchers = { nodes: new Set<(name: string) => void>(), reports: new Set<(name: string) => void>() }
+  const watchers = {
+    nodes: new Set<(change: Change) => void>(),
+    reports: new Set<(change: Change) => void>(),
+  }
+  const changes: Record<Kind, Change[]> = { nodes: [], reports: [] }
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
   let holder = { identity: '', since: 0 }
@@ -64,9 +95,16 @@ export function createApiServer(
     name: string,
     object: T | undefined,
   ): void {
+    const before = map.get(name)
+    const stored = object ?? before
+    if (stored === undefined) return
+    const after = { ...stored, metadata: { ...stored.metadata, resourceVersion: String(++version) } }
     if (object === undefined) map.delete(name)
-    else map.set(name, { ...object, metadata: { ...object.metadata, resourceVersion: String(++version) } })
-    for (const changed of watchers[kind]) changed(name)
+    else map.set(name, after)
+    const type = object === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED'
+    const change: Change = { type, object: after, version, at: timeline.now }
+    changes[kind] = [...changes[kind].slice(1 - REMEMBERED), change]
+    for (const changed of watchers[kind]) changed(change)
   }
 
   function putNode(name: string, node: NodeObject | undefined): void {
@@ -139,6 +177,10 @@ export function createApiServer(
     return reports.get(name) ?? { metadata: { ...metadata, uid: 'collected', resourceVersion: '0' } }
   }
 
+  function list(kind: Kind): unknown {
+    return { metadata: { resourceVersion: String(version) }, items: [...self[kind].values()] }
+  }
+
   function listAttachments(): unknown {
     if (self.volumesRefused) throw new ApiError('forbidden', { status: 403, reason: 'Forbidden' })
     const items = [...self.attachments].flatMap(([nodeName, count]) =>
@@ -167,6 +209,17 @@ export function createApiServer(
     },
     handle(request, by) {
       const { method, path, body } = request
+      // By which the controller tries whether the policy is in force.
+      if (request.impersonate !== undefined)
+        throw new ApiError(
+          "ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'x' denied request",
+          {
+            status: 403,
+            reason: 'Forbidden',
+          },
+        )
+      const kindOfList = kindAt(path)
+      if (method === 'GET' && kindOfList !== undefined) return list(kindOfList)
       if (path.startsWith(LEASES)) return writeLease(request)
       if (path.startsWith(KUBELET_LEASES)) return readHeartbeat(path)
       if (path.endsWith('/volumeattachments')) return listAttachments()
@@ -189,7 +242,11 @@ export function createApiServer(
     },
     putNode,
     putReport,
-    watch(kind, changed) {
+    watch(kind, version, changed) {
+      const [oldest] = changes[kind]
+      if (changes[kind].length >= REMEMBERED - 1 && oldest !== undefined && oldest.version > version + 1)
+        throw new ApiError('too old resource version', { status: 410, reason: 'Expired' })
+      for (const change of changes[kind]) if (change.version > version) changed(change)
       watchers[kind].add(changed)
       return () => watchers[kind].delete(changed)
     },

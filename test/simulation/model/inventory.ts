@@ -3,16 +3,14 @@
  * them, SOAP and XML aside, go the way of `vcenter/inventory.ts` and `vcenter/serve.ts`.
  */
 import { createBackoff } from '../../../controller/backoff.ts'
-import { Secret } from '../../../controller/config/secret.ts'
-import type { Logger } from '../../../controller/log.ts'
 import { runTogether } from '../../../controller/tasks.ts'
-import type { Inventory, Lookup } from '../../../controller/types/inventory.ts'
+import type { Lookup } from '../../../controller/types/inventory.ts'
 import { Table } from '../../../controller/vcenter/cache/table.ts'
 import { createDebounce, type RunOutcome } from '../../../controller/vcenter/collect/debounce.ts'
 import { createConnectionHealth } from '../../../controller/vcenter/connection-health.ts'
 import { every } from '../../../controller/vcenter/every.ts'
+import type { InventoryOptions, RunningInventory } from '../../../controller/vcenter/inventory.ts'
 import { createProber } from '../../../controller/vcenter/probe/prober.ts'
-import type { Logins } from '../../../controller/vcenter/session/logins.ts'
 import { createSession, type ServiceContent } from '../../../controller/vcenter/session/session.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { isSessionLost, isSilence, toFailure, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
@@ -24,24 +22,18 @@ import { followPushes } from './pushes.ts'
 import type { VCenterModel } from './vcenter.ts'
 import { createPlaces } from './views.ts'
 
-export interface ModelInventory extends Inventory {
-  run(signal: AbortSignal): Promise<void>
-}
-
-export interface ModelInventoryOptions {
+export interface ModelInventoryOptions
+  extends Pick<InventoryOptions, 'config' | 'logger' | 'logins' | 'onChange'> {
   readonly vCenter: VCenterModel
   readonly process: Process
   readonly timeline: Timeline
-  readonly logins: Logins
   readonly watch: LoginWatch
   /** Of this inventory and no other. */
   readonly owner: string
-  readonly logger: Logger
-  readonly onChange: (uuids: Iterable<string>) => void
 }
 
-export function createModelInventory(options: ModelInventoryOptions): ModelInventory {
-  const { vCenter, process: clock, timeline, logger, onChange } = options
+export function openModelInventory(options: ModelInventoryOptions): RunningInventory {
+  const { vCenter, config, process: clock, timeline, logger, onChange } = options
   const { name } = vCenter
   const random = clock.random.next
   let instanceUUID = ''
@@ -75,15 +67,7 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     const link = createLink({ ...options, logins: options.watch, process: clock })
     const session = createSession({
       soap: link,
-      config: {
-        name,
-        server: name,
-        port: 443,
-        user: 'rollcall',
-        password: new Secret('secret'),
-        trust: { kind: 'system' },
-        datacenters: [],
-      },
+      config,
       timings: TIMINGS,
       logger,
       logins: options.logins,
@@ -198,6 +182,10 @@ export function createModelInventory(options: ModelInventoryOptions): ModelInven
     },
     probe: prober.probe,
     provable: prober.provable,
+    provableEverywhere: prober.provableEverywhere,
+    connected: () => health.connected(),
+    certificateExpiry: () => undefined,
+    passwordChanged: () => undefined,
     failure: () => health.failure(),
   }
 }

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../controller/kubernetes/api-error.ts'
 import type { KubeClient, KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
-import type { ApiServer } from './api-server.ts'
+import { type ApiServer, type Change, kindAt, type Stored } from './api-server.ts'
 import type { Process } from './process.ts'
 
 /** As the real client. */
@@ -10,12 +10,22 @@ const TIMEOUT = 15_000
 /** The longest way of a request that still takes effect: see the decision record. */
 const MAX_WAY = 4_000
 
-export function createModelClient(api: ApiServer, process: Process, timeline: Timeline): KubeClient {
+/** Told of each version of an object that has arrived, by a list or a watch, and when it was written. */
+export type OnArrival = (object: Stored, writtenAt: number) => void
+
+export interface ModelClientOptions {
+  readonly api: ApiServer
+  readonly process: Process
+  readonly timeline: Timeline
+  readonly onArrival: OnArrival
+}
+
+export function createModelClient({ api, process, timeline, onArrival }: ModelClientOptions): KubeClient {
   const { line, random } = process
 
-  function request(request: KubeRequest): Promise<unknown> {
-    const { signal, method } = request
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  /** What the API server does with a request when it gets it, and what comes back. */
+  function send<T>({ signal, method }: KubeRequest, handle: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
     let settled = signal.aborted
     const settle = (act: () => void) => {
       process.deliver(() => {
@@ -46,7 +56,7 @@ export function createModelClient(api: ApiServer, process: Process, timeline: Ti
       if (api.away) return fail(10, 'request is refused')
       let answer: () => void
       try {
-        const value = api.handle(request, process.name)
+        const value = handle()
         answer = () => resolve(value)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
@@ -59,9 +69,82 @@ export function createModelClient(api: ApiServer, process: Process, timeline: Ti
     return promise
   }
 
+  async function list(request: KubeRequest, objects: () => Iterable<Stored>): Promise<unknown> {
+    const { items, at, answer } = await send(request, () => ({
+      items: [...objects()],
+      at: timeline.now,
+      answer: api.handle(request, process.name),
+    }))
+    // The controller has them when it has dealt with the answer.
+    timeline.after(0, `${process.name} has a list`, () => {
+      for (const object of items) onArrival(object, at)
+    })
+    return answer
+  }
+
+  /** The lines of a watch, from its opening on. */
+  async function open(request: KubeRequest): Promise<AsyncIterable<Uint8Array>> {
+    const { path, query = {}, signal } = request
+    const kind = kindAt(path)
+    if (kind === undefined) throw new Error(`a watch of ${path} is not modelled`)
+    const inbox: Change[] = []
+    let ended: 'no' | 'broken' | 'orderly' = 'no'
+    let wake: () => void = () => undefined
+    let stop: () => void = () => undefined
+    let last = 0
+    const end = (how: typeof ended) => {
+      stop()
+      if (ended === 'no') ended = how
+      wake()
+    }
+    const changed = (change: Change): void => {
+      last = Math.max(last, timeline.now + random.between(1, 30) + line.lag)
+      timeline.after(last - timeline.now, `${process.name} hears of ${change.object.metadata.name}`, () => {
+        if (ended !== 'no' || process.state === 'dead') return
+        if (line.cut || api.away) return process.deliver(() => end('broken'))
+        inbox.push(change)
+        process.deliver(() => wake())
+      })
+    }
+    signal.addEventListener('abort', () => end('broken'), { once: true })
+    await send(request, () => {
+      if (ended !== 'no') return
+      stop = api.watch(kind, Number(query.resourceVersion), changed)
+    })
+    const seconds = Number(query.timeoutSeconds)
+    timeline.after(seconds * 1_000, `${process.name}'s watch ends`, () =>
+      process.deliver(() => end('orderly')),
+    )
+    return lines()
+
+    async function* lines(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          const change = inbox.shift()
+          if (change !== undefined) {
+            const { type, object, at } = change
+            yield Buffer.from(`${JSON.stringify({ type, object })}\n`)
+            // Whoever asks for the next has dealt with this one.
+            onArrival(object, at)
+          } else if (signal.aborted) throw signal.reason
+          else if (ended === 'broken') throw new Error('the watch is cut off')
+          else if (ended === 'orderly') return
+          else await new Promise<void>((resolve) => (wake = resolve))
+        }
+      } finally {
+        end('orderly')
+      }
+    }
+  }
+
   return {
-    request,
-    stream: () => Promise.reject(new Error('watches are modelled by informers')),
+    request(request) {
+      const kind = request.method === 'GET' ? kindAt(request.path) : undefined
+      return kind === undefined
+        ? send(request, () => api.handle(request, process.name))
+        : list(request, () => api[kind].values())
+    },
+    stream: open,
     close: () => Promise.resolve(),
   }
 }
