@@ -1,8 +1,8 @@
 /**
  * The NodeReport: what an agent says of its machine (`spec`) and what the controller made of it (`status`).
  *
- * This file is the whole contract between the two programs: names, keys, limits, types and validation. The
- * controller imports nothing else of the agent, the agent nothing of the controller. The same shapes stand as a
+ * This file is the whole contract between the two programs: names, keys, limits, types and validation. Beside
+ * it the controller imports only `agent/shared/`, the agent nothing of the controller. The same shapes stand as a
  * structural schema in `manifests/base/crd.yaml`; a test holds the two together.
  */
 import * as v from 'valibot'
@@ -29,6 +29,11 @@ export const MAX_UNREADABLE = 16
 
 /** Annotation of a report: RFC 3339, when the agent wrote it, so that a report which says nothing new is a sign of life too. */
 export const ANNOTATION_REPORTED_AT = 'rollcall.dev/reported-at'
+
+/** A time as reports and Nodes have it: RFC 3339 with seconds, as `metav1.Time` is written. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+}
 
 /** The path by which a missing BIOS UUID is explained in `spec.unreadable`. */
 export const FACT_SERIAL_UUID = 'machine.serialUUID'

@@ -4,7 +4,6 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { inClusterCredential, SERVICE_ACCOUNT_FOLDER } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
-import { systemClock } from './clock.ts'
 import { fileFingerprint } from './facts/file-fingerprint.ts'
 import { findTools } from './facts/find-rpctools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
@@ -14,7 +13,8 @@ import { HELP, type Options, parseOptions } from './options.ts'
 import { renderReport } from './print.ts'
 import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
-import { VERSION } from './version.ts'
+import { systemClock } from './shared/clock.ts'
+import { VERSION } from './shared/version.ts'
 
 /**
  * Made anew at each start of a kubelet, as it promises to device plugins, and a kubelet registers its Node at its start

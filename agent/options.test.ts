@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parseDuration } from './duration.ts'
 import { parseOptions } from './options.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './shared/version.ts'
 
 t.test('defaults', (t) => {
   t.same(parseOptions([]), {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { parseDuration } from './duration.ts'
 import { LOG_LEVELS, type LogLevel } from './log.ts'
+import { didYouMean } from './shared/did-you-mean.ts'
 
 export interface Options {
   /** Kubeconfig file; without it the service account of the pod. */
@@ -112,23 +113,8 @@ function findUnknown(args: readonly string[]): string | undefined {
   for (const arg of args) {
     const name = /^--([^=]+)/.exec(arg)?.[1]
     if (name === undefined || name in SPEC) continue
-    const near = Object.keys(SPEC).find((known) => distance(name, known) <= 2)
+    const near = didYouMean(name, Object.keys(SPEC))
     return `--${name.slice(0, 40)}: unknown option${near === undefined ? ', see --help' : `, did you mean --${near}?`}`
   }
   return undefined
-}
-
-/** Levenshtein's distance, row by row. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1]
-    for (const [j, other] of [...b].entries()) {
-      next.push(
-        Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)),
-      )
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

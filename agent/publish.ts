@@ -7,6 +7,7 @@ import {
   KIND,
   type NodeReportSpec,
   PLURAL,
+  timestamp,
 } from './contract.ts'
 import type { NodeIdentity } from './identity.ts'
 
@@ -40,11 +41,10 @@ export async function publish(
   spec: NodeReportSpec,
   now: number,
 ): Promise<void> {
-  const reportedAt = `${new Date(now).toISOString().slice(0, 19)}Z`
   await client.request({
     method: 'PATCH',
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true`,
     contentType: 'application/apply-patch+yaml',
-    body: reportObject(identity, spec, reportedAt),
+    body: reportObject(identity, spec, timestamp(now)),
   })
 }

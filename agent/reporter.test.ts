@@ -10,7 +10,6 @@ import { withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
 import { inClusterCredential } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
-import { systemClock } from './clock.ts'
 import {
   AGENT_FIELD_MANAGER,
   ANNOTATION_REPORTED_AT,
@@ -25,6 +24,7 @@ import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'
 import { createReporter, type ReportOutcome } from './reporter.ts'
+import { systemClock } from './shared/clock.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
 /** The test that a folder is removed with. */

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { ApiError } from './api/errors.ts'
-import type { Clock } from './clock.ts'
 import type { NodeReportSpec } from './contract.ts'
 import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
 import { run, runOnce } from './run.ts'
+import type { Clock } from './shared/clock.ts'
 
 const SPEC: NodeReportSpec = {
   nodeUID: 'u',
@@ -41,7 +41,7 @@ async function simulate(
   let time = 0
   const events: string[] = []
   const lines: { msg: string; cause?: string }[] = []
-  const clock: Clock = {
+  const clock: Omit<Clock, 'now'> = {
     monotonic: () => time,
     async sleep(ms) {
       time += ms

@@ -1,12 +1,12 @@
-import { createBackoff } from './backoff.ts'
-import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
 import { createNotices } from './notices.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
+import { createBackoff } from './shared/backoff.ts'
+import type { Clock } from './shared/clock.ts'
 
 export interface ReportLoopOptions {
   readonly reporter: Reporter
-  readonly clock: Clock
+  readonly clock: Omit<Clock, 'now'>
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly log: Logger

@@ -1,7 +1,8 @@
 /** The controller's entry, and the only reader of arguments, environment, clock and randomness. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { systemClock } from './clock.ts'
+import { systemClock } from '../agent/shared/clock.ts'
+import { VERSION } from '../agent/shared/version.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
 import { type LoadedConfig, loadConfig } from './config/load.ts'
@@ -11,7 +12,6 @@ import { createLogger } from './log.ts'
 import { HELP, parseCommandLine, type RunFlags } from './options.ts'
 import { readRegularFile } from './read-regular-file.ts'
 import { createMetrics } from './telemetry/metrics.ts'
-import { VERSION } from './version.ts'
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line. */
 async function main(args: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
-import { didYouMean } from './did-you-mean.ts'
+import { didYouMean } from '../agent/shared/did-you-mean.ts'
 import { LOG_LEVELS, type LogLevel } from './log.ts'
 
 /** Where to listen. */

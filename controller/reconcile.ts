@@ -1,5 +1,5 @@
+import type { Clock } from '../agent/shared/clock.ts'
 import { apply, type Writer } from './apply/apply.ts'
-import type { Clock } from './clock.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import { createAddressWaits } from './gather/address-waits.ts'

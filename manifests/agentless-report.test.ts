@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { systemClock } from '../controller/clock.ts'
+import { systemClock } from '../agent/shared/clock.ts'
 import { createKubeClient } from '../controller/kubernetes/client.ts'
 import { writeTokenKubeconfig } from '../test/fixtures/service-account.ts'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../shared/clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
 import { findTools as locate, type RpcTools } from './find-rpctools.ts'
 import { createGuestinfo, type GuestinfoOptions } from './guestinfo.ts'

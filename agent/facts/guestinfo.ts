@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../shared/clock.ts'
 import { type Fact, known, unreadable } from './fact.ts'
 import type { RpcTools } from './find-rpctools.ts'
 import { DENIED, judgeAnswer, NO_VALUE } from './rpc-answer.ts'

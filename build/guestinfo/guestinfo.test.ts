@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { systemClock } from '../../agent/clock.ts'
 import { createGuestinfo } from '../../agent/facts/guestinfo.ts'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { goBinary } from '../go-command.ts'
 
 const run = promisify(execFile)

@@ -1,5 +1,5 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Config, DecisionConfig } from '../config/config.ts'
 import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
 import { createNodeIndex } from '../gather/node-index.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ReadFile } from '../config/read-text.ts'
 import { createConfigWatch } from '../config/watch.ts'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings, SourcePosition } from './findings.ts'
 import {
   FOREIGN_SECTIONS,

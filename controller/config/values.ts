@@ -1,6 +1,6 @@
 /** What the text of a setting means: one parser for each kind of value, each refusing with what was expected instead. */
 import { isIP } from 'node:net'
-import { didYouMean } from '../did-you-mean.ts'
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
 import { spelling } from './known-settings.ts'
 import type { Result } from './result.ts'

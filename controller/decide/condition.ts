@@ -1,4 +1,4 @@
-import { CONDITION_TYPES, type Condition, type ConditionType } from '../../agent/contract.ts'
+import { CONDITION_TYPES, type Condition, type ConditionType, timestamp } from '../../agent/contract.ts'
 import type { Reason } from '../types/reasons.ts'
 import { printable } from './printable.ts'
 
@@ -24,11 +24,6 @@ export function no(reason: Reason, message: string): ConditionValue {
 
 export function unknown(reason: Reason, message: string): ConditionValue {
   return { status: 'Unknown', reason, message: printable(message, MAX_MESSAGE) }
-}
-
-/** RFC 3339 with seconds, as `metav1.Time` is written. */
-export function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 
 export interface Deadline {
   /** Aborts with the outer signal, or with an Error when the time is over. */

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { systemClock } from '../clock.ts'
 import { createEventRecorder, type EventDetails } from './events.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'

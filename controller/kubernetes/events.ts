@@ -1,5 +1,5 @@
-import { createBackoff } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import { createTokenBuckets } from '../token-buckets.ts'

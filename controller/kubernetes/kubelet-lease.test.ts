@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import * as v from 'valibot'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/fixtures/service-account.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { systemClock } from '../clock.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { heartbeatOf } from './kubelet-lease.ts'
 

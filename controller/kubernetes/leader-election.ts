@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'

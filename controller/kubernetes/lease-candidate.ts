@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
 
 export interface LeaseCandidateOptions {

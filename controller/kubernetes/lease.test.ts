@@ -1,6 +1,6 @@
 import t from 'tap'
+import { type Clock, systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { type Clock, systemClock } from '../clock.ts'
 import { aborted } from '../tasks.ts'
 import { createLeaderElection } from './leader-election.ts'
 import { createLeaseStore, microTime } from './lease.ts'

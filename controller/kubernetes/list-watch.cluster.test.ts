@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { startCluster } from '../../test/servers/start-cluster.ts'
-import { systemClock } from '../clock.ts'
 import type { Node } from '../types/node.ts'
 import type { KubeRequest } from './client.ts'
 import { createListWatch } from './list-watch.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { createListWatch, type ListWatch } from './list-watch.ts'
 import { type ApiStub, answer, startApiStub } from './testing/api-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'

@@ -1,5 +1,5 @@
-import { type Backoff, createBackoff } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'

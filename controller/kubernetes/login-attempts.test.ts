@@ -1,6 +1,6 @@
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { systemClock } from '../clock.ts'
 import { createLeaseStore } from './lease.ts'
 import { createLeaseCandidate } from './lease-candidate.ts'
 import { createLoginAttempts } from './login-attempts.ts'

@@ -6,8 +6,8 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/contract.ts'
-import { createBackoff } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { ApiError } from './api-error.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { systemClock } from '../clock.ts'
 import { createLeaderElection, type Term } from './leader-election.ts'
 import { createLeaseStore } from './lease.ts'
 import { adminClient } from './testing/cluster-client.ts'

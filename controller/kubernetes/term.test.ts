@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Clock } from '../../agent/shared/clock.ts'
 import { createHandClock, type HandClock } from '../../test/fixtures/hand-clock.ts'
-import type { Clock } from '../clock.ts'
 import { createLeaderElection, type Term } from './leader-election.ts'
 import { createLeaseStub } from './testing/lease-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { LeaseCandidate } from './lease-candidate.ts'
 
 /** One unbroken time as leader, for the work that must be sure of it. */

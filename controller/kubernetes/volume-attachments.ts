@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { KubeClient } from './client.ts'
 import { readList } from './list.ts'
 

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../agent/contract.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { ReconcileResult } from '../watch/work-queue.ts'

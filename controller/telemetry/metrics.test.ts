@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Condition } from '../../agent/contract.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Decision } from '../decide/decision.ts'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'

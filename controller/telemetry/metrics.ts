@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'

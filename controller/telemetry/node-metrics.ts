@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createLabelGuard } from './label-guard.ts'

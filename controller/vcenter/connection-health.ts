@@ -1,5 +1,5 @@
 /** Whether the vCenter answers, as seen from outside: short failures are kept quiet, for they resolve themselves. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 
 export interface ConnectionHealth {

@@ -1,5 +1,5 @@
 /** Work that is done at intervals. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Task } from '../tasks.ts'
 
 /** Does the work again and again, `interval` milliseconds apart, a tenth more or less so that many do not coincide. */

@@ -1,6 +1,6 @@
 /** One vCenter's VMs, followed by push: the whole of `vcenter/` as the rest of the controller sees it. */
-import { createBackoff } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'

@@ -1,5 +1,5 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
 import { applyUpdates } from './cache/apply-updates.ts'

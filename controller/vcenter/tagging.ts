@@ -1,6 +1,6 @@
 /** Keeps the tags of all objects of interest read. Nothing waits for it: tags stand apart from the other facts. */
-import { type BackoffOptions, createBackoff } from '../backoff.ts'
-import type { Clock } from '../clock.ts'
+import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { runTogether } from '../tasks.ts'
 import type { PlacementIndex } from './cache/placement.ts'

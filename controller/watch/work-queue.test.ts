@@ -1,6 +1,6 @@
 import t from 'tap'
+import { type Clock, systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { type Clock, systemClock } from '../clock.ts'
 import { createWorkQueue, type ReconcileResult } from './work-queue.ts'
 
 const base = {

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../controller/clock.ts'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { run } from '../../controller/commands/run.ts'
 import { loadConfig } from '../../controller/config/load.ts'
 import { createMetrics } from '../../controller/telemetry/metrics.ts'

@@ -1,7 +1,6 @@
-import type { NodeReportStatus } from '../../../agent/contract.ts'
+import { type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import { timestamp } from '../condition.ts'
 
 /**
  * How long a proof outlives its claim. A reboot clears guestinfo or leaves the old boot's claim in it, the agent writes a

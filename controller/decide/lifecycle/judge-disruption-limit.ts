@@ -1,5 +1,4 @@
-import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import { timestamp } from '../condition.ts'
+import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import {

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../agent/shared/clock.ts'
 import { createCertificateAuthority } from '../../../test/servers/pki.ts'
-import { systemClock } from '../../clock.ts'
 import { createKubeClient, type KubeClient } from '../client.ts'
 
 /** A server that says what no real API server would, and a client for it. */

@@ -1,5 +1,5 @@
+import { systemClock } from '../../../agent/shared/clock.ts'
 import type { Cluster } from '../../../test/servers/cluster.ts'
-import { systemClock } from '../../clock.ts'
 import { createKubeClient, type KubeClient, type KubeRequest } from '../client.ts'
 
 /** A client of a real API server as its administrator. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import { type Lease, type LeaseRecord, type LeaseStore, REQUEST_TIMEOUT } from '../lease.ts'
 
 /** A Lease in memory that treats writers as the API server does, and the lines to it, each of which can be cut. */

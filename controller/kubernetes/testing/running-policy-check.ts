@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import type { PolicyState } from '../../types/policy-state.ts'
 import type { KubeClient, KubeRequest } from '../client.ts'
 import { createPolicyCheck } from '../policy-check.ts'

@@ -1,5 +1,5 @@
 /** Collects triggers into runs of work: a lone one is served soon, a stream in few runs. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 
 /** What a run has come to: one that found nothing to do leaves the next run to be served as if it had not been. */
 export type RunOutcome = 'done' | 'idle'

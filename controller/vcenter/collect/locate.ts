@@ -1,6 +1,6 @@
 /** Finds the VMs that have a BIOS UUID: one by one where few are asked for, else all of vCenter at once. */
 
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { detach } from '../wire/detach.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import type { Clock } from '../../clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
 import { SoapFault, TooLongError } from '../wire/errors.ts'

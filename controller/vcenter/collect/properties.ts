@@ -1,5 +1,5 @@
 /** Reads properties of many objects in few calls: PropertyCollector's RetrievePropertiesEx, page by page. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import { element, reference } from '../wire/envelope.ts'
 import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'

@@ -1,6 +1,6 @@
 /** Names of the tags of some categories, by ID; all other tags cost no call of their own. */
 import * as v from 'valibot'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
 import type { Timings } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'

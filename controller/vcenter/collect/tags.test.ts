@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import type { Clock } from '../../clock.ts'
 import { TIMINGS } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'

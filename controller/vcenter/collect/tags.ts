@@ -1,6 +1,6 @@
 /** Reads the tags of many objects in few calls, as far as they are of the categories of interest. */
 import * as v from 'valibot'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
 import type { Timings } from '../timings.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'

@@ -1,5 +1,5 @@
 /** Push: one filter of one collector on the members of a ListView, and the long poll that hears of their changes. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'

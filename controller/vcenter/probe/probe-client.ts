@@ -1,5 +1,5 @@
 /** vCenter's API for one probe: bound to one session, and closed by the first call that gets no answer. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'

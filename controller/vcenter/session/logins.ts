@@ -1,8 +1,8 @@
 /** All logins of this process go through here: a refused one must not become a locked account. */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import { type Backoff, createBackoff } from '../../backoff.ts'
-import type { Clock } from '../../clock.ts'
+import { type Backoff, createBackoff } from '../../../agent/shared/backoff.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../../agent/shared/clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'

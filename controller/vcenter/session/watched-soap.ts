@@ -1,5 +1,5 @@
 /** Big calls may take long; whether vCenter answers at all is asked beside them. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import type { SoapClient } from '../wire/soap.ts'
 

@@ -1,6 +1,6 @@
 /** A probe of a vCenter that answers as a test says, through the whole of SOAP. */
 import type { BoundVM } from '../../../agent/contract.ts'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../../agent/shared/clock.ts'
 import { type Canary, createCanaryMemory } from '../probe/canary.ts'
 import { type ProbeFindings, probeVM } from '../probe/probe.ts'
 import { createProbeClient } from '../probe/probe-client.ts'

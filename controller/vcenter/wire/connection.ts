@@ -1,7 +1,7 @@
 /** HTTPS to one vCenter: few connections for calls, one of its own for the long poll, a deadline on everything. */
 import { isIPv6 } from 'node:net'
 import { Client, type Dispatcher, Pool } from 'undici'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Trust } from '../../config/config.ts'
 import { DeadlineError, VCenterError } from './errors.ts'
 import { ACCEPT_ENCODING, inflate } from './inflate.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../../agent/shared/clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'

@@ -1,5 +1,5 @@
 /** Calls of vCenter's REST interface, the older or the newer, with one session that is made when first needed. */
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
 import type { Logins } from '../session/logins.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../../agent/shared/clock.ts'
 import { type FakeAnswer, fakeConnection, fault, soap } from '../testing/fake-connection.ts'
 import { isRebuild, isSessionLost, SoapFault, VCenterError } from './errors.ts'
 import { createSoapClient } from './soap.ts'

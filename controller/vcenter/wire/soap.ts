@@ -1,6 +1,6 @@
 /** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
 import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'

@@ -2,7 +2,7 @@
  * One vCenter's VMs as a controller follows them. Session, table, health and prober are the real ones; the calls between
  * them, SOAP and XML aside, go the way of `vcenter/inventory.ts` and `vcenter/serve.ts`.
  */
-import { createBackoff } from '../../../controller/backoff.ts'
+import { createBackoff } from '../../../agent/shared/backoff.ts'
 import { runTogether } from '../../../controller/tasks.ts'
 import type { Lookup } from '../../../controller/types/inventory.ts'
 import { Table } from '../../../controller/vcenter/cache/table.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../controller/clock.ts'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 

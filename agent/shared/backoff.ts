@@ -16,7 +16,7 @@ export interface BackoffOptions {
 }
 
 /**
- * Waits between half the ceiling and the ceiling, so that a crowd spreads out and no wait is close to nothing. The
+ * Waits between half the ceiling and the ceiling, so that a crowd, as a rack that boots at once, spreads out and no wait is close to nothing. The
  * ceiling doubles with each call, up to `max`.
  */
 export function createBackoff({ base, max, random }: BackoffOptions): Backoff {

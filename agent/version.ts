@@ -1,2 +1,0 @@
-/** The program's version; a test holds it to package.json's. */
-export const VERSION = '0.1.0'
