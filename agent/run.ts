@@ -84,7 +84,7 @@ function createClaimTimer({ reporter, clock, random }: ReportLoopOptions) {
   return {
     due: () => clock.monotonic() >= at,
     wait: () => at - clock.monotonic(),
-    /** To be called after each turn of the loop. */
+    /** To be called after each iteration. */
     settle() {
       if (!reporter.claimPending()) {
         backoff.reset()

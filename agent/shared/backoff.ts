@@ -1,4 +1,4 @@
-/** The one way of retrying: jitter on a doubling ceiling, which never gives up. */
+/** Exponential backoff with jitter. It never gives up. */
 export interface Backoff {
   /** Milliseconds to wait before the next attempt. */
   next(): number

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** The only source of time. Tests hand in one whose hands they turn. */
+/** The only source of time. Tests pass one that they advance by hand. */
 export interface Clock {
-  /** Milliseconds since the epoch, for what is written down. */
+  /** Milliseconds since the epoch, for timestamps. */
   now(): number
   /** Milliseconds that never go back, for durations. */
   monotonic(): number
-  /** Resolves after `ms`, or at once when the signal aborts: the caller looks at the signal. Never rejects. */
+  /** Resolves after `ms`, or as soon as the signal aborts; the caller checks the signal. Never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import type { Node, NodeReport } from '../types/node.ts'
 export interface Writer extends NodeWriter {
   /** Never fails and never waits: losing an Event must not stop the work. */
   recordEvent(node: Node, event: NodeEvent): void
-  /** Whether this replica leads beyond doubt, at this moment. */
+  /** Confirms that this replica still leads. */
   confirm(): Promise<boolean>
 }
 
@@ -21,18 +21,18 @@ export interface ApplyResult {
   readonly reports: readonly NodeReport[]
   /** Whether the Node was deleted. */
   readonly deleted?: boolean
-  /** Why the API server would not have the deletion, in its own words. */
+  /** Why the API server refused the deletion, in its own words. */
   readonly deletionRefused?: string
-  /** A write did not go through; look again. */
+  /** A write did not go through; requeue the Node. */
   readonly incomplete: boolean
-  /** What the API server will not have, in its own words. */
+  /** Which write the API server refused, in its own words. */
   readonly refusal?: Refusal & { readonly message: string }
 }
 
 /**
- * Brings the world to a decision: the Node's addresses first, then its metadata and taints in one patch, then the
- * report's status, then Events. A NodeReport that has to be made comes alone. Writes only differences; a second call with
- * the outcome of the first writes nothing.
+ * Applies a decision: first the Node's addresses, then its metadata and taints in one patch, then the report's status, then
+ * Events, and a deletion last. Creating a NodeReport happens on its own. Writes only differences: a second call after a
+ * first that succeeded writes nothing.
  */
 export async function apply(
   { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },
@@ -65,7 +65,7 @@ export async function apply(
       incomplete: true,
     }
   }
-  // Without the status on record the same news would come again: it is told when the record stands.
+  // Recorded only once the status is written: otherwise the next reconcile would record the same Events again.
   if (written === undefined || written.outcome === 'written') {
     for (const event of events) writer.recordEvent(node, event)
   }
@@ -79,7 +79,7 @@ export async function apply(
   }
 }
 
-/** Comes last, when the reason is on record. */
+/** Comes last, once the status tells the reason. */
 async function applyDeletion(
   node: Node,
   { event }: Deletion,
@@ -87,7 +87,7 @@ async function applyDeletion(
   writer: Writer,
 ): Promise<Pick<ApplyResult, 'deleted' | 'deletionRefused' | 'incomplete'>> {
   if (written !== undefined && written.outcome !== 'written') return { incomplete: true }
-  // Writing took time.
+  // The writes before took time.
   if (!(await writer.confirm())) return { incomplete: true }
   const result = await writer.deleteNode(node.name, node)
   if (result.outcome === 'written') {
@@ -98,7 +98,7 @@ async function applyDeletion(
   return { incomplete: result.outcome !== 'gone' }
 }
 
-/** One that is there already is on its way by the watch, as is the one that was made. */
+/** Whether it was created now or exists already, the watch will show it. */
 async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<ApplyResult> {
   const written = await writer.createReport(node, spec)
   if (written.outcome !== 'refused') return { nodes: [], reports: [], incomplete: false }
@@ -115,7 +115,7 @@ async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Pro
   }
 }
 
-/** Writes what differs, collecting the answers; the failure that ended it, if one did. */
+/** Writes what differs and collects the answers; returns the failure that ended it, if any. */
 async function applyToNode(
   node: Node,
   patch: NodePatch | undefined,
@@ -129,7 +129,7 @@ async function applyToNode(
     const write = await writer.patchNodeStatus(node.name, node, { addresses })
     if (write.outcome !== 'written') return write
     answers.push(write.object)
-    // Guarded by the version that the decision rests on, so this one differs from it by the addresses alone.
+    // The first write was guarded by the version decided on, so the new one differs only in the addresses.
     guard = write.object
   }
   if (Object.keys(rest).length === 0) return undefined
@@ -156,7 +156,7 @@ function patchRefused(message: string): ConditionValue {
   )
 }
 
-/** There is no condition to tell this in: it is the conditions that are refused. */
+/** Told by an Event only, since it is the conditions that are refused. */
 function statusRefused(message: string): ConditionValue {
   return no(
     'StatusRefused',

@@ -15,7 +15,7 @@ export type WithoutReport =
   | { readonly kind: 'invisible' }
   /**
    * A Node that needs a report made by this controller: either it may do without an agent, or it never had one and its
-   * machine has gone missing.
+   * machine may be gone, which the report is then the place to tell.
    */
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
@@ -33,7 +33,7 @@ const REPORT_GRACE_MS = 60_000
 
 /**
  * Whether a Node is Rollcall's. Nodes of another provider and Nodes without an agent are left alone silently
- * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider.
+ * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider or have a report.
  */
 export function judgeOwnership({ node, report, rivals, settings, now }: NodeFacts): Ownership {
   if (node.deleting) return { kind: 'invisible' }

@@ -10,7 +10,7 @@ import { judgeChanges, labelChanges } from './topology/change.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 import { isUninitialized } from './uninitialized.ts'
 
-/** Where the VM of a verified Node is: in vCenter's zones and in the network. */
+/** Zone, region and addresses of a verified Node. */
 export interface Placement {
   readonly topology: NodeTopology
   readonly addresses: readonly NodeAddress[] | undefined

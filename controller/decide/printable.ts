@@ -2,8 +2,8 @@
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**
- * Text that may be shown on a terminal and stored by the API server: strangers' names and words stand in conditions and
- * Events, and must not be able to paint others. At most `max` UTF-16 units, never half a character.
+ * Makes text safe for terminals and the API server: conditions and Events quote strangers' names, which must not be able to
+ * control a terminal. At most `max` UTF-16 units, never half a character.
  */
 export function printable(text: string, max: number): string {
   const clean = text.replace(UNPRINTABLE, '\u{fffd}')

@@ -9,7 +9,7 @@ export function providerID(biosUUID: string): string {
 export type ProviderIDMatch = 'absent' | 'ours' | 'foreign' | 'other-vm'
 
 /**
- * How a Node's provider ID, which nobody can change once it is set, stands to a VM. Upper case and the swapped byte
+ * How a Node's provider ID, which nobody can change once it is set, relates to a VM. Upper case and the swapped byte
  * order of the in-tree provider count as the same VM (kubernetes-sigs/vsphere-csi-driver#592).
  *
  * @param biosUUID canonical, or undefined where only the scheme is asked for

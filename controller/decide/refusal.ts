@@ -12,19 +12,19 @@ export interface RefusalDetails {
   readonly type: ConditionType
   readonly condition: ConditionValue
   /**
-   * Whether this ends what was verified before. What merely cannot be verified again, as a report that is garbled or a VM
-   * that is not seen, ends nothing.
+   * Whether this ends what was verified before. Something that merely cannot be verified again, such as a garbled report
+   * or a VM that is not found, ends nothing.
    */
   readonly ends: boolean
-  /** What was found out before it came to this. */
+  /** Conditions that were decided before the refusal. */
   readonly passed?: ConditionValues
-  /** The level that was reached all the same. */
+  /** The level that was reached nevertheless. */
   readonly level?: IdentityLevel
-  /** Parts of the status that were found out before. */
+  /** Other parts of the status that were decided before the refusal. */
   readonly fields?: Partial<NodeReportStatus>
   /** BIOS UUIDs to search the vCenters for again. */
   readonly recheck?: readonly string[]
-  /** What it counts as; `waiting` where it is nobody's fault. */
+  /** The decision's state; `waiting` where nobody has to do anything. */
   readonly state?: 'refused' | 'waiting'
 }
 
@@ -34,7 +34,7 @@ export interface RefusalContext {
   readonly now: number
 }
 
-/** The decision that leaves a Node as it is, but for the label that shows its level, and says why. */
+/** The decision that leaves a Node as it is, except for its level label, and says why. */
 export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): IdentityDecision {
   const { type, ends, passed = {}, fields = {}, recheck, state = 'refused' } = refused
   const { identityLevel: before, provenUntil } = previous.status
@@ -65,13 +65,13 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
       ...conditionEvents(previous.status.conditions ?? [], { [type]: condition }),
       ...untaintedEvents(node, previous.status, now),
     ],
-    // What ends a refusal may be elsewhere (another Node, a tag, a privilege); a look costs no call.
+    // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.
     requeue: true,
     ...(recheck === undefined ? {} : { recheck }),
   }
 }
 
-/** What was verified stands, and cannot be verified again at present. */
+/** The condition for a Node that stays verified although it cannot be verified again at present. */
 function doubted({ reason, message }: ConditionValue, level: IdentityLevel): ConditionValue {
   return unknown(
     reason,
@@ -91,7 +91,7 @@ export function levelTooLow(
   )
 }
 
-/** Where strangers may write reports, none is believed. */
+/** While anyone may write any report, no report is believed. */
 export function policyNotInForce({
   message,
 }: Extract<PolicyState, { state: 'not-in-force' }>): ConditionValue {

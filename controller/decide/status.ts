@@ -10,7 +10,7 @@ import { printable } from './printable.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'
 
-/** What is known of a verified Node, in the report's words. */
+/** What is known of a verified Node. */
 export interface Verified {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
@@ -19,7 +19,7 @@ export interface Verified {
   readonly addresses: readonly NodeAddress[] | undefined
 }
 
-/** The parts of the status that are no conditions. */
+/** The parts of the status other than conditions. */
 export function verifiedFields(verified: Verified): Partial<NodeReportStatus> {
   const { vm, level, provenUntil, topology, addresses } = verified
   const bound = binding(vm)
@@ -43,11 +43,11 @@ export interface PreviousReport {
   readonly generation: number
 }
 
-/** Longest texts that the schema takes. */
+/** Longest texts that the schema allows. */
 const MAX_NAME = 512
 const MAX_ID = 64
 
-/** Undefined where vCenter does not tell the UUID: there is nothing to be bound to. */
+/** The binding to a VM; undefined where vCenter does not tell its UUID. */
 export function binding(vm: VirtualMachine): BoundVM | undefined {
   if (vm.biosUUID === undefined) return undefined
   const name = (text: string): string => printable(text, MAX_NAME)

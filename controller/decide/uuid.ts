@@ -21,7 +21,7 @@ function swapBytes(hex: string): string {
   return (hex.match(/../g) ?? []).reverse().join('')
 }
 
-/** Whether two UUIDs, canonical, are one up to byte order. */
+/** Whether two canonical UUIDs are the same up to byte order. */
 export function sameMachineUUID(a: string, b: string): boolean {
   return a === b || a === swapUUID(b)
 }

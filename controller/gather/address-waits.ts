@@ -1,14 +1,14 @@
 import { createMultimap } from './multimap.ts'
 
-/** Which Nodes wait for an address that another one holds. In memory alone: a new leader looks at every Node anyway. */
+/** Which Nodes wait for an address that another Node holds. In memory only: a new leader reconciles every Node anyway. */
 export interface AddressWaits {
-  /** Takes, instead of what was said before, which Nodes hold an address that this one wants. */
+  /** Sets which Nodes hold an address that this one wants. */
   waits(name: string, holders: readonly string[]): void
-  /** Takes the addresses that a Node holds against others now. Who waits for it is woken where one is given up. */
+  /** Sets the addresses that a Node holds. If it gave one up, the Nodes that wait for it are woken. */
   holds(name: string, addresses: readonly string[]): void
 }
 
-/** Only a loss wakes: two Nodes that want each other's addresses would wake each other without end. */
+/** Wakes only when an address is given up: two Nodes that want each other's addresses would otherwise never rest. */
 export function createAddressWaits(wake: (name: string) => void): AddressWaits {
   const holdersOf = new Map<string, readonly string[]>()
   const waiting = createMultimap()
@@ -25,7 +25,7 @@ export function createAddressWaits(wake: (name: string) => void): AddressWaits {
       const before = held.get(name)
       if (addresses.length === 0) held.delete(name)
       else held.set(name, addresses)
-      // One that was not looked at before may have held anything.
+      // A Node that was not reconciled before may have held anything.
       if (before?.every((address) => addresses.includes(address))) return
       for (const waiter of waiting.get(name)) wake(waiter)
     },

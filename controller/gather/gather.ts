@@ -10,7 +10,7 @@ import type { PolicyState } from '../types/policy-state.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import type { NodeIndex } from './node-index.ts'
 
-/** Where facts are read: all of it in memory, none of it a call. */
+/** Where facts are read from: memory only, no calls. */
 export interface Sources {
   readonly node: (name: string) => Node | undefined
   readonly report: (name: string) => NodeReport | undefined
@@ -63,7 +63,7 @@ export function gather(
   }
 }
 
-/** What a Node holds against others: its name, and its addresses unless its machine is proven gone. */
+/** What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. */
 export function heldAddresses(
   name: string,
   { index, tracker, ...sources }: Pick<Sources, 'index' | 'tracker' | 'node' | 'report'>,

@@ -10,33 +10,33 @@ import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { createMultimap, type Multimap } from './multimap.ts'
 
-/** Which Nodes point to which BIOS UUID, UID and address: kept current from the two watches. */
+/** Indexes Nodes by BIOS UUID, UID and address, kept up to date from the two watches. */
 export interface NodeIndex {
   node(name: string, current: Node | undefined): void
   report(name: string, current: NodeReport | undefined): void
-  /** Names of the Nodes and reports that point to this BIOS UUID: by what their VM is looked for, or by provider ID. */
+  /** Names of the Nodes and reports that point to this BIOS UUID: because it is searched for, or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
-  /** The same, and those of whose deletion a machine with this UUID has a say. */
+  /** The same, and the Nodes that must stay while a machine with this UUID exists. */
   concernedBy(uuid: string): readonly string[]
   nodeByUID(uid: string): ClaimedNode | undefined
-  /** Those by which the Node object points to a VM. */
+  /** BIOS UUIDs by which the Node object itself points to a VM. */
   givenBy(name: string): readonly string[]
-  /** The BIOS UUIDs by which the VM of this Node is looked for, and those of all that must be gone before it is deleted. */
+  /** BIOS UUIDs to search for this Node's VM by, and those of all machines that must be gone before it is deleted. */
   uuidsOf(name: string): readonly string[]
-  /** Whether any Node is about a VM with this BIOS UUID: then {@link NodeIndex.uuidsOf} has it. */
+  /** Whether any Node's {@link NodeIndex.uuidsOf} has this BIOS UUID. */
   isLookedFor(uuid: string): boolean
   /**
-   * Of how many Nodes those that the brake counts together are a share: see `groupOf`. Those that were never verified are
-   * a share of all Nodes of vSphere: left over from another provider, each of them would else be all of its group.
+   * The number of Nodes that the brake's share is taken of: see `groupOf`. For Nodes that were never verified it is that of
+   * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
    */
   inGroup(group: string): number
-  /** Nodes that were found to be VMs of this vCenter (`about.instanceUuid`), or name one that was seen there. */
+  /** Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
-  /** Nodes that the brake has closed for, that stay, and whose removal nobody means. */
+  /** Nodes that the brake has closed for, unless they are being deleted or somebody has decided on them. */
   latched(): Iterable<LatchedNode>
-  /** Nodes that have this address, or, in lower case, this host name. */
+  /** Nodes that hold this address or this host name (lower case). */
   addressHolders(address: string): readonly string[]
-  /** What is held against other Nodes by this one: its addresses and host names. */
+  /** The addresses and host names that this Node holds. */
   addressesOf(name: string): readonly string[]
 }
 
@@ -56,11 +56,11 @@ interface Entry {
 
 /** What an entry is found by. */
 interface Keys {
-  /** BIOS UUIDs by which its VM is looked for. */
+  /** BIOS UUIDs to search for its VM by. */
   readonly looked: readonly string[]
-  /** Those of all machines that must be gone before it is deleted. */
+  /** BIOS UUIDs of all machines that must be gone before it is deleted. */
   readonly subject: readonly string[]
-  /** Those that the Node object gives, in both byte orders: the provider ID's and the kubelet's. */
+  /** BIOS UUIDs from the Node object, in both byte orders: the provider ID's and the kubelet's. */
   readonly given: readonly string[]
   readonly uid: readonly string[]
   readonly addresses: readonly string[]
@@ -90,10 +90,10 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
   function keysOf({ node, report }: Entry): Keys {
     const bound = node === undefined ? undefined : verifiedVM(previousStatus(report, node))
     const looked = machineUUID(node, report, identity).uuids
-    // Where there is no report, nobody has asked yet what became of the machine.
+    // Without a report nobody has looked for the machine yet.
     const subject = node === undefined || report === undefined ? undefined : subjectOf(node, report)
     return {
-      // What it is verified to be is looked after, whatever its report says now.
+      // Its verified VM is followed, whatever the report says now.
       looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
       subject: [...new Set(subject?.machines.map(({ biosUUID }) => biosUUID))],
       given: node === undefined ? [] : givenUUIDs(node),
@@ -159,7 +159,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
 }
 
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
-  // One that is being deleted is judged no more, and may wait for a finalizer without end.
+  // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   const subject = subjectOf(node, report)
   if (subject === undefined || previousStatus(report, node).brakeClosedAt === undefined) return undefined
@@ -167,20 +167,20 @@ function latchedNode(name: string, { node, report }: Entry): LatchedNode | undef
 }
 
 /**
- * A Node's name, and the addresses and host name that it was verified with. Where it was initialised and nothing is
- * verified yet, as by another provider before, what it shows counts, as far as a provider could have written it.
+ * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialised
+ * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
  */
 function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
   const { identityLevel, addresses = [] } = previousStatus(report, node)
   const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
-  // A name that looks like an address is none: whoever is called by it need not have it.
+  // A name that looks like an address is not one: the Node of that name need not have it.
   const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))
   const seen = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address.toLowerCase()]))
   return [...new Set([...[node.name, ...names].filter((name) => !isIPv4(name)), ...seen])]
 }
 
-/** A provider writes one of each. A kubelet, which may write as many as it likes, could hold all of a subnet against others. */
+/** A provider writes one of each kind. A kubelet may write any number, and could block a whole subnet for others. */
 function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
   const kinds = new Map<string, Node['addresses'][number]>()
   for (const each of addresses) {
@@ -194,7 +194,7 @@ function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
 
 const PROVIDED: ReadonlySet<string> = new Set(['InternalIP', 'ExternalIP', 'Hostname'])
 
-/** BIOS UUIDs by which the Node object points to a VM, whoever wrote them there, in both byte orders. */
+/** BIOS UUIDs by which the Node object points to a VM, in both byte orders, whoever wrote them. */
 function givenUUIDs(node: Node): readonly string[] {
   const system = canonicalUUID(node.systemUUID)
   return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]

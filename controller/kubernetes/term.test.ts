@@ -16,7 +16,7 @@ async function leader(t: { teardown(fn: () => Promise<void>): unknown }, skew: (
     monotonic: () => hands.monotonic() + frozen,
     sleep: hands.sleep,
   }
-  /** Time passes, and nobody wakes before the next turn of the hands. */
+  /** Time passes, and nobody wakes before the clock is advanced again. */
   const freeze = (ms: number) => {
     frozen += ms
   }

@@ -7,22 +7,22 @@ export interface InhabitedOptions {
   readonly index: Pick<NodeIndex, 'namesIn' | 'uuidsOf'>
   readonly tracker: Pick<ProbeTracker, 'missedFor'>
   readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
-  /** Whether the kubelet of this Node calls it ready. */
+  /** Whether the Node is Ready. */
   readonly isReady: (name: string) => boolean
   /** `lifecycle.absentFor`, milliseconds. */
   readonly absentFor: number
 }
 
-/** Tells whether a vCenter must have a VM to show, whatever it shows: see `ProbeResult.inhabited`. */
+/** Whether a vCenter must have at least one VM, whatever it shows: see `ProbeResult.inhabited`. */
 export type IsInhabited = (
   vCenter: Pick<VCenterProbe, 'vCenter' | 'vCenterInstanceUUID'>,
   except: string,
 ) => boolean
 
 /**
- * Another Node than this one is bound to a VM there. Not one whose VM is missed for long (while an inventory is loading,
- * all are missed for a short time) and which is not ready (else its machine runs, and is hidden), nor one whose VM this
- * vCenter does not have, and another one does.
+ * True where another Node is bound to a VM there. Ignores Nodes that are not Ready and whose VM has been missed for long:
+ * while an inventory loads all VMs are missed for a short time, and the machine of a Ready Node runs but is hidden. Ignores
+ * Nodes too whose VM is in another vCenter.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
   const { index, tracker, inventories, isReady, absentFor } = options

@@ -10,7 +10,7 @@ import {
 import type { LatchedNode } from '../gather/node-index.ts'
 
 export interface ProbeTrackerOptions {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number
 }
 
@@ -32,27 +32,27 @@ export interface ProbeTracker {
   record(name: string, request: ProbeRequest, result: ProbeResult): void
   /** What the probes of this Node's VM have shown so far. */
   evidence(name: string): Evidence | undefined
-  /** Since when the VM of this Node is missed, monotonic; undefined where it is not, or that is not known here. */
+  /** When the VM of this Node was first missed, monotonic; undefined where it is not missed or this leader does not know. */
   absentSince(name: string, nodeUID: string): number | undefined
-  /** Those of this group (see `groupOf`) that are missed, without this one, and the Nodes of it that were deleted. */
+  /** The missed and the recently deleted Nodes of a group (see `groupOf`), without this one. */
   fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
-  /** For how long the VM of this Node is missed, milliseconds: 0 where it is not, for ever where its Node was just deleted. */
+  /** How long the VM of this Node has been missed, milliseconds: 0 where it is not, infinite where the Node was deleted. */
   missedFor(name: string): number
-  /** Of the Nodes whose VM was in this vCenter, by its name in the configuration. */
+  /** For metrics: the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(
     vCenter: string,
     latched: Iterable<LatchedNode>,
   ): { readonly missing: number; readonly brakeClosed: boolean }
-  /** To be told of a deletion before it is tried, so that two at once count as two; one that is tried again counts once... */
+  /** To be called before a deletion, so that two at once count as two. A deletion that is retried counts once. */
   deleting(deletion: Pick<Deletion, 'group' | 'absentSince'>, nodeUID: string): Attempt
-  /** What the API server said in the last minutes, when it would not have the deletion of this Node. */
+  /** What the API server said if it refused the deletion of this Node in the last few minutes. */
   refusal(name: string): string | undefined
 }
 
 export interface Attempt {
-  /** ... when the Node was deleted... */
+  /** The Node was deleted. */
   succeeded(): void
-  /** ... and when it came to nothing, with what the API server said if it refused. */
+  /** The deletion failed; `refusal` is what the API server said if it refused. */
   failed(name: string, refusal: string | undefined): void
 }
 
@@ -68,16 +68,16 @@ interface Entry {
   readonly evidence: Evidence | undefined
 }
 
-/** Milliseconds for which deletions are remembered: twice the longest time that may be configured. */
+/** How long deletions are remembered, milliseconds: twice the longest `absentFor`. */
 const MEMORY = 2 * 168 * 3_600_000
-/** For so long after a refusal a deletion is not tried again. */
+/** How long after a refusal a deletion is not retried, milliseconds. */
 const REFUSED = 300_000
 /** By both clocks. */
 const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
 export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTracker {
   const entries = new Map<string, Entry>()
-  /** For each group, since when few of it are missed. */
+  /** For each group, since when few of its VMs are missed. */
   const few = new Map<string, number>()
   /** For each group, its Nodes by their UIDs. */
   const deleted = new Map<string, Map<string, Deleted>>()
@@ -132,7 +132,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         const { nodeUID } = probePlan.request
         const { absence } = probePlan
         const itself = name === except
-        // One that is deleted may be looked at until the watch knows; else it is there, and its deletion came to nothing.
+        // A deleted Node may still be reconciled until the watch shows the deletion. If it was not confirmed, the Node exists.
         if (!itself && (absence === undefined || gone.get(nodeUID)?.sure)) continue
         gone.delete(nodeUID)
         if (itself || absence === undefined || absence.group !== group) continue
@@ -140,7 +140,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         if (absence.pending) pendingSince.push(absence)
         if (absence.latched) closedFor.add(name)
       }
-      // Those that nobody asks about now, since their vCenter is away, are held still.
+      // Nodes that are not probed now because their vCenter is away are still held.
       for (const each of latched) if (each.name !== except && each.group === group) closedFor.add(each.name)
       return {
         absentSince,

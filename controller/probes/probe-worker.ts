@@ -9,7 +9,7 @@ import type { ProbeTracker } from './probe-tracker.ts'
 export interface ProbeWorkerOptions {
   readonly tracker: Pick<ProbeTracker, 'request' | 'record'>
   readonly inventories: readonly Pick<Inventory, 'probe'>[]
-  /** Another text after each renewal of the Lease of this Node's kubelet. */
+  /** A text that changes each time this Node's kubelet renews its Lease. */
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
@@ -27,7 +27,7 @@ export function createProbeWorker(
 ): (name: string) => Promise<ReconcileResult> {
   const { tracker, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
-  /** What cannot be read is unknown. */
+  /** Undefined where it cannot be read. */
   async function read<T>(
     name: string,
     what: string,

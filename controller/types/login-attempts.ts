@@ -6,12 +6,12 @@ export interface LoginAttempt {
   readonly refused: boolean
 }
 
-/** Which vCenter accounts were tried, remembered outside of the process: it outlives crashes and changes of leader. */
+/** Login attempts by account, kept outside the process so that they outlive crashes and changes of leader. */
 export interface LoginAttempts {
   /**
-   * Hands `change` the attempts of an account and writes what it returns; nothing where it returns undefined. It is
-   * called again when somebody wrote meanwhile, so of two writers neither is lost. The account may be read by others: it
-   * is no secret.
+   * Passes the attempts of an account to `change` and writes what that returns, or nothing where it returns undefined.
+   * `change` is called again after a conflicting write, so that no attempt is lost. Others may read the account: it is not
+   * a secret.
    *
    * @throws when they cannot be read or written
    */

@@ -1,7 +1,7 @@
-/** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, judged by `decide/`. */
+/** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, read by `decide/`. */
 import type { NodeAddress, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 
-/** What a person wants of a Node's deletion: `hold` keeps it, `proceed` lets it go though the brake is closed. */
+/** A person's word on a Node's deletion: `hold` keeps the Node, `proceed` deletes it although the brake is closed. */
 export const ANNOTATION_DELETION = 'rollcall.dev/deletion'
 
 export interface Taint {
@@ -38,7 +38,7 @@ export interface NodeReport {
   readonly uid: string
   readonly resourceVersion: string
   readonly generation: number
-  /** As the agent wrote it; opaque: a sign of life when it changes. */
+  /** As the agent wrote it; opaque. Each change is a sign of life. */
   readonly reportedAt: string | undefined
   /** The checked spec, or what is wrong with it. */
   readonly spec:

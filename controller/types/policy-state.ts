@@ -1,4 +1,4 @@
-/** Whether the API server was seen to refuse reports that are not their writer's own. */
+/** Whether the API server was seen to refuse a report about a node other than its writer's own. */
 export type PolicyState =
   /** Not answered yet. */
   | { readonly state: 'pending' }

@@ -1,8 +1,8 @@
-/** What one vCenter says when it is asked, on purpose, whether a VM that is missed still exists. */
+/** What one vCenter says when it is probed for a missed VM. */
 import type { VCenterFailure } from './vcenter-failure.ts'
 import type { ConnectionState, PowerState } from './virtual-machine.ts'
 
-/** As much of a VM as is read on such an occasion. */
+/** The part of a VM that a probe reads. */
 export interface SeenVM {
   /** Managed object reference. */
   readonly moref: string
@@ -12,13 +12,13 @@ export interface SeenVM {
   readonly connectionState: ConnectionState
   readonly powerState: PowerState
   /**
-   * Why it may be started or moved by vCenter itself before long, in words: `vSphere HA protects it`, `a task
+   * Why vCenter itself may soon start or move the VM, in words: `vSphere HA protects it`, `a task
    * "VirtualMachine.migrate" is running`. Empty where nothing readable says so.
    */
   readonly mayRestart: readonly string[]
 }
 
-/** The answer to one question. That it could not be asked, or was refused, proves nothing. */
+/** The result of one call. A call that failed or was refused proves nothing. */
 export type Finding =
   | { readonly state: 'found'; readonly vm: SeenVM }
   /** vCenter itself says that there is none. */
@@ -32,24 +32,24 @@ export type Proof =
 /** Whether an empty answer to a search means anything. */
 export type CanaryProof =
   | Proof
-  /** vCenter shows no VM at all, and of those that were seen there before none is left: there is nothing to try it on. */
+  /** vCenter shows no VM at all, and none of those seen there before is left, so there is nothing to try it on. */
   | { readonly state: 'none' }
 
-/** One vCenter's answers to all questions about one VM, asked one after the other. */
+/** Everything that one vCenter answers in a probe of one VM; the calls are made one after the other. */
 export interface VCenterProbe {
   /** Its name in the configuration. */
   readonly vCenter: string
   /** `about.instanceUuid`; undefined as long as it has never answered. */
   readonly vCenterInstanceUUID: string | undefined
-  /** Another one after each login: what was found in one says nothing of the time before it. */
+  /** A new number after each login: what was found in a session says nothing about the time before it. */
   readonly session: number
-  /** The bound managed object, by reference; undefined where the VM is bound to another vCenter. */
+  /** Read by the bound moref; undefined where the VM is bound to another vCenter. */
   readonly moref: Finding | undefined
-  /** Searched for in all of the vCenter. Where the VM is bound without an instance UUID, the BIOS UUID's stands for both. */
+  /** Searched for in the whole vCenter. For a binding without an instance UUID it repeats the finding for the BIOS UUID. */
   readonly instanceUUID: Finding
   readonly biosUUID: Finding
-  /** Whether the account may read the root folder, and in the VM's own vCenter its last known parents. */
+  /** Whether the account may read the root folder and, in the VM's own vCenter, its last known parents. */
   readonly privileges: Proof
-  /** Whether the same search finds another VM, which is known to exist. */
+  /** Whether the same search finds another VM that is known to exist. */
   readonly canary: CanaryProof
 }

@@ -1,11 +1,11 @@
-/** What vCenter says of a VM, in the controller's own words. No I/O: filled by `vcenter/`, judged by `decide/`. */
+/** What vCenter says about a VM, as the controller's own type: filled by `vcenter/`, read by `decide/`. No I/O. */
 import { MAX_PARENTS, type ParentObject } from '../../agent/contract.ts'
 
 export type ConnectionState = 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
 export type PowerState = 'poweredOn' | 'poweredOff' | 'suspended'
 
 export interface VCenterIdentity {
-  /** Its key in the configuration: the word for it in logs, metrics and messages. */
+  /** Its key in the configuration, which logs, metrics and messages use. */
   readonly name: string
   /** `about.instanceUuid`. */
   readonly instanceUUID: string
@@ -33,7 +33,7 @@ export interface Ancestry {
   readonly compute: readonly Ancestor[]
   readonly resourcePool: readonly Ancestor[]
   readonly folder: readonly Ancestor[]
-  /** The first above the VM that the account may not read, by reference alone: what is above it is not known. */
+  /** The first object above the VM that the account may not read. What is above it is unknown. */
   readonly unseen?: Pick<Ancestor, 'type' | 'moref'>
   /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
   readonly unreadable: readonly string[]
@@ -53,21 +53,21 @@ export interface GuestNIC {
   readonly addresses: readonly { readonly address: string; readonly prefixLength: number | undefined }[]
 }
 
-/** Without the others, nothing is said of a VM at all. */
+/** Properties that a VM can do without; if any other is unreadable, the VM counts as unreadable. */
 export type UnreadableProperty = 'guestNICs' | 'claim'
 
 /**
- * `config.ftInfo`: the VMs of a Fault Tolerance group share BIOS UUID and MACs; references and instance UUIDs are their
- * own, and at a failover the roles change.
+ * `config.ftInfo`: the VMs of a Fault Tolerance group share BIOS UUID and MACs, while each has its own moref and instance
+ * UUID. A failover changes the roles.
  */
 export interface FaultTolerance {
-  /** 1 is the primary, which runs what the group is. */
+  /** 1 is the primary, the VM that runs. */
   readonly role: number
   /** Of all VMs of the group, lower case. */
   readonly instanceUUIDs: readonly string[]
 }
 
-/** The Fault Tolerance group of a VM. What names others alone came with a copied configuration, and says nothing. */
+/** The Fault Tolerance group of a VM. A group that does not name the VM itself came with a copied configuration. */
 export function groupOf({
   faultTolerance,
   instanceUUID,
@@ -76,7 +76,7 @@ export function groupOf({
   return named ? faultTolerance : undefined
 }
 
-/** Whether another VM runs what this one is, which takes over from it. */
+/** Whether the VM is a standby of its Fault Tolerance group. */
 export function isSecondary(vm: Parameters<typeof groupOf>[0]): boolean {
   const role = groupOf(vm)?.role
   return role !== undefined && role !== 1
@@ -91,7 +91,7 @@ export interface VirtualMachine {
   readonly biosUUID: string | undefined
   readonly instanceUUID: string | undefined
   readonly template: boolean
-  /** Undefined for one that is in no group. */
+  /** Undefined for a VM that is in no group. */
   readonly faultTolerance: FaultTolerance | undefined
   readonly connectionState: ConnectionState
   readonly powerState: PowerState
@@ -104,7 +104,7 @@ export interface VirtualMachine {
   readonly guestNICs: readonly GuestNIC[]
   /** Text of `guestinfo.rollcall.claim`. */
   readonly claim: string | undefined
-  /** What is not known of the above only because the account may not read it. */
+  /** Which of the above are unknown only because the account may not read them. */
   readonly unreadable: readonly UnreadableProperty[]
   /** Names, for people. */
   readonly host: string | undefined
@@ -115,8 +115,8 @@ export interface VirtualMachine {
 }
 
 /**
- * What stands above a VM in a binding: the folders up to the root, or to one that may not be read, then the resource
- * pool. From these an account has its privileges on the VM.
+ * The parents that a binding records: the folders up to the root, or up to one that may not be read, then the resource pool.
+ * An account inherits its privileges on the VM from these.
  */
 export function bindingParents({ folder, unseen, resourcePool }: Ancestry): readonly ParentObject[] {
   const above = folder.filter(({ type }) => type !== 'VirtualMachine').slice(0, MAX_PARENTS - 2)

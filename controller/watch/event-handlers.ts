@@ -26,7 +26,7 @@ export function createEventHandlers({ index, queue, inventories }: EventHandlers
     for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
   }
 
-  /** Brings the index up to date, follows what is looked for now, and returns the UUIDs that came or went. */
+  /** Updates the index and what the inventories follow, and returns the UUIDs that were added or removed. */
   function enter(name: string, update: () => void): readonly string[] {
     const before = index.uuidsOf(name)
     update()

@@ -3,13 +3,13 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { aborted } from '../tasks.ts'
 import { createTokenBuckets, type TokenBucketsOptions } from '../token-buckets.ts'
 
-/** What processing a key came to. */
+/** What to do with a key after it was processed. */
 export type ReconcileResult =
-  /** Nothing to do until somebody adds the key again. */
+  /** Nothing, until the key is added again. */
   | 'done'
-  /** To be requeued with backoff. */
+  /** Requeue it with backoff. */
   | 'requeue'
-  /** Done, and to be requeued after so many milliseconds unless something adds it sooner. */
+  /** Requeue it after this many milliseconds, unless it is added sooner. */
   | { readonly requeueAfter: number }
 
 export interface WorkQueueOptions {
@@ -18,36 +18,36 @@ export interface WorkQueueOptions {
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number
-  /** Ceiling of the first wait before a retry and of all later ones, milliseconds. */
+  /** Ceilings of the first and of the longest backoff, milliseconds. */
   readonly backoff: { readonly base: number; readonly max: number }
-  /** How often one key is handled at most; {@link DEFAULT_RATE} where it is not named. */
+  /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
   readonly rate?: TokenBucketsOptions
   readonly clock: Clock
   readonly random: () => number
 }
 
-/** A Node is looked at some five times while it is initialised, its own writes included; then once a second will do. */
+/** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
-/** A queue of keys, each in it at most once, with a backoff and a limit of its own per key. */
+/** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
 export interface WorkQueue {
   add(key: string): void
-  /** Keys that wait: for a free hand, or because they came too often. One that waits for its retry does not count. */
+  /** Keys that wait for a worker or for their rate limit. A key in backoff does not count. */
   depth(): number
-  /** Works until the signal aborts, then waits for what is under way. Not to be called twice. */
+  /** Works until the signal aborts, then waits for keys being processed. Must not be called twice. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A key that is to become ready by itself. */
+/** A key that becomes ready by itself after some time. */
 interface Delay {
   readonly why: 'backoff' | 'time' | 'rate'
   readonly cancel: () => void
 }
 
 /**
- * A key that is added while it is being processed is processed once more afterwards, so no change is missed; one that
- * is added while it waits for a retry is taken at once. A key that is added again and again is taken at its rate, and all
- * that was said of it meanwhile counts as one: a node that changes without end does not keep the others waiting.
+ * A key that is added while it is being processed is processed once more afterwards, so no change is missed. A key that is
+ * added during its backoff is taken at once. A key that is added again and again is processed at its rate, however many
+ * additions there were, so a node that never stops changing does not delay the others.
  */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock, random } = options

@@ -15,16 +15,16 @@ import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
 
 export interface AddressContext {
   readonly node: Node
-  /** This Node's, as they were verified before. */
+  /** The addresses that this Node was verified with before. */
   readonly before: readonly NodeAddress[]
-  /** Another Node that has this address, or, in lower case, this host name. */
+  /** Another Node that holds this address or this host name (lower case). */
   readonly holder: (address: string) => string | undefined
 }
 
 export interface Addresses {
-  /** Undefined where none can be written; an initialised Node then keeps what it has. */
+  /** Undefined where none can be written; an initialised Node then keeps those it has. */
   readonly addresses: readonly NodeAddress[] | undefined
-  /** Nodes that have those which are left out for that. */
+  /** Nodes that hold the addresses which were left out. */
   readonly holders: readonly string[]
   readonly condition: ConditionValue
 }
@@ -32,7 +32,7 @@ export interface Addresses {
 /**
  * A Node's addresses: per family one InternalIP and the same as ExternalIP, as the CPI does where no subnets are
  * configured, then the Hostname. The kubelet's own choice (`--node-ip`) wins where it is one of the machine's verified
- * addresses; a family that is there is written, the other follows when it comes.
+ * addresses. Each family is written as soon as there is an address of it.
  */
 export function chooseAddresses(
   spec: NodeReportSpec,
@@ -69,8 +69,8 @@ export function chooseAddresses(
 type Taken = CandidateAddress & { readonly holder: string }
 
 /**
- * An address that another Node was verified with is not taken over on a report's word: traffic that is meant for one
- * node, the API server's to its kubelet above all, would reach another. Who had it before keeps it.
+ * A report cannot take an address from the Node that was verified with it: traffic for one node, above all the API
+ * server's to its kubelet, would reach another. The Node that had the address first keeps it.
  */
 function sortOut(
   candidates: readonly CandidateAddress[],
@@ -113,8 +113,8 @@ function choose(
 }
 
 /**
- * A family that a running Node had and that the agent no longer sees: one look takes nothing away. It goes when
- * VMware Tools, which must have something to say, do not see it either (kubernetes/cloud-provider-vsphere#576).
+ * Keeps the address of a family that the agent no longer sees. It is removed only when VMware Tools report other addresses
+ * but not this one either (kubernetes/cloud-provider-vsphere#576).
  */
 function kept(family: Family, vm: VirtualMachine, context: AddressContext): CandidateAddress | undefined {
   if (isUninitialized(context.node)) return undefined
@@ -130,12 +130,12 @@ function kept(family: Family, vm: VirtualMachine, context: AddressContext): Cand
 }
 
 /**
- * The kubelet knows the name under which it asked for its serving certificate. Another Node's name is not taken: whoever
- * is reached by it, or signs for it, rests on this list.
+ * The name by which the kubelet requested its serving certificate. Another Node's name is not taken over, because clients
+ * and certificate approvers rely on this list.
  */
 function hostname(spec: NodeReportSpec, { node, holder }: AddressContext): string {
   const own = node.addresses.find(({ type }) => type === 'Hostname')?.address
-  // An IP address that nobody has seen on a vNIC would be held against the Node that comes with it.
+  // An IP address as a name would block the Node that really has this address.
   const free = (name: string) =>
     holder(name.toLowerCase()) === undefined &&
     (name === node.name || !ipaddr.IPv4.isValidFourPartDecimal(name))
@@ -144,7 +144,7 @@ function hostname(spec: NodeReportSpec, { node, holder }: AddressContext): strin
   )
 }
 
-/** A DNS subdomain, in either case: what Kubernetes takes for a Hostname address has no other rule. */
+/** Whether it is a DNS subdomain, in either case; Kubernetes itself has no rule for Hostname addresses. */
 function isHostname(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)
 }

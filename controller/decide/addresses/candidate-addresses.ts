@@ -46,11 +46,11 @@ function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[
       ranked.push({ rank, candidate: { ...parsed, source: nic.name } })
     }
   }
-  // Array.prototype.sort is stable: within a rank the report's order stands.
+  // Array.prototype.sort is stable, so the report's order is kept within a rank.
   return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
 }
 
-/** `guest.net` of the vNICs, without what only looks like one (`deviceConfigId` -1). */
+/** `guest.net` of the vNICs, without interfaces that are no vNIC (`deviceConfigId` -1). */
 export function fromGuestNet(vm: VirtualMachine): CandidateAddress[] {
   const macs = new Set(vm.nics.map(({ mac }) => mac))
   return vm.guestNICs
@@ -65,7 +65,7 @@ function looksVirtual(entry: InterfaceAddress, family: Family): boolean {
   return entry.secondary === true || entry.prefixLength === (family === 'ipv4' ? 32 : 128)
 }
 
-/** Canonical text and family; undefined for what is no address, or none that another machine could reach. */
+/** Canonical text and family; undefined for anything that is not an address that other machines could reach. */
 export function parseAddress(text: string): { address: string; family: Family } | undefined {
   // Neither octal nor decimal spellings, which programs read differently, nor zones, which mean nothing elsewhere.
   const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && !text.includes('%'))

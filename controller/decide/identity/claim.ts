@@ -4,13 +4,13 @@ import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
-/** What a VM's own guestinfo says of the Node that it is. */
+/** What a VM's own guestinfo says about which Node it is. */
 export type ClaimCheck =
   /** The VM names this Node and this boot. */
   | { readonly kind: 'proves' }
   /** The VM names another Node that exists: somebody reports a VM that is not theirs. */
   | { readonly kind: 'contradicts'; readonly nodeName: string }
-  /** Nothing to rest on, for this reason; a later claim raises the level by itself. */
+  /** There is no usable claim, for this reason; a later claim raises the level by itself. */
   | { readonly kind: 'absent'; readonly reason: string; readonly message: string }
 
 /** Judges `guestinfo.rollcall.claim` as vCenter shows it on a VM, for the Node whose report this is. */
@@ -55,7 +55,7 @@ export function judgeClaim(
   return { kind: 'proves' }
 }
 
-/** A clone carries the claim of the VM that it was made of, and that VM's Node is known to run elsewhere. */
+/** A clone carries the claim of its original, whose Node is known to run elsewhere. */
 function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeByUID']): ClaimCheck {
   const named = nodeByUID(uid)
   if (named === undefined) {
@@ -68,7 +68,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
     if (vm.biosUUID !== undefined && named.uuids.includes(vm.biosUUID)) {
       return { kind: 'contradicts', nodeName: named.name }
     }
-    // Any user of the guest could otherwise have its own Node refused by naming whoever happens to be there.
+    // Otherwise any user of the guest could have its own Node refused by naming some other Node.
     return absent(
       'ClaimOfOtherNode',
       `${GUESTINFO_CLAIM} names Node ${named.name}, which points to another machine; see what in the guest writes it`,

@@ -8,7 +8,7 @@ import { judgeProviderID } from '../provider-id.ts'
 import { sameMachineUUID } from '../uuid.ts'
 import { commonMACs } from './mac.ts'
 
-/** The two UUIDs of the firmware are one, up to the byte order of the first three groups. */
+/** The firmware's two UUIDs must be the same, up to the byte order of the first three groups. */
 export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | undefined {
   const { serialUUID, productUUID } = spec.machine
   if (serialUUID === undefined || productUUID === undefined) return undefined
@@ -19,7 +19,7 @@ export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | u
   )
 }
 
-/** A provider ID that stands names this VM. */
+/** A provider ID that is already set must name this VM. */
 export function providerIDContradicts(vm: VirtualMachine, node: Node): ConditionValue | undefined {
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
@@ -28,7 +28,7 @@ export function providerIDContradicts(vm: VirtualMachine, node: Node): Condition
   )
 }
 
-/** A MAC that the guest sees is one of the VM's vNICs. */
+/** At least one MAC that the guest sees must be that of a vNIC of the VM. */
 export function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue | undefined {
   if (commonMACs(spec, vm).length > 0) return undefined
   const seen = spec.interfaces.map(({ mac }) => mac).join(', ') || 'none'

@@ -13,7 +13,7 @@ import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
 export interface Identity {
   /** Undefined where the identity is refused. */
   readonly level: IdentityLevel | undefined
-  /** RFC 3339: the level falls then, unless a claim comes. */
+  /** RFC 3339: the level falls at this time unless a claim comes first. */
   readonly provenUntil?: string
   readonly condition: ConditionValue
   /** Whether a refusal ends what was verified before. */
@@ -21,11 +21,11 @@ export interface Identity {
 }
 
 export interface IdentityQuery {
-  /** The most that can come of it: `reported` stands for an agent's word, which a claim may prove. */
+  /** Who names the UUID: `reported` for an agent, whose word a claim may prove, or `asserted` for the kubelet. */
   readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
   readonly spec: NodeReportSpec
   readonly vm: VirtualMachine
-  /** What was found out about this Node before. */
+  /** The previous status. */
   readonly previous: NodeReportStatus
 }
 
@@ -51,7 +51,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   if (claim.kind === 'contradicts') {
     return {
       level: undefined,
-      // Any user of the guest can write a claim: who was proven before does not fall by it.
+      // Any user of the guest can write a claim, so it does not end what was proven before.
       ends: !(holds && query.previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
@@ -71,7 +71,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   return withoutClaim(query, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
 }
 
-/** @param why the claim is none, for the message */
+/** @param why there is no usable claim, for the message */
 function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, facts: NodeFacts): Identity {
   const until = provenUntil(previous, vm, facts.now)
   if (until !== undefined) {
@@ -104,7 +104,7 @@ function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, fac
   }
 }
 
-/** A report cannot come from there, however well it knows the VM. */
+/** A report cannot come from a VM that does not run, however much it knows about it. */
 function notRunning(vm: VirtualMachine): ConditionValue {
   return no(
     'VMNotRunning',

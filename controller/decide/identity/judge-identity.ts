@@ -16,15 +16,15 @@ import { findVM, type VMSearch } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =
-  /** Not known yet, or nothing is concluded at present: somebody calls back. */
+  /** Not known yet, or nothing can be concluded now: an event will come. */
   | { readonly kind: 'pending' }
   /**
-   * One that another provider initialised: nothing can be verified, and nothing was that an agent could keep so by
-   * silence.
+   * A Node that another provider initialised and that has no agent: nothing can be verified, and nothing was verified
+   * before.
    */
   | { readonly kind: 'unspoken' }
   | ({ readonly kind: 'refused' } & RefusalDetails)
-  /** The VM that it was verified to be, which does not run. */
+  /** The Node's verified VM, which is off. */
   | { readonly kind: 'off'; readonly vm: VirtualMachine; readonly conditions: ConditionValues }
   | VerifiedIdentity
 
@@ -34,7 +34,7 @@ export interface VerifiedIdentity {
   readonly vm: VirtualMachine
   readonly ancestry: Ancestry
   readonly level: IdentityLevel
-  /** RFC 3339: the level falls then, unless a claim comes. */
+  /** RFC 3339: the level falls at this time unless a claim comes first. */
   readonly provenUntil: string | undefined
   readonly conditions: { readonly VMFound: ConditionValue; readonly IdentityVerified: ConditionValue }
 }
@@ -42,10 +42,10 @@ export interface VerifiedIdentity {
 const PENDING: JudgedIdentity = { kind: 'pending' }
 
 /**
- * Which VM the Node is whose report this is: the policy for reports first, then the VM by its UUID, then whether it lies
- * where the configuration looks, then whether it is the Node, and whether that is known strongly enough.
+ * Which VM the Node of this report is. Checks whether the report policy is in force, finds the VM by its UUID, and then
+ * checks that the VM is in a configured datacenter, that it is this Node, and that the level is high enough.
  *
- * @param vmState what the state of the VM puts in the place of what the search came to, if anything
+ * @param vmState replaces the condition VMFound of the search, where the state of the VM says more
  */
 export function judgeIdentity(
   spec: NodeReportSpec,
@@ -68,8 +68,8 @@ export function judgeIdentity(
     case 'pending':
       return PENDING
     case 'unknown':
-      // It proves nothing. A verified Node keeps all its conditions, and a thousand of them cost no write; but nobody
-      // else says what is amiss with one VM alone.
+      // It proves nothing. Verified Nodes keep their conditions, so that a thousand of them cost no write. But a fault of
+      // this VM alone must be told, since nothing else tells it.
       return initialized && !search.alone
         ? PENDING
         : refused('VMFound', search.condition, { ends: false, state: 'waiting' })

@@ -10,7 +10,7 @@ export function reaches(level: IdentityLevel, required: IdentityLevel): boolean 
   return ORDER.indexOf(level) >= ORDER.indexOf(required)
 }
 
-/** The level that this Node must reach; one that the configuration exempts may stay at the weakest. */
+/** The level that this Node must reach; a Node that the configuration exempts may stay at the weakest. */
 export function requiredLevel(
   node: Pick<Node, 'labels'>,
   { require, exempt }: DecisionConfig['identity'],

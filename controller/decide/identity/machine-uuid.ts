@@ -5,11 +5,11 @@ import { canonicalUUID, swapUUID } from '../uuid.ts'
 import { PROVIDER_SCHEME } from '../well-known.ts'
 import { requiredLevel } from './level.ts'
 
-/** By which BIOS UUIDs a Node's VM is to be looked for. */
+/** The BIOS UUIDs by which to search for a Node's VM. */
 export interface MachineUUID {
-  /** The level that is the most that can come of it. */
+  /** Who names the UUIDs: an agent (`reported`) or the kubelet (`asserted`). */
   readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
-  /** As vCenter may have it, canonical. Empty where nothing usable is known. */
+  /** Canonical, in each byte order that vCenter may have. Empty where nothing usable is known. */
   readonly uuids: readonly string[]
 }
 
@@ -32,12 +32,12 @@ export function machineUUID(
   return { witness: 'asserted', uuids: [...new Set([asserted, swapUUID(asserted)])] }
 }
 
-/** What firmware says that was given no UUID. */
+/** What firmware reports if it was given no UUID. */
 export function isBlankUUID(uuid: string): boolean {
   return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
 }
 
-/** The UUID in a Node's provider ID, in both byte orders: the in-tree provider wrote the other. None for another provider's. */
+/** The UUID in a Node's provider ID, in both byte orders, as the in-tree provider wrote the other one. Empty for another provider's. */
 export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonly string[] {
   if (providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
   const uuid = canonicalUUID(providerID.slice(PROVIDER_SCHEME.length))

@@ -6,10 +6,10 @@ import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './mac.ts'
 
 /**
- * Another Node that stands in the way where no claim decides: a second Node on the same VM makes both doubtful, only the
- * one that was found to be this VM before is left alone.
+ * Another Node that prevents verification where no claim decides. A second Node on the same VM makes both doubtful, except
+ * the one that was verified to be this VM before.
  *
- * @param holdsVM whether this Node is that one
+ * @param holdsVM whether this Node was verified to be the VM before
  */
 export function strongerRival(
   vm: VirtualMachine,
@@ -25,8 +25,8 @@ export function strongerRival(
 }
 
 /**
- * Another Node that was proven to be this VM: a claim, which any user of the guest can write, does not take it away. One
- * that merely reported it has to give way.
+ * Another Node that was proven to be this VM. It keeps the VM, because any user of the guest can write a claim; a Node that
+ * merely reported the VM gives way to a claim.
  */
 export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const holder = rivals.find(({ boundTo, level }) => level === 'proven' && isBoundTo(boundTo, vm))
@@ -37,7 +37,7 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Condi
   )
 }
 
-/** A copy of a verified Node's VM: told apart from it, but its provider ID would be the same, and name two Nodes. */
+/** The verified Node whose VM this is a copy of. Both would get the same provider ID, so the copy is refused. */
 export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const other = rivals.find(
     ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !isBoundTo(boundTo, vm),
@@ -49,7 +49,7 @@ export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): 
   )
 }
 
-/** One that has a copy of the VM, with the same UUID and other vNICs, has nothing to do with this one. */
+/** False for a Node on a copy of the VM with other vNICs: it only shares the UUID. */
 function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
   if (boundTo !== undefined) return isBoundTo(boundTo, vm)
   return spec === undefined || spec.machine.serialUUID === undefined || commonMACs(spec, vm).length > 0

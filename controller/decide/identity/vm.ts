@@ -11,25 +11,25 @@ import type { MachineUUID } from './machine-uuid.ts'
 
 export type VMSearch =
   | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly condition: ConditionValue }
-  /** No vCenter has answered yet; it will call back. */
+  /** A vCenter has not answered yet; an event will come. */
   | { readonly outcome: 'pending' }
-  /** A vCenter could not be asked: nothing is concluded. `alone` where that is so of this VM, not of all. */
+  /** A vCenter could not be asked: nothing is concluded. `alone` where only this VM is affected. */
   | { readonly outcome: 'unknown'; readonly condition: ConditionValue; readonly alone: boolean }
-  /** No VM can be told; that alone contradicts nothing that was found out before. */
+  /** No VM is found, which by itself contradicts nothing that was verified before. */
   | { readonly outcome: 'not-found'; readonly condition: ConditionValue }
-  /** What there is cannot be this Node's VM, or not for certain. */
+  /** What was found cannot be this Node's VM, or is not certain to be. */
   | { readonly outcome: 'refused'; readonly condition: ConditionValue }
 
 export interface VMQuery {
   readonly machine: MachineUUID
   readonly spec: NodeReportSpec
-  /** The VM that this Node was found to be before. */
+  /** The VM that this Node was verified to be before. */
   readonly boundTo: BoundVM | undefined
 }
 
 /**
- * The one VM that the report names. A UUID counts over all vCenters, templates and foreign datacenters included: a copy
- * (a copied VMX file, a restore, an array clone) makes it two, and then a witness must tell which.
+ * The one VM that the report names. The UUID is searched for in all vCenters, including templates and other datacenters. If
+ * there are copies (a copied VMX file, a restore, an array clone), further evidence must tell which VM it is.
  */
 export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
   const { machine, spec } = query
@@ -44,7 +44,7 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
     .filter((each) => machine.uuids.includes(each.uuid))
     .map(({ lookup }) => lookup)
   const vms = lookups.flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
-  // One vCenter does not wait for another: what the report's MACs fit is not made wrong by a copy elsewhere.
+  // One vCenter does not wait for another: a VM that fits the report's MACs stays right if there is a copy elsewhere.
   if (vms.length === 0 || machine.witness === 'asserted') {
     if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
     const failed = lookups.find((lookup) => lookup.state === 'unknown')
@@ -59,7 +59,7 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
   const primaries = vms.filter((each) => !isSecondary(each))
   if (primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))) {
     const { reason, message } = secondaryOnly(first)
-    // A failover takes a moment, and is no news.
+    // A failover takes only a moment and is not worth telling.
     return { outcome: 'unknown', condition: unknown(reason, message), alone: false }
   }
   const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, query, facts)
@@ -82,9 +82,9 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
 }
 
 /**
- * Each witness in turn until one VM is left: what runs, the vNICs, the claim, and which VM it was before. The vNICs come
- * before the claim, for they are vCenter's word, and the claim is that of whoever is in the guest of a copy. A witness
- * that fits none or all says nothing. At `asserted` there is no witness: two are two.
+ * Narrows copies down to one VM: by what runs, by vNICs, by claim, and by which VM it was before. The vNICs come before the
+ * claim because they are vCenter's word, while the guest of a copy may write any claim. A test that fits none or all of
+ * them decides nothing. At `asserted` there is nothing to test, so copies stay ambiguous.
  */
 function tellApart(
   vms: readonly VirtualMachine[],
@@ -107,7 +107,7 @@ function tellApart(
   return undefined
 }
 
-/** As two primaries of one Fault Tolerance group, while vCenter tells of a failover one VM after the other. */
+/** Two primaries of one Fault Tolerance group, as seen while vCenter reports a failover one VM after the other. */
 function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
   const { instanceUUID, moref } = other
   if (instanceUUID === undefined || moref === vm.moref) return false
@@ -121,7 +121,7 @@ function noSystemUUID(): ConditionValue {
   )
 }
 
-/** The agent's own reason stays in the message: a stranger's word must not become a metric's label. */
+/** The agent's own reason goes into the message only: what a stranger wrote must not become a metric's label. */
 function noSerial(spec: NodeReportSpec): ConditionValue {
   const cause = spec.unreadable?.find(({ fact }) => fact === FACT_SERIAL_UUID)
   return no(
@@ -143,7 +143,7 @@ function noVM(uuid: string, facts: NodeFacts): ConditionValue {
   )
 }
 
-/** vCenter keeps a VM whose datastore is away as a mere name: what it is cannot be checked, nor that it is another. */
+/** For a VM whose datastore is away vCenter knows little more than the name: nothing about it can be checked. */
 function unreadable(vm: VirtualMachine): ConditionValue {
   return unknown(
     'VMUnreadable',

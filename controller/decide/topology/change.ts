@@ -4,14 +4,14 @@ import { type ConditionValue, MAX_MESSAGE, no } from '../condition.ts'
 import type { NodeEvent } from '../events.ts'
 import { printable } from '../printable.ts'
 
-/** A label of a running Node that says otherwise than vCenter does by now. */
+/** A label of a running Node that differs from what vCenter says now. */
 export interface LabelChange {
   readonly label: string
   readonly from: string
   readonly to: string
 }
 
-/** @param wanted the labels by what vCenter says; undefined where it says nothing */
+/** @param wanted labels with vCenter's values; undefined where it says nothing */
 export function labelChanges(
   { labels }: Pick<Node, 'labels'>,
   wanted: readonly (readonly [string, string | undefined])[],
@@ -23,8 +23,8 @@ export function labelChanges(
 }
 
 /**
- * What is said of a VM that has moved to another zone or region, or was resized, while its Node runs. Changing a zone
- * under running volumes strands them (kubernetes/kubernetes#64021), so by default it is said and nothing more.
+ * The condition for a VM that moved to another zone or region, or was resized, while its Node runs. Changing the zone of a
+ * running Node strands its volumes (kubernetes/kubernetes#64021), so by default this is only reported.
  *
  * @param resolved the condition about the tags themselves, which comes first where it is not True
  */

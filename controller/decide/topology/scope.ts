@@ -3,8 +3,8 @@ import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 
 /**
- * Why a VM is none of ours: its datacenter is not among the configured ones, which are names (`dc-1`) or inventory paths
- * (`/europe/dc-1`). Undefined where it is in scope; an empty list takes in every datacenter.
+ * The condition for a VM whose datacenter is not configured. Datacenters are names (`dc-1`) or inventory paths
+ * (`/europe/dc-1`). Undefined where the VM is in scope; an empty list means every datacenter.
  */
 export function outOfScope(
   vm: VirtualMachine,

@@ -16,8 +16,8 @@ interface Labels {
 
 /**
  * Zone and region from the tags on a VM's ancestors, in the CPI's order: first upwards from the host, then from the
- * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike there, each label stands
- * on its own, and a missing tag stops nothing (kubernetes/kubernetes#73002).
+ * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike in the CPI, each label is
+ * independent, and a missing tag does not stop the initialisation (kubernetes/kubernetes#73002).
  */
 export function resolveTopology(ancestry: Ancestry, categories: DecisionConfig['labels']): NodeTopology {
   const labels: Labels = {}
