@@ -1,7 +1,9 @@
 import type { Clock } from '../agent/shared/clock.ts'
 import { apply, type Writer } from './apply/apply.ts'
+import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
+import type { NodeEvent } from './decide/events.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
@@ -24,29 +26,78 @@ export interface ReconcilerOptions {
   readonly onDeleted: (node: Node, deletion: Deletion) => void
   /** Told what the API server said to a write that it will not have. */
   readonly onRefused: (name: string, message: string) => void
+  /** Told of a report whose status counts from now on, though the API server does not have it. */
+  readonly onStatus: (name: string, report: NodeReport | undefined) => void
+  /** Told why a status that was put off could not be written; its Node is looked at again. */
+  readonly onStatusError: (name: string, error: unknown) => void
 }
 
-/** One turn of the wheel for one Node: gather, decide, apply. By level: it does not matter what changed. */
-export function createReconciler(options: ReconcilerOptions): (name: string) => Promise<ReconcileResult> {
+export interface Reconciler {
+  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
+  reconcile(name: string): Promise<ReconcileResult>
+  /** Writes the statuses that were put off, until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
+ * go. Until then it counts here as if it were written. Where it cannot be written as it is, the Node is looked at again.
+ */
+export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { writer, clock, tracker, onDecision } = options
   const nodes = createExpectations<Node>(options.sources.node)
   const reports = createExpectations<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
-  return async (name) => {
+  const statuses = createStatusQueue({
+    async write(name, { node, report, status, events }) {
+      const written = await writer.patchReportStatus(name, report, status)
+      if (written.outcome !== 'written') return reconsider(name)
+      reports.wrote(report, written.object)
+      for (const event of events) writer.recordEvent(node, event)
+    },
+    onError(name, error) {
+      options.onStatusError(name, error)
+      reconsider(name)
+    },
+    clock,
+  })
+
+  /** What is wrong shows when the Node is reconciled: then the status is written at once. */
+  function reconsider(name: string): void {
+    forgetStatus(name)
+    options.enqueue(name)
+  }
+
+  /** Back to what is on record. */
+  function forgetStatus(name: string): void {
+    statuses.delete(name)
+    reports.forget(name)
+    options.onStatus(name, reports.get(name))
+  }
+
+  async function reconcile(name: string): Promise<ReconcileResult> {
+    // The watch may show a write before it is answered: what that write is to tell would be told twice.
+    await statuses.settled(name)
     const now = clock.now()
     const facts = gather(name, sources, { now, monotonic: clock.monotonic() })
     if (facts === undefined) {
       nodes.forget(name)
       reports.forget(name)
+      statuses.delete(name)
       tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
       onDecision(name, undefined, undefined)
       return 'done'
     }
-    const decision = decide(facts)
+    const pending = statuses.get(name)
+    if (pending !== undefined && pending.node.uid !== facts.node.uid) {
+      forgetStatus(name)
+      return reconcile(name)
+    }
+    const decision = withEventsOf(pending, decide(facts))
     const { deletion } = decision
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
@@ -56,7 +107,9 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }
-    const applied = await apply({ node: facts.node, report: facts.report, now }, decision, writer)
+    const record = recordOf(facts.report, pending)
+    const defer = pending !== undefined || decision.state === 'initializing'
+    const applied = await apply({ node: facts.node, report: record, now, defer }, decision, writer)
     const { refusal } = applied
     if (deletion !== undefined && applied.deleted) {
       attempt?.succeeded()
@@ -70,10 +123,36 @@ export function createReconciler(options: ReconcilerOptions): (name: string) => 
       facts.node,
     )
     remember(nodes, facts.node, applied.nodes)
-    if (facts.report !== undefined) remember(reports, facts.report, applied.reports)
+    if (record !== undefined) remember(reports, record, applied.reports)
+    if (record !== undefined && applied.deferred !== undefined) {
+      const decided = { ...record, status: applied.deferred.status }
+      statuses.put(name, { node: facts.node, report: record, ...applied.deferred })
+      reports.wrote(record, decided)
+      options.onStatus(name, decided)
+    } else if (applied.reports.length > 0) statuses.delete(name)
+    else if (pending !== undefined && decision.status !== undefined) forgetStatus(name)
     if (decision.requeue || applied.incomplete) return 'requeue'
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
+
+  return { reconcile, run: statuses.run }
+}
+
+/** The report as the API server has it, where what is known of it is a status that was put off. */
+function recordOf(
+  report: NodeReport | undefined,
+  pending: PendingStatus | undefined,
+): NodeReport | undefined {
+  const counts =
+    report?.uid === pending?.report.uid && report?.resourceVersion === pending?.report.resourceVersion
+  return counts ? (pending?.report ?? report) : report
+}
+
+/** What has not been told yet belongs to the decision that takes the place of the one before. */
+function withEventsOf(pending: PendingStatus | undefined, decision: Decision): Decision {
+  if (pending === undefined || decision.status === undefined) return decision
+  const isNew = ({ reason }: NodeEvent) => decision.events.every((event) => event.reason !== reason)
+  return { ...decision, events: [...pending.events.filter(isNew), ...decision.events] }
 }
 
 function remember<T extends Node | NodeReport>(

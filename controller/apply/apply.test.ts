@@ -154,6 +154,26 @@ t.test('a report that has to be made comes alone', async (t) => {
   t.match(refused.said, [{ type: 'Warning', reason: 'ReportRefused' }])
 })
 
+t.test(
+  'a status is put off with its Events where it may be, and nothing is that a deletion rests on',
+  async (t) => {
+    const decision = decide(facts())
+    const { writer, calls, said } = recorder()
+    const applied = await apply({ ...context, defer: true }, decision, writer)
+    t.same(calls, ['node/status', 'node'])
+    t.same(said, [])
+    t.match(applied, { deferred: { status: decision.status, events: decision.events }, incomplete: false })
+
+    const fenced = recorder()
+    await apply({ ...context, defer: true }, { ...decision, fenced: true }, fenced.writer)
+    t.same(fenced.calls, ['confirm', 'node/status', 'node', 'report/status'])
+
+    const refused = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
+    await apply({ ...context, defer: true }, decision, refused.writer)
+    t.same(refused.calls, ['node/status', 'node', 'report/status'])
+  },
+)
+
 t.test('a deletion comes last, and from a leader that is sure', async (t) => {
   const status: NodeReportStatus = { conditions: [] }
   const decision: Decision = {

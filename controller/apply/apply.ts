@@ -25,8 +25,19 @@ export interface ApplyResult {
   readonly deletionRefused?: string
   /** A write did not go through; requeue the Node. */
   readonly incomplete: boolean
+  /** What is to be written later, as {@link ApplyOptions.defer} asked; the Events are to be recorded then. */
+  readonly deferred?: { readonly status: NodeReportStatus; readonly events: readonly NodeEvent[] }
   /** Which write the API server refused, in its own words. */
   readonly refusal?: Refusal & { readonly message: string }
+}
+
+export interface ApplyOptions {
+  readonly node: Node
+  /** With the status that is on record. */
+  readonly report: NodeReport | undefined
+  readonly now: number
+  /** Whether the status may be written later. Refusals, and what a deletion rests on, are written at once all the same. */
+  readonly defer?: boolean
 }
 
 /**
@@ -35,7 +46,7 @@ export interface ApplyResult {
  * first that succeeded writes nothing.
  */
 export async function apply(
-  { node, report, now }: { node: Node; report: NodeReport | undefined; now: number },
+  { node, report, now, defer = false }: ApplyOptions,
   decision: Decision,
   writer: Writer,
 ): Promise<ApplyResult> {
@@ -54,6 +65,9 @@ export async function apply(
       ? decision.events
       : conditionEvents(report?.status.conditions ?? [], { Initialized: refused })
 
+  const mayWait = defer && refused === undefined && !decision.fenced && decision.deletion === undefined
+  if (mayWait && status !== undefined && differs(report, status))
+    return { nodes, reports: [], deferred: { status, events }, incomplete: false }
   const written = await applyToReport(report, status, writer)
   if (written?.outcome === 'refused') {
     const condition = statusRefused(written.message)
@@ -144,9 +158,12 @@ async function applyToReport(
   status: NodeReportStatus | undefined,
   writer: Writer,
 ): Promise<WriteResult<NodeReport> | undefined> {
-  if (report === undefined || status === undefined || isDeepStrictEqual(status, report.status))
-    return undefined
+  if (status === undefined || !differs(report, status)) return undefined
   return writer.patchReportStatus(report.name, report, status)
+}
+
+function differs(report: NodeReport | undefined, status: NodeReportStatus): report is NodeReport {
+  return report !== undefined && !isDeepStrictEqual(status, report.status)
 }
 
 function patchRefused(message: string): ConditionValue {

@@ -157,7 +157,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       for (const { name } of nodes.values()) queue.add(name)
     },
   })
-  const reconcile = createReconciler({
+  const { reconcile, run: writeStatuses } = createReconciler({
     sources: {
       node: nodes.get,
       report: reports.get,
@@ -185,6 +185,10 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       metrics.nodeDeleted(vCenter)
     },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
+    onStatus: watch.onStatus,
+    onStatusError(name, error) {
+      if (!signal.aborted) logger.warn({ node: name, err: error }, 'writing a status failed')
+    },
   })
   metrics.queueDepth(queue.depth)
   metrics.lifecycle(() =>
@@ -221,7 +225,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       tracker.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
     }
-    await Promise.all([queue.run(signal), probeQueue.run(signal)])
+    await Promise.all([queue.run(signal), probeQueue.run(signal), writeStatuses(signal)])
   }
 
   return {

@@ -1,5 +1,14 @@
 import t from 'tap'
-import { BIOS_UUID, NODE_UID, node, report, SETTINGS, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
+import {
+  BIOS_UUID,
+  boundVM,
+  NODE_UID,
+  node,
+  report,
+  SETTINGS,
+  SWAPPED_UUID,
+  spec,
+} from '../../test/fixtures/facts.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createEventHandlers } from './event-handlers.ts'
@@ -77,4 +86,18 @@ t.test('an exempt Node is followed from its registration, in both byte orders', 
   watch.onNode('worker-1', undefined, node())
   watch.onReport('worker-1', undefined)
   t.same(followed, [`-${BIOS_UUID}`])
+})
+
+t.test('a status that is decided concerns nobody, and the VM that it names is followed', async (t) => {
+  const { watch, take, followed } = setUp()
+  watch.onNode('worker-1', node(), undefined)
+  watch.onReport('worker-1', report())
+  take()
+  followed.splice(0)
+  const decided = report({ status: { nodeUID: NODE_UID, identityLevel: 'proven', vm: boundVM() } })
+  watch.onStatus('worker-1', decided)
+  t.same([take(), followed.splice(0)], [[], []])
+  const other = '420e3f74-ea84-f9a2-7736-000000000000'
+  watch.onStatus('worker-1', report({ status: { ...decided.status, vm: boundVM({ biosUUID: other }) } }))
+  t.same([take(), followed.splice(0)], [['worker-1'], [`+${other}`]])
 })

@@ -13,6 +13,8 @@ export interface EventHandlersOptions {
 export interface EventHandlers {
   onNode(name: string, current: Node | undefined, previous: Node | undefined): void
   onReport(name: string, current: NodeReport | undefined): void
+  /** A report's status is another by decision, before the API server has it: the Node itself need not be looked at. */
+  onStatus(name: string, current: NodeReport | undefined): void
   /** BIOS UUIDs whose VMs changed. */
   onInventory(uuids: Iterable<string>): void
 }
@@ -53,6 +55,9 @@ export function createEventHandlers({ index, queue, inventories }: EventHandlers
       const changed = enter(name, () => index.report(name, current))
       queue.add(name)
       addAllOf(changed)
+    },
+    onStatus(name, current) {
+      addAllOf(enter(name, () => index.report(name, current)))
     },
     onInventory: addAllOf,
   }

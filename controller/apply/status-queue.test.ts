@@ -1,0 +1,112 @@
+import t from 'tap'
+import { node, report } from '../../test/fixtures/facts.ts'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { createStatusQueue, type PendingStatus } from './status-queue.ts'
+
+function setUp(write: (name: string, pending: PendingStatus) => Promise<void> = async () => undefined) {
+  const clock = createHandClock()
+  const written: string[] = []
+  const failed: string[] = []
+  const queue = createStatusQueue({
+    clock,
+    write: (name, pending) => {
+      written.push(`${name} ${pending.status.instanceType}`)
+      return write(name, pending)
+    },
+    onError: (name) => failed.push(name),
+  })
+  const put = (name: string, instanceType = 'a') =>
+    queue.put(name, {
+      node: node({ name }),
+      report: report({ name }),
+      status: { instanceType },
+      events: [],
+    })
+  const ending = new AbortController()
+  const running = queue.run(ending.signal)
+  const stop = async () => {
+    ending.abort()
+    await running
+  }
+  return { clock, queue, put, written, failed, stop }
+}
+
+t.test('statuses are written when no more come, in their order', async (t) => {
+  const { clock, queue, put, written, stop } = setUp()
+  put('b')
+  await clock.turn(60)
+  put('a')
+  await clock.turn(60)
+  t.same(written, [], 'another one came')
+  await clock.turn(40)
+  t.same(written, ['b a', 'a a'])
+  t.equal(queue.get('a'), undefined)
+  put('c')
+  await clock.turn(100)
+  t.same(written.slice(2), ['c a'])
+  await stop()
+})
+
+t.test('one that takes the place of another keeps its turn and makes nobody wait', async (t) => {
+  const { clock, queue, put, written, stop } = setUp()
+  put('a')
+  put('b')
+  await clock.turn(60)
+  put('a', 'new')
+  t.match(queue.get('a'), { status: { instanceType: 'new' } })
+  await clock.turn(40)
+  t.same(written, ['a new', 'b a'])
+  await stop()
+})
+
+t.test('while they come without end, each is written after a minute', async (t) => {
+  const { clock, put, written, stop } = setUp()
+  for (let i = 0; i < 1_200; i++) {
+    put(`node-${i}`)
+    await clock.turn(50)
+  }
+  t.same(written, ['node-0 a'])
+  await stop()
+})
+
+t.test('a failure is told, and the others are written', async (t) => {
+  const { clock, queue, put, written, failed, stop } = setUp(async (name) => {
+    if (name === 'a') throw new Error('down')
+  })
+  put('a')
+  put('b')
+  await clock.turn(100)
+  t.same(failed, ['a'])
+  t.same(written, ['a a', 'b a'])
+  t.equal(queue.get('a'), undefined)
+  await stop()
+})
+
+t.test('no Node has two written at once, and so many Nodes have', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { clock, queue, put, written, stop } = setUp(() => promise)
+  for (let i = 0; i < 10; i++) put(`node-${i}`)
+  await clock.turn(100)
+  t.equal(written.length, 8)
+  put('node-0', 'new')
+  await clock.turn(100)
+  t.equal(written.length, 8)
+  resolve()
+  await clock.turn(100)
+  t.same(written.slice(8).sort(), ['node-0 new', 'node-8 a', 'node-9 a'])
+  t.equal(queue.get('node-0'), undefined)
+  await stop()
+})
+
+t.test('what is deleted is not written, and nothing is after the end', async (t) => {
+  const { clock, queue, put, written, stop } = setUp()
+  put('a')
+  put('b')
+  queue.delete('a')
+  await clock.turn(100)
+  t.same(written, ['b a'])
+  put('c')
+  await stop()
+  await clock.turn(100)
+  t.same(written, ['b a'])
+})

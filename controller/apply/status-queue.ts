@@ -1,0 +1,114 @@
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { NodeEvent } from '../decide/events.ts'
+import { aborted } from '../tasks.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+/** A status that was decided and is not on record yet. */
+export interface PendingStatus {
+  readonly node: Node
+  /** As the API server has it: the version to be written over. */
+  readonly report: NodeReport
+  readonly status: NodeReportStatus
+  /** To be recorded when the status stands. */
+  readonly events: readonly NodeEvent[]
+}
+
+export interface StatusQueueOptions {
+  /** Writes one. Not called twice at once for the same Node. */
+  readonly write: (name: string, pending: PendingStatus) => Promise<void>
+  /** A write threw: the status is no longer pending. */
+  readonly onError: (name: string, error: unknown) => void
+  readonly clock: Clock
+}
+
+/** Statuses that wait, by the names of their Nodes. */
+export interface StatusQueue {
+  get(name: string): PendingStatus | undefined
+  /** One that takes the place of another for the same Node keeps its turn. */
+  put(name: string, pending: PendingStatus): void
+  delete(name: string): void
+  /** Resolves when none is being written for this Node. */
+  settled(name: string): Promise<void>
+  /** Writes until the signal aborts, then waits for what is under way; what is left is dropped. Not to be called twice. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
+const QUIET = 100
+/** ... and no longer than this. */
+const PATIENCE = 60_000
+const CONCURRENCY = 8
+
+/**
+ * Where many Nodes are initialised at once, all of them lose their taint before the first status is written: a status
+ * costs the API server as much as both patches of a Node, and nobody waits for it. In the order in which they were
+ * decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again.
+ */
+export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
+  const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
+  const active = new Map<string, Promise<void>>()
+  let last = -Infinity
+  let wake: () => void = () => undefined
+
+  /** Milliseconds until the oldest may be written. */
+  function left(since: number): number {
+    const now = clock.monotonic()
+    return Math.min(last + QUIET, since + PATIENCE) - now
+  }
+
+  function next():
+    | { readonly name: string; readonly pending: PendingStatus; readonly since: number }
+    | undefined {
+    for (const [name, entry] of waiting) if (!active.has(name)) return { name, ...entry }
+    return undefined
+  }
+
+  async function work(name: string, pending: PendingStatus): Promise<void> {
+    try {
+      await write(name, pending)
+    } catch (error) {
+      onError(name, error)
+    }
+    active.delete(name)
+    // Another may have taken its place meanwhile.
+    if (waiting.get(name)?.pending === pending) waiting.delete(name)
+    wake()
+  }
+
+  return {
+    get: (name) => waiting.get(name)?.pending,
+    put(name, pending) {
+      const since = waiting.get(name)?.since
+      if (since === undefined) last = clock.monotonic()
+      waiting.set(name, { pending, since: since ?? last })
+      wake()
+    },
+    delete(name) {
+      waiting.delete(name)
+    },
+    async settled(name) {
+      for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
+    },
+    async run(signal) {
+      void aborted(signal).then(() => wake())
+      while (!signal.aborted) {
+        const oldest = active.size < CONCURRENCY ? next() : undefined
+        const wait = oldest === undefined ? undefined : left(oldest.since)
+        if (oldest !== undefined && wait !== undefined && wait <= 0) {
+          active.set(oldest.name, work(oldest.name, oldest.pending))
+          continue
+        }
+        if (wait !== undefined) {
+          await clock.sleep(wait, signal)
+          continue
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          if (signal.aborted) resolve()
+        })
+      }
+      await Promise.all(active.values())
+    },
+  }
+}
