@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Controller, startController } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
-import { type Usage, watchUsage } from '../fixtures/process-usage.ts'
+import { cpuSeconds, type Usage, watchUsage } from '../fixtures/process-usage.ts'
 import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Traffic } from '../servers/vcsim.ts'
@@ -13,6 +13,10 @@ export interface Run {
   readonly nodes: number
   /** From the start of the provider, or of the first report, until the last Node was initialised. */
   readonly seconds: number
+  /** The same until the first one was. */
+  readonly firstSeconds: number
+  /** The API server's CPU for each Node, until all were initialised and until all statuses were written, milliseconds. */
+  readonly apiServer: { readonly initialised: number; readonly recorded: number }
   readonly calls: number
   readonly operations: Readonly<Record<string, number>>
   /** Of vCenter's answers, by operation. */
@@ -52,10 +56,11 @@ const SHORTEST_INTERVAL = 0.85
 export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<Run> {
   await using cast = await scene.enter()
   await cast.report()
+  const apiServerBefore = await apiServerCPU(scene)
   await using controller = await startOurs(scene, 'started')
   const resynced = () => nextResync(controller)
   return await measure(
-    { provider: 'Rollcall', resynced, scene, cast, quietSeconds },
+    { provider: 'Rollcall', records: true, resynced, scene, cast, quietSeconds, apiServerBefore },
     controller,
     controller.startedAt,
   )
@@ -71,10 +76,11 @@ async function nextResync(controller: Controller): Promise<void> {
 export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run> {
   await using cast = await scene.enter()
   await using controller = await startOurs(scene, 'leading')
+  const apiServerBefore = await apiServerCPU(scene)
   const start = performance.now()
   const reporting = cast.report()
   const measured = measure(
-    { provider: 'Rollcall, reports arrive', scene, cast, quietSeconds },
+    { provider: 'Rollcall, reports arrive', records: true, scene, cast, quietSeconds, apiServerBefore },
     controller,
     start,
   )
@@ -85,9 +91,18 @@ export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run>
 /** The same Nodes, and the CPI starts. */
 export async function cpiStart({ scene, quietSeconds }: RunOptions, options: Cpi): Promise<Run> {
   await using cast = await scene.enter()
+  const apiServerBefore = await apiServerCPU(scene)
   await using cpi = await startCpi(scene, options)
   const provider = options.workers === 1 ? 'CPI' : `CPI, ${options.workers} workers`
-  return await measure({ provider, scene, cast, quietSeconds }, cpi, cpi.startedAt)
+  return await measure(
+    { provider, records: false, scene, cast, quietSeconds, apiServerBefore },
+    cpi,
+    cpi.startedAt,
+  )
+}
+
+async function apiServerCPU({ cluster }: Scene): Promise<number> {
+  return cpuSeconds(cluster.apiServerPID())
 }
 
 async function startOurs(scene: Scene, ready: 'started' | 'leading') {
@@ -97,24 +112,34 @@ async function startOurs(scene: Scene, ready: 'started' | 'leading') {
 
 interface Measured extends RunOptions {
   readonly provider: string
+  /** Whether it writes statuses of NodeReports. */
+  readonly records: boolean
+  /** Seconds. */
+  readonly apiServerBefore: number
   /** Resolves when all VMs were read again; undefined where that is not told. */
   readonly resynced?: () => Promise<void>
   readonly cast: Awaited<ReturnType<Scene['enter']>>
 }
 
 async function measure(
-  { provider, resynced, scene: { vcsim }, cast, quietSeconds }: Measured,
+  { provider, records, resynced, scene, cast, quietSeconds, apiServerBefore }: Measured,
   program: Program,
   start: number,
 ): Promise<Run> {
+  const { vcsim } = scene
+  const apiServerPerNode = async () =>
+    (((await apiServerCPU(scene)) - apiServerBefore) * 1000) / cast.members.length
   const watch = watchUsage(program.pid)
   try {
-    const done = await Promise.race([
+    const { first, last } = await Promise.race([
       cast.initialised(PATIENCE),
       program.ended.then(({ code, signal }) => {
         throw new Error(`${provider} ended with ${signal ?? code}:\n${program.stderr.slice(-20).join('\n')}`)
       }),
     ])
+    const initialised = await apiServerPerNode()
+    if (records) await cast.recorded(PATIENCE)
+    const recorded = await apiServerPerNode()
     const { total: calls, operations } = await vcsim.calls()
     const bytes = await vcsim.bytes()
     const sessions = await vcsim.sessions()
@@ -123,7 +148,9 @@ async function measure(
     return {
       provider,
       nodes: cast.members.length,
-      seconds: (done - start) / 1000,
+      seconds: (last - start) / 1000,
+      firstSeconds: (first - start) / 1000,
+      apiServer: { initialised, recorded },
       calls,
       operations,
       bytes,

@@ -2,6 +2,8 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchAgent } from './agent.ts'
+import { budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
+import { measureFloor } from './floor.ts'
 import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
@@ -10,7 +12,7 @@ import { agentTable, initialiseTable, operationsLine, quietTable } from './table
 
 const HELP = `usage: npm run bench -- [options]
 
-  --nodes LIST     how many, with commas (default 10,100,1000)
+  --nodes LIST     how many, with commas (default 1,10,100,1000)
   --quiet SECONDS  how long to look on afterwards, 0 for not at all (default 60)
   --cpi FILE       the vSphere CPI's binary, to be measured on the same servers
   --no-agent       leave the agent out
@@ -21,7 +23,7 @@ const HELP = `usage: npm run bench -- [options]
 
 const { values } = parseArgs({
   options: {
-    nodes: { type: 'string', default: '10,100,1000' },
+    nodes: { type: 'string', default: '1,10,100,1000' },
     quiet: { type: 'string', default: '60' },
     cpi: { type: 'string' },
     agent: { type: 'boolean', default: true },
@@ -43,15 +45,24 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 const progress = (text: string) => process.stderr.write(`${text}\n`)
 if (values.push) process.exit((await push()) ? 0 : 1)
 const runs: Run[] = []
+const measured: Measured[] = []
 for (const nodes of counts) {
   progress(`${nodes} nodes: starting the servers`)
   await using scene = await openScene(nodes)
-  const take = async (what: string, run: () => Promise<Run>) => {
+  const take = async (what: string, run: () => Promise<Run>): Promise<Run> => {
     progress(`${nodes} nodes: ${what}`)
-    runs.push(await run())
+    const taken = await run()
+    runs.push(taken)
+    return taken
   }
-  await take('Rollcall starts', () => coldStart({ scene, quietSeconds }))
-  await take('Rollcall runs, reports arrive', () => arrival({ scene, quietSeconds: 0 }))
+  // Before and after, for the machine may have others to serve.
+  progress(`${nodes} nodes: the API server alone`)
+  const before = await measureFloor(scene)
+  const start = await take('Rollcall starts', () => coldStart({ scene, quietSeconds }))
+  const arrived = await take('Rollcall runs, reports arrive', () => arrival({ scene, quietSeconds: 0 }))
+  progress(`${nodes} nodes: the API server alone`)
+  const floor = (before + (await measureFloor(scene))) / 2
+  measured.push({ nodes, floor, start, arrival: arrived })
   const { cpi: binary } = values
   if (binary !== undefined) {
     await take('the CPI starts', () => cpiStart({ scene, quietSeconds }, { binary, workers: 1 }))
@@ -68,11 +79,19 @@ say(
     '\nfit on one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
     '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
 )
+const figures = budgeted(measured)
+if (figures.length > 0) say(`${budgetTable(figures)}\n`)
+const floors = measured.map(({ nodes, floor }) => `${floor.toFixed(1)} s for ${nodes} Nodes`)
+say(`The floor, the two writes that initialise a Node and nothing else: ${floors.join(', ')}.\n`)
 if (quietSeconds > 0) say(`${quietTable(runs)}\n`)
 for (const run of runs.filter(({ provider }) => provider.startsWith('Rollcall'))) say(operationsLine(run))
 if (values.agent) {
   progress('the agent')
   say(`\n${agentTable(await benchAgent(60))}`)
+}
+if (!figures.every(isKept)) {
+  progress('not all budgets are kept')
+  process.exitCode = 1
 }
 if (
   runs.some(

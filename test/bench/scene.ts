@@ -4,11 +4,13 @@ import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { inParallel, prepareReports, type ReportLoad } from '../fixtures/load.ts'
 import { type AnyObject, type Recording, record } from '../fixtures/recorder.ts'
 import type { Cluster } from '../servers/cluster.ts'
+import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
-import { startCluster } from '../servers/start-cluster.ts'
+import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
+const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 const SETTLING = 10_000
 export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
 
@@ -17,11 +19,16 @@ export interface NodeObject extends AnyObject {
   status: { addresses?: { type: string; address: string }[] }
 }
 
+interface ReportObject extends AnyObject {
+  status?: { conditions?: { type: string; status: string }[] }
+}
+
 /** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
 export interface Scene extends AsyncDisposable {
-  readonly cluster: Cluster
+  readonly cluster: OwnCluster
   readonly vcsim: Vcsim
   readonly dir: string
+  readonly machines: readonly VcsimVM[]
   /** Registers a Node for each VM, none of them initialised, and counts the calls to vCenter from here on. */
   enter(): Promise<Cast>
 }
@@ -32,8 +39,10 @@ export interface Cast extends AsyncDisposable {
   readonly nodes: Recording<NodeObject>
   /** Writes all reports, each with the credential of its own node. */
   report(): Promise<void>
-  /** Resolves with `performance.now()` when the last Node was initialised. */
-  initialised(within: number): Promise<number>
+  /** Resolves when the last Node was initialised, with `performance.now()` of then and of the first one. */
+  initialised(within: number): Promise<{ readonly first: number; readonly last: number }>
+  /** Resolves when each report says that its Node is initialised. */
+  recorded(within: number): Promise<void>
   /** Those that lost the taint before they had an address: Pods could be scheduled to Nodes that nobody can reach. */
   early(): string[]
   /** Those whose provider ID or address is not as it should be in the end. */
@@ -58,6 +67,7 @@ export async function openScene(vms: number): Promise<Scene> {
     cluster,
     vcsim,
     dir,
+    machines,
     async enter() {
       const members = await registerCrowd(cluster, machines)
       await claimAll(vcsim, members)
@@ -93,12 +103,15 @@ function castOf(
 ): Cast {
   const waiting = new Set(members.map(({ name }) => name))
   let seen = 0
-  let doneAt = 0
+  let first = Number.POSITIVE_INFINITY
+  let last = 0
   function look(): boolean {
     for (; seen < nodes.versions.length; seen++) {
       const version = nodes.versions[seen]
       if (version === undefined || isTainted(version.object)) continue
-      if (waiting.delete(version.object.metadata.name)) doneAt = version.at
+      if (!waiting.delete(version.object.metadata.name)) continue
+      first = Math.min(first, version.at)
+      last = version.at
     }
     return waiting.size === 0
   }
@@ -108,7 +121,21 @@ function castOf(
     report: () => load.write(),
     async initialised(within) {
       await nodes.until(`${members.length} Nodes are initialised`, look, within)
-      return doneAt
+      return { first, last }
+    },
+    async recorded(within) {
+      await using reports = await record<ReportObject>(cluster, REPORTS)
+      const isRecorded = ({ name }: CrowdMember) =>
+        reports
+          .last(name)
+          ?.status?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ===
+        true
+      const left = new Set(members)
+      const look = () => {
+        for (const member of left) if (isRecorded(member)) left.delete(member)
+        return left.size === 0
+      }
+      await reports.until(`${members.length} statuses are written`, look, within)
     },
     early: () =>
       members
@@ -131,7 +158,7 @@ function castOf(
       await nodes.close()
       await load.close()
       await inParallel(members, async ({ name }) => {
-        await cluster.request('DELETE', `/apis/rollcall.dev/v1alpha1/nodereports/${name}`)
+        await cluster.request('DELETE', `${REPORTS}/${name}`)
         await cluster.request('DELETE', `/api/v1/nodes/${name}`)
       })
     },

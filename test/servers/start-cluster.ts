@@ -28,6 +28,8 @@ export interface OwnCluster extends Cluster {
   stopApiServer(within?: number): Promise<void>
   /** Starts the API server again on the same port and data. */
   startApiServer(): Promise<void>
+  /** Of the API server that runs now. */
+  apiServerPID(): number
 }
 
 /**
@@ -77,7 +79,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
     }
     cleanUp.push(() => cluster.stop())
     await startApiServer()
-    return { ...cluster, stopApiServer, startApiServer, stop, [Symbol.asyncDispose]: stop }
+    const apiServerPID = () => apiServer?.pid ?? 0
+    return { ...cluster, stopApiServer, startApiServer, apiServerPID, stop, [Symbol.asyncDispose]: stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,0 +1,104 @@
+import type { Run } from './initialise.ts'
+import { markdown } from './table.ts'
+
+/** All that was measured with so many Nodes, on one API server. */
+export interface Measured {
+  readonly nodes: number
+  /** Seconds that the two writes to each Node take by themselves. */
+  readonly floor: number
+  /** From the controller's start. */
+  readonly start: Run
+  /** From the first report. */
+  readonly arrival: Run
+}
+
+/** A figure that may be no more than its budget. */
+export interface Budgeted {
+  readonly figure: string
+  readonly value: number
+  readonly budget: number
+}
+
+/** Of so many Nodes at once, the floor tells how fast the machine is; of few, it is the start that counts. */
+const MANY = 1_000
+const RATIO = 3
+const RATIO_OF_5000 = 5.5
+const RESIDENT: Readonly<Record<number, number>> = { 1000: 140, 5000: 220 }
+const API_SERVER = { initialised: 12, recorded: 18 }
+const ALONE = 200
+
+/** The figures that there are budgets for. */
+export function budgeted(all: readonly Measured[]): readonly Budgeted[] {
+  const thousand = all.find(({ nodes }) => nodes === 1_000)
+  return all.flatMap(({ nodes, floor, start, arrival }) => {
+    const resident = RESIDENT[nodes]
+    return [
+      ...(nodes === 1
+        ? [{ figure: 'one Node alone, from its report, ms', value: arrival.seconds * 1000, budget: ALONE }]
+        : []),
+      ...(nodes >= MANY
+        ? [
+            {
+              figure: `${nodes} Nodes from the start, times the floor`,
+              value: start.seconds / floor,
+              budget: RATIO,
+            },
+            {
+              figure: `${nodes} Nodes from the first report, times the floor`,
+              value: arrival.seconds / floor,
+              budget: RATIO,
+            },
+            {
+              figure: `${nodes} Nodes: API server until all are initialised, ms a Node`,
+              value: start.apiServer.initialised,
+              budget: API_SERVER.initialised,
+            },
+            {
+              figure: `${nodes} Nodes: API server until all statuses are written, ms a Node`,
+              value: start.apiServer.recorded,
+              budget: API_SERVER.recorded,
+            },
+          ]
+        : []),
+      ...(resident === undefined
+        ? []
+        : [
+            {
+              figure: `${nodes} Nodes: resident memory, MB`,
+              value: Math.max(start.usage.peakResident, arrival.usage.peakResident),
+              budget: resident,
+            },
+          ]),
+      ...(nodes === 5_000 && thousand !== undefined
+        ? [
+            {
+              figure: '5000 Nodes from the start, times 1000 Nodes',
+              value: start.seconds / thousand.start.seconds,
+              budget: RATIO_OF_5000,
+            },
+          ]
+        : []),
+    ]
+  })
+}
+
+export function isKept({ value, budget }: Budgeted): boolean {
+  return value <= budget
+}
+
+export function budgetTable(figures: readonly Budgeted[]): string {
+  return markdown(
+    ['figure', 'measured', 'budget', 'part', ''],
+    figures.map((each) => [
+      each.figure,
+      digits(each.value),
+      String(each.budget),
+      `${((100 * each.value) / each.budget).toFixed(0)} %`,
+      isKept(each) ? 'pass' : 'MISS',
+    ]),
+  )
+}
+
+function digits(value: number): string {
+  return value < 10 ? value.toFixed(2) : value.toFixed(value < 100 ? 1 : 0)
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { Pool } from 'undici'
+import { nodeObject } from '../fixtures/kubelet.ts'
+import { inParallel } from '../fixtures/load.ts'
+import { serviceAccountToken } from '../fixtures/service-account.ts'
+import type { Scene } from './scene.ts'
+
+const PARALLEL = 16
+const PATCH = 'application/merge-patch+json'
+const LABELS = [
+  'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+  'rollcall.node-restriction.kubernetes.io/identity-level',
+]
+
+interface Stored {
+  metadata: { name: string; uid: string; resourceVersion: string }
+  spec: { taints?: { key: string }[] }
+}
+
+interface Change {
+  metadata?: object
+  spec?: object
+  status?: object
+}
+
+/**
+ * The seconds that the API server of this scene takes for what no provider can do without, the two writes that initialise
+ * a Node, sent by clients who do nothing else, with the controller's credential.
+ */
+export async function measureFloor({ cluster, machines }: Scene): Promise<number> {
+  const nodes: Stored[] = []
+  await inParallel([...machines.entries()], async ([i, { uuid }]) => {
+    const node = nodeObject({ name: `floor-${i}`, biosUUID: uuid })
+    nodes.push((await cluster.request<Stored>('POST', '/api/v1/nodes', node)).body)
+  })
+  const token = await serviceAccountToken(cluster, 'rollcall-controller')
+  const pool = new Pool(cluster.url, {
+    connections: PARALLEL,
+    connect: { ca: await readFile(cluster.caFile, 'utf8') },
+  })
+
+  async function patch(path: string, { metadata }: Stored, change: Change): Promise<Stored> {
+    const { uid, resourceVersion } = metadata
+    const { statusCode, body } = await pool.request({
+      method: 'PATCH',
+      path,
+      headers: { 'content-type': PATCH, authorization: `Bearer ${token}` },
+      body: JSON.stringify({ ...change, metadata: { uid, resourceVersion, ...change.metadata } }),
+    })
+    const text = await body.text()
+    if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text}`)
+    return JSON.parse(text)
+  }
+
+  async function initialise(node: Stored, i: number): Promise<void> {
+    const { name } = node.metadata
+    const address = `10.${200 + Math.floor(i / 62_500)}.${Math.floor(i / 250) % 250}.${(i % 250) + 1}`
+    const addresses = [
+      { type: 'InternalIP', address },
+      { type: 'ExternalIP', address },
+      { type: 'Hostname', address: name },
+    ]
+    const addressed = await patch(`/api/v1/nodes/${name}/status`, node, { status: { addresses } })
+    const taints = addressed.spec.taints?.filter(({ key }) => !key.endsWith('/uninitialized')) ?? []
+    const labels = Object.fromEntries(LABELS.map((label) => [label, 'some-value']))
+    const spec = { providerID: `vsphere://${randomUUID()}`, taints }
+    await patch(`/api/v1/nodes/${name}`, addressed, { metadata: { labels }, spec })
+  }
+
+  const start = performance.now()
+  const left = nodes.entries()
+  await Promise.all(
+    Array.from({ length: PARALLEL }, async () => {
+      for (const [i, node] of left) await initialise(node, i)
+    }),
+  )
+  const seconds = (performance.now() - start) / 1000
+  await pool.destroy()
+  await inParallel(nodes, async ({ metadata: { name } }) => {
+    await cluster.request('DELETE', `/api/v1/nodes/${name}`)
+  })
+  return seconds
+}
