@@ -20,7 +20,7 @@ export interface LabelSelector {
   readonly requirements: readonly Requirement[]
 }
 
-/** Whether an object with these labels is picked. A label that is not there satisfies `!=`, `notin` and `!`. */
+/** Whether the selector matches these labels. A missing label satisfies `!=`, `notin` and `!`. */
 export function matches({ requirements }: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   // A label may be called "constructor".
   return requirements.every((one) => holds(one, Object.hasOwn(labels, one.key) ? labels[one.key] : undefined))
@@ -55,9 +55,9 @@ function integer(text: string | undefined): bigint | undefined {
 }
 
 /**
- * Reads a selector. What kubectl refuses is refused, and the empty one too, by which Kubernetes would pick everything.
+ * Parses a selector. Refuses whatever kubectl refuses, and the empty selector, which would match everything.
  *
- * @returns else a sentence with the place, counted in characters from 1; what was written is not repeated
+ * @returns the selector, or a sentence with the position, counted in characters from 1; the input is not repeated
  */
 export function parseLabelSelector(text: string): Result<LabelSelector> {
   const tokens = new Tokens(text)

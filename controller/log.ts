@@ -6,8 +6,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * JSON lines on stderr. Messages are constant; what varies stands in fields, `node` and `vCenter` among them.
- * Writes are synchronous, so that the last words of a dying process are not lost.
+ * JSON lines on stderr. Messages are constant; whatever varies is in fields, such as `node` and `vCenter`. Writes are
+ * synchronous, so that the last lines of a dying process are not lost.
  */
 export function createLogger(level: LogLevel): Logger {
   return pino(

@@ -66,7 +66,7 @@ async function start(options: RunFlags): Promise<number> {
         config: { path, readFile, loaded },
         credentials,
         lease: { namespace: options.leaseNamespace, name: options.leaseName },
-        // A restarted process must not take itself for the one before, which may still be writing. A Pod keeps its name.
+        // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.
         identity: `${options.identity ?? hostname()}_${randomBytes(4).toString('hex')}`,
         listen: options.listen,
         version: VERSION,

@@ -58,7 +58,7 @@ Initialises the cluster's Nodes with what vCenter knows of their VMs.
 /** A parser for each command. */
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => CommandLine>> = { run: parseRun }
 
-/** Reads the command line, without the program's own name. Whatever is wrong is one sentence that names it. */
+/** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }

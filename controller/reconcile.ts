@@ -18,13 +18,13 @@ export interface ReconcilerOptions {
   /** Queues the probe of a Node's VM; its result goes to {@link ProbeTracker.record}. */
   readonly enqueueProbe: (name: string) => void
   readonly clock: Clock
-  /** Has a Node looked at, because of what became of another. */
+  /** Enqueues a Node because another one has changed. */
   readonly enqueue: (name: string) => void
-  /** Told what each look at a Node came to, and of a Node that is no more. */
+  /** Called with the decision of each reconcile, and with undefined when the Node is gone. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
-  /** Told of each Node that was deleted. */
+  /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
-  /** Told what the API server said to a write that it will not have. */
+  /** Called with what the API server said when it refused a write. */
   readonly onRefused: (name: string, message: string) => void
   /** Told of a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void

@@ -28,7 +28,7 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
   if (failures.length > 0) throw failures[0]
 }
 
-/** Resolves when the signal aborts, at once where it already has. For signals that live no longer than who waits. */
+/** Resolves when the signal aborts, at once if it already has. The listener stays as long as the signal does. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -5,7 +5,7 @@ export interface TokenBucketsOptions {
   readonly interval: number
 }
 
-/** A token bucket for each key. A full one is not remembered, so memory follows the keys that were busy lately. */
+/** A token bucket for each key. Full buckets are not kept, so memory depends on the recently busy keys only. */
 export interface TokenBuckets {
   /** Takes a token and returns 0, or returns the milliseconds until there is one. `now` must never go back. */
   take(key: string, now: number): number
@@ -13,11 +13,11 @@ export interface TokenBuckets {
   readonly size: number
 }
 
-/** Below this there is nothing to be won by forgetting. */
+/** Below this number of buckets it is not worth forgetting any. */
 const MIN_SWEEP = 1024
 
 export function createTokenBuckets({ burst, interval }: TokenBucketsOptions): TokenBuckets {
-  /** When each bucket will be full again: all there is to know of it. */
+  /** When each bucket will be full again, which is all that must be known. */
   const fullAt = new Map<string, number>()
   let sweepAt = MIN_SWEEP
 

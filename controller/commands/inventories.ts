@@ -6,36 +6,36 @@ import { aborted } from '../tasks.ts'
 import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
 
 export interface InventoriesOptions {
-  /** Makes the inventory of one vCenter. */
+  /** Opens the inventory of one vCenter. */
   readonly open: (options: Pick<InventoryOptions, 'config' | 'categories' | 'onChange'>) => RunningInventory
-  /** Ends them all. */
+  /** Ends all inventories. */
   readonly signal: AbortSignal
 }
 
 /**
- * The inventories of a term of leadership, which outlive what is built upon them: when the configuration changes, each
- * vCenter that it says nothing new about keeps its session and all that is known of its VMs.
+ * The inventories of a term of leadership. They outlive changes of the configuration: a vCenter whose settings did not
+ * change keeps its session and everything known about its VMs.
  */
 export interface Inventories {
-  /** Fits them to this configuration: ends those that may not go on with it. Before any is taken by `take`. */
+  /** Adopts a configuration: ends inventories that cannot continue with it. To be called before `take`. */
   adopt(config: Config): void
-  /** The inventory of a vCenter of the adopted configuration. Its `run` waits; it ends with the term, or by `adopt`. */
+  /** The inventory of a vCenter of the adopted configuration. It ends with the term or by `adopt`, not with its `run`. */
   take(vCenter: VCenterConfig, onChange: InventoryOptions['onChange']): RunningInventory
-  /** All that is to be followed is: what was followed for the configuration before, and is not now, need not be. */
+  /** Everything needed is followed now: UUIDs that only the former configuration needed are dropped. */
   settle(): void
-  /** Ends all that are left, and resolves when they have. Throws where one of them has failed. */
+  /** Ends the remaining inventories and waits for them. Throws if one of them has failed. */
   close(): Promise<void>
 }
 
 interface Entry {
   readonly config: VCenterConfig
-  /** As configured now: it is read for each login, so that one which changes needs no new session. */
+  /** As configured now. It is read at each login, so a new password needs no new session. */
   password: Secret
   readonly categories: Config['labels']
   readonly inventory: RunningInventory
   onChange: InventoryOptions['onChange']
   followed: Set<string>
-  /** Followed for the configuration before, and not for this one so far. */
+  /** UUIDs followed for the former configuration and not yet for this one. */
   former: Set<string>
   readonly end: AbortController
   running: Promise<void> | undefined
@@ -64,7 +64,7 @@ export function createInventories({ open, signal }: InventoriesOptions): Invento
     if (running === undefined) return
     ending.set(running, config)
     const ended = () => void ending.delete(running)
-    // A defect is thrown by `close`.
+    // `close` throws defects.
     void running.then(ended, () => undefined)
   }
 
@@ -93,7 +93,7 @@ export function createInventories({ open, signal }: InventoriesOptions): Invento
   }
 
   async function run({ config, inventory, end }: Entry): Promise<void> {
-    // One session with a vCenter, ever: the one before is logged out first.
+    // Never two sessions with one vCenter: the old one is logged out first.
     const before = [...ending].filter(([, other]) => sameServer(other, config)).map(([done]) => done)
     await Promise.all(before)
     const either = AbortSignal.any([signal, end.signal])
@@ -140,8 +140,8 @@ export function createInventories({ open, signal }: InventoriesOptions): Invento
 }
 
 /**
- * Whether nothing needs a new session. A password alone does not: the session that lives was made with the one before,
- * and vCenter may not know the new one yet.
+ * Whether the inventory can continue with its session. A new password is no reason to log in again: the session was made
+ * with the old one, and vCenter may not know the new one yet.
  */
 function mayGoOn(entry: Entry, wanted: VCenterConfig, labels: Config['labels']): boolean {
   return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.categories, labels)

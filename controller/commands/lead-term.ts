@@ -7,17 +7,17 @@ import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 export interface LeadTermOptions
   extends Pick<LeadOptions, 'client' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
-  /** Makes the inventory of one vCenter. */
+  /** Opens the inventory of one vCenter. */
   readonly openInventory: InventoriesOptions['open']
   readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
-  /** Told of the work that goes on now, and of its end. */
+  /** Called with the leader's work when it starts, and with undefined when it ends. */
   readonly onWork: (leadership: Leadership | undefined) => void
 }
 
 /**
- * Leads until the signal aborts, by the configuration in force: when another takes its place, the work ends and begins
- * anew, within the term. Writes that are under way are finished before, so that there is one writer; those vCenters
- * that nothing has changed about are followed throughout.
+ * Leads until the signal aborts. When the configuration changes, the work is ended and started again within the same term.
+ * Writes under way are finished first, so that there is never more than one writer. VCenters whose settings did not change
+ * are followed throughout.
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
   const { configuration, metrics, onWork } = options
@@ -43,7 +43,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
         await leadership.run()
       } finally {
         onWork(undefined)
-        // What was known of Nodes that go while nobody looks would stay for ever.
+        // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.
         metrics.leading(false)
       }
       if (signal.aborted || !superseded.aborted) return

@@ -31,16 +31,16 @@ export interface LeadOptions {
   readonly client: KubeClient
   /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
   readonly tracker: ProbeTracker
-  /** To be asked before what cannot be undone. */
+  /** Must confirm the Lease before anything that cannot be undone. */
   readonly term: Term
   readonly events: Pick<EventRecorder, 'event'>
   readonly openInventory: (
     config: Config['vCenters'][number],
     onChange: (uuids: Iterable<string>) => void,
   ) => RunningInventory
-  /** Both kinds of object are known in full, and every VM that is to be followed is. */
+  /** Called when both lists are complete and every VM needed is followed. */
   readonly onSynced: () => void
-  /** Ends writes that are under way; they outlive the work's own signal, which only begins no more of them. */
+  /** Cuts off writes under way. The work's own signal only prevents new ones. */
   readonly writing: AbortSignal
   readonly clock: Clock
   readonly random: () => number
@@ -55,24 +55,24 @@ export interface LeadOptions {
 const CONCURRENCY = 16
 /** Nodes probed at once: each probe costs a vCenter some six small calls. */
 const PROBES = 4
-/** Milliseconds between two about the same VM once a burst is used up; less where Nodes may be deleted sooner. */
+/** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */
 const QUESTION_INTERVAL = 5_000
 const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** The work of the leader. */
 export interface Leadership {
-  /** What is not ready yet, a line each, for people. */
+  /** What is not ready yet, one line each, for people. */
   problems(): readonly string[]
-  /** What else people should know, a line each; it stops no work. */
+  /** What else people should know, one line each. It stops no work. */
   remarks(): readonly string[]
   run(): Promise<void>
 }
 
 /**
- * Wires the four steps together: the watches name Nodes, the queue hands them to the reconciler. Nothing is decided
- * before both kinds of object are known in full, or a Node would be taken for one without a report. When the signal
- * aborts, Nodes in hand are finished; when `writing` does, what is under way at the API server is dropped: whoever leads
- * next looks at the Nodes as they are.
+ * Wires the four steps together: the watches enqueue Nodes, and the queue hands them to the reconciler. Nothing is decided
+ * before both lists are complete, since a Node would otherwise seem to have no report. When the signal aborts, reconciles
+ * under way are finished. When `writing` aborts, requests under way are dropped: the next leader starts from the Nodes as
+ * they are.
  */
 export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
@@ -84,7 +84,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   const queue = createWorkQueue({
     process,
     onError(name, error) {
-      // What the end cuts off is no failure.
+      // A reconcile that the shutdown cuts off has not failed.
       if (!signal.aborted) logger.warn({ node: name, err: error }, 'reconcile failed')
     },
     concurrency: CONCURRENCY,
@@ -117,7 +117,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     concurrency: PROBES,
     backoff: BACKOFF,
-    // A node that claims to be another machine each second must not cost vCenter a search each second.
+    // A node that reports another machine every second must not cost vCenter a search every second.
     rate: { ...DEFAULT_RATE, interval: Math.min(QUESTION_INTERVAL, settings.lifecycle.absentFor / 60) },
     clock,
     random,
@@ -180,7 +180,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     enqueue: queue.add,
     onDecision: metrics.decided,
     onDeleted({ name, uid }, { vCenter, event }) {
-      // The Event that says so is gone after an hour, and the report with its Node.
+      // The Event is gone after an hour, and the report together with the Node.
       logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')
       metrics.nodeDeleted(vCenter)
     },
@@ -249,7 +249,7 @@ function policyProblem(policy: PolicyState): readonly string[] {
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
 }
 
-/** Not the message: the port answers anyone, and that names users and addresses. It stands in the log. */
+/** Without the failure's message, which names users and addresses: anyone can read this port. The log has it. */
 function vCenterProblem(inventory: RunningInventory): string {
   const failure = inventory.failure()
   const retryAt = failure?.retryAt
@@ -262,7 +262,7 @@ function absenceProvable(inventory: RunningInventory): boolean | undefined {
   return proof && proof.state === 'proven'
 }
 
-/** The reason alone, as above. */
+/** The reason only, for the same cause. */
 function unprovable(inventory: RunningInventory): readonly string[] {
   const proof = inventory.provableEverywhere()
   if (proof?.state !== 'unproven') return []

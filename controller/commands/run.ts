@@ -24,7 +24,7 @@ export interface ControllerOptions {
   readonly config: { readonly path: string; readonly readFile: ReadFile; readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
   readonly lease: { readonly namespace: string; readonly name: string }
-  /** Of this process and no other. */
+  /** Unique to this process. */
   readonly identity: string
   readonly listen: { readonly host: string; readonly port: number }
   readonly version: string
@@ -36,14 +36,14 @@ export interface ControllerOptions {
 }
 
 const COMPONENT = 'rollcall-controller'
-/** What is left of five seconds' notice after logging out and giving the Lease back. */
+/** What remains of a five second grace period after logging out and releasing the Lease. */
 const FLUSH_MS = 500
 
 /**
- * The controller: answers on its port at once, stands for election, and works while it leads. Resolves when the signal
- * has aborted and all is given back: sessions, the Lease, Events, the port.
+ * Runs the controller: serves its port, takes part in the leader election, and works while it leads. Resolves when the
+ * signal has aborted and sessions, Lease, Events and port are cleaned up.
  *
- * @throws where the port cannot be had or the credentials for the API server cannot be read
+ * @throws where the port cannot be opened or the credentials for the API server cannot be read
  */
 export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity, timings = TIMINGS } = options

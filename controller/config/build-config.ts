@@ -26,7 +26,7 @@ export interface BuildConfigOptions {
 }
 
 /**
- * Makes a configuration of what a file says, defaults from `global` as the CPI takes them.
+ * Builds the configuration from a file's sections, with defaults from `global` as in the CPI.
  *
  * @returns undefined where something is wrong; it is then in the findings
  */
@@ -74,7 +74,7 @@ async function checkVCenter(
     if (found === undefined && !refused) findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
     return found
   }
-  // The server alone is not taken from `global`: there it means a vCenter of its own.
+  // Only the server is not taken from `global`: there it names a vCenter of its own.
   const server = take(required('server', section.get('server'), serverHint(name)), parseServer, findings)
   const user = take(required('user', setting('user'), 'write it here or under "global"'), parseUser, findings)
   const password = required('password', setting('password'), PASSWORD_HINT)
@@ -99,7 +99,7 @@ function serverHint(name: string): string {
   return written ? `write "server: ${name}"` : 'write the host name or IP address of vCenter'
 }
 
-/** As in the CPI: a flag set in `global` cannot be taken back, and a CA is asked before a thumbprint is. */
+/** As in the CPI: a flag set in `global` cannot be unset, and a CA takes precedence over a thumbprint. */
 async function checkTrust(
   section: Section,
   global: Section,
@@ -134,7 +134,7 @@ const IDLE_TRUST =
 const IDLE_THUMBPRINT =
   'has no effect beside caFile, which alone decides here (the CPI takes either): remove caFile if this is what should count'
 
-/** Addresses of both families are written, IPv4 first, whatever the machine has; nothing turns one off yet. */
+/** Addresses of both families are always written, IPv4 first; nothing can turn one off yet. */
 function checkIPFamily(setting: Setting | undefined, findings: Findings): void {
   if (setting === undefined) return
   const families = setting.text.split(',').map((family) => family.trim().toLowerCase())

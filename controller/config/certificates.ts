@@ -10,7 +10,7 @@ const MAX_BYTES = 1024 * 1024
  * Reads CA certificates as the CPI does: one path, or several with colons between. A relative path starts at the
  * configuration file's folder, where the Secret or ConfigMap that holds both is mounted.
  *
- * @returns the certificates' PEM text and nothing else that stood in the files
+ * @returns the certificates' PEM text, without anything else from the files
  */
 export async function readCertificates(
   paths: string,

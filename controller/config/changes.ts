@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config, VCenterConfig } from './config.ts'
 
 /**
- * What differs between two configurations, by the words of the file: `labels`, `vcenter.NAME`, `vcenter.NAME.password`.
- * Empty where they are the same. Never what a setting holds.
+ * What differs between two configurations, as named in the file: `labels`, `vcenter.NAME`, `vcenter.NAME.password`. Empty
+ * where they are the same. Never contains a setting's value.
  */
 export function changesOf(before: Config, after: Config): readonly string[] {
   const names = new Set([...before.vCenters, ...after.vCenters].map(({ name }) => name))
@@ -20,10 +20,10 @@ export function changesOf(before: Config, after: Config): readonly string[] {
 
 const SECTIONS = ['labels', 'identity', 'lifecycle', 'topology'] as const satisfies (keyof Config)[]
 
-/** What an inventory is made of, so that another one is needed when it changes. */
+/** Settings that need a new inventory when they change. */
 const SETTINGS = ['server', 'port', 'user', 'trust'] as const satisfies (keyof VCenterConfig)[]
 
-/** Whether the same session to the same server will do for both, as far as address, user and trust go. */
+/** Whether both can use the same session, judged by address, user and trust. */
 export function sameConnection(before: VCenterConfig, after: VCenterConfig): boolean {
   return SETTINGS.every((setting) => isDeepStrictEqual(before[setting], after[setting]))
 }
@@ -37,7 +37,7 @@ function vCenterChanges(
   if (before === undefined || after === undefined) return [path]
   const settings = [...SETTINGS, 'datacenters'] as const
   const changed: string[] = settings.filter((setting) => !isDeepStrictEqual(before[setting], after[setting]))
-  // A Secret hides its text from every comparison but its own.
+  // Only a Secret itself can compare its text.
   if (!before.password.equals(after.password)) changed.push('password')
   return changed.map((setting) => `${path}.${setting}`)
 }

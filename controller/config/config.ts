@@ -1,4 +1,4 @@
-/** The checked configuration: what the rest of the controller sees, whatever form it was written in. */
+/** The checked configuration as the rest of the controller sees it, whatever form it was written in. */
 import type { IdentityLevel } from '../../agent/contract.ts'
 import type { LabelSelector } from '../label-selector.ts'
 import type { Secret } from './secret.ts'
@@ -13,7 +13,7 @@ export type Trust =
   | { readonly kind: 'insecure' }
 
 export interface VCenterConfig {
-  /** Its key under `vcenter:`; the word for it in logs, metrics and messages. */
+  /** Its key under `vcenter:`, which logs, metrics and messages use. */
   readonly name: string
   /** Host name or IP address, without scheme and port. */
   readonly server: string
@@ -27,7 +27,7 @@ export interface VCenterConfig {
 
 export interface Config {
   readonly vCenters: readonly VCenterConfig[]
-  /** Tag categories; each label stands on its own. */
+  /** Tag categories; each label is independent of the other. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
   readonly identity: IdentityConfig
   readonly lifecycle: LifecycleConfig
@@ -42,36 +42,36 @@ export interface IdentityConfig {
 }
 
 export interface TopologyConfig {
-  /** What becomes of a running Node's labels when its VM moves or is resized. */
+  /** What happens to a running Node's labels when its VM moves or is resized. */
   readonly onChange: 'report' | 'relabel' | 'ignore'
 }
 
 /** When a Node whose VM is gone is deleted, and what happens to a Node whose VM is off. Times in milliseconds. */
 export interface LifecycleConfig {
   readonly deletion: 'on' | 'dry-run' | 'off'
-  /** What becomes of Nodes whose machine no vCenter has shown to this controller, when it cannot be found. */
+  /** What happens to a Node whose machine cannot be found and was never shown by any vCenter. */
   readonly unbound: 'report' | 'delete'
-  /** How many proofs of absence in a row it takes... */
+  /** How many proofs of absence in a row a deletion takes. */
   readonly confirmations: number
-  /** ... and how much time between the first and the last of them. */
+  /** Least time between the first and the last of these proofs. */
   readonly absentFor: number
-  /** How long this replica must have led. */
+  /** How long this replica must have led before it deletes. */
   readonly leaderAge: number
-  /** Nodes of one vCenter that are deleted in a minute at most. */
+  /** Most deletions in a minute for one vCenter. */
   readonly deletionsPerMinute: number
-  /** The brake closes where more than this share, 0 to 1, of one vCenter's Nodes is missed at once... */
+  /** The brake closes when more than this share, 0 to 1, of one vCenter's VMs is missed at once. */
   readonly maxAbsentShare: number
-  /** ... but never for so few. */
+  /** The brake never closes for this many or fewer. */
   readonly maxAbsentMinimum: number
   /** How long a deletion waits for VolumeAttachments to go; undefined where it does not. */
   readonly waitForVolumes: number | undefined
-  /** How long a VM must have been off before its Node is called out of service; undefined for never. */
+  /** How long a VM must have been off before its Node gets the out-of-service taint; undefined for never. */
   readonly outOfServiceAfter: number | undefined
-  /** Whether that goes for control-plane Nodes too. */
+  /** Whether that applies to control-plane Nodes too. */
   readonly outOfServiceControlPlane: boolean
 }
 
-/** The part of the configuration that decisions rest on. */
+/** The part of the configuration that decisions depend on. */
 export interface DecisionConfig extends Pick<Config, 'labels' | 'identity' | 'lifecycle' | 'topology'> {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>

@@ -9,7 +9,7 @@ import { parseChoice, take } from './values.ts'
 const LEVELS: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 const DEFAULT_LEVEL: IdentityLevel = 'reported'
 
-/** How much a Node must prove, and which need not. What is wrong with it is in the findings, and counts as not written. */
+/** How much a Node must prove, and which Nodes are exempt. Errors go to the findings, and the default is used instead. */
 export function checkIdentity(section: Section, findings: Findings): IdentityConfig {
   const level = section.get('require')
   const selector = section.get('exempt')

@@ -15,8 +15,8 @@ const ALLOWED: ReadonlySet<string> = new Set([
 const ALLOWED_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io']
 
 /**
- * Whether the API server lets a kubelet set, change and remove this label of its own Node, by the rules of the admission
- * plugin NodeRestriction: every label but Kubernetes' own, and of those the ones that describe the machine.
+ * Whether the admission plugin NodeRestriction lets a kubelet set, change and remove this label of its own Node: any label
+ * except Kubernetes' own, and of those the ones that describe the machine.
  */
 export function kubeletMaySet(key: string): boolean {
   const [domain] = key.includes('/') ? key.split('/') : []

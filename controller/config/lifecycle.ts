@@ -15,7 +15,7 @@ import {
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
-/** What each of them protects against stands in docs/configuration.md. */
+/** docs/configuration.md says what each of them protects against. */
 export const LIFECYCLE_DEFAULTS: LifecycleConfig = {
   deletion: 'on',
   unbound: 'report',
@@ -30,14 +30,14 @@ export const LIFECYCLE_DEFAULTS: LifecycleConfig = {
   outOfServiceControlPlane: false,
 }
 
-/** What is wrong with it is in the findings, and counts as not written; what is dangerous draws a warning. */
+/** Errors go to the findings, and the default is used instead; dangerous values draw a warning. */
 export function checkLifecycle(section: Section, findings: Findings): LifecycleConfig {
   const standard = LIFECYCLE_DEFAULTS
   const read = <K extends keyof LifecycleConfig>(
     key: K,
     parse: (text: string) => Result<LifecycleConfig[K]>,
   ): LifecycleConfig[K] => {
-    // `off` is undefined, and not the default.
+    // `off` is undefined, which must not select the default.
     const boxed = (text: string): Result<{ readonly value: LifecycleConfig[K] }> => {
       const checked = parse(text)
       return checked.ok ? { ok: true, value: { value: checked.value } } : checked
@@ -65,14 +65,14 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleC
   return settings
 }
 
-/** YAML's `on` and `off` are its `true` and `false`, and whoever quotes them means the same. */
+/** In YAML `on` and `off` are `true` and `false`; quoted they mean the same here. */
 function parseDeletion(text: string): Result<LifecycleConfig['deletion']> {
   const flag = parseFlag(text)
   if (flag.ok) return { ok: true, value: flag.value ? 'on' : 'off' }
   return parseChoice(text, ['on', 'dry-run', 'off'])
 }
 
-/** One warning for each setting, the weightiest. */
+/** At most one warning for each setting, the most serious. */
 function* dangers(settings: LifecycleConfig): Generator<[keyof LifecycleConfig, string]> {
   const { absentFor, outOfServiceAfter } = settings
   if (absentFor < 30 * SECOND) yield ['absentFor', SOONER_THAN_VCENTER]

@@ -7,7 +7,7 @@ import { createRememberingReader, type RememberedFiles } from './remembered-file
 import { readSections } from './sections.ts'
 import { readYAML } from './yaml.ts'
 
-/** Real ones have less than 4 kB. */
+/** Real files have less than 4 kB. */
 const MAX_BYTES = 256 * 1024
 const MAX_PROBLEMS = 20
 
@@ -15,14 +15,14 @@ export interface LoadedConfig {
   readonly config: Config
   /** One line each, with file, line and column. */
   readonly warnings: readonly string[]
-  /** All that was read for it. */
+  /** Every file that was read for it. */
   readonly files: RememberedFiles
 }
 
 /**
  * Reads and checks the CPI's configuration file in its YAML form, and the CA files it names.
  *
- * @throws ConfigError with everything that is wrong; neither it nor a warning ever holds a password
+ * @throws ConfigError with everything that is wrong; neither it nor a warning ever contains a password
  */
 export async function loadConfig({
   path,
@@ -68,13 +68,13 @@ async function load(path: string, readFile: ReadFile, findings: Findings): Promi
 const EXAMPLE =
   '"vcenter: {vc1: {server: vc.example.com, user: NAME, password: \'TEXT\', datacenters: [DC1]}}"'
 
-/** The first line that is neither blank nor a comment is a section's head; in YAML that would be a list. */
+/** Whether the first line that is neither blank nor a comment is a section header; in YAML that would be a list. */
 function looksLikeINI(text: string): boolean {
   const [first] = text.split('\n').filter((line) => !/^\s*([#;].*)?$/.test(line))
   return /^\s*\[\s*[a-z]+(\s+"[^"]*")?\s*\]\s*([#;].*)?$/i.test(first ?? '')
 }
 
-/** In the file's order; a file that is something else altogether gives more of them than anyone reads. */
+/** In the file's order, and only the first ones: a wrong file gives more problems than anyone reads. */
 function inOrder({ problems }: Findings): readonly Problem[] {
   const sorted = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),

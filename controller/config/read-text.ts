@@ -1,12 +1,12 @@
 import type { Result } from './result.ts'
 
 /**
- * Reads a whole file; fails as `node:fs` does, with a `code`. It may leave one unread that has more than these bytes, with
- * `EFBIG`, or that is no regular file, with `EFTYPE`.
+ * Reads a whole file; fails as `node:fs` does, with a `code`. May refuse a file of more than `maxBytes` with `EFBIG` and
+ * anything but a regular file with `EFTYPE`.
  */
 export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
-/** Reads a text file that a person named. What can go wrong with it is said in words that follow the file's name. */
+/** Reads a text file that a person named. Error messages are worded to follow the file's name. */
 export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Result<string>> {
   let bytes: Uint8Array
   try {

@@ -3,19 +3,19 @@ import type { ReadFile } from './read-text.ts'
 
 /** What a file held when it was read. */
 interface Remembered {
-  /** Of which no more were to be read. */
+  /** The limit it was read with. */
   readonly maxBytes: number
-  /** Equal for equal contents; where it could not be read, why. Tells nothing of what the file holds. */
+  /** Equal for equal contents, or the error where it could not be read. Does not reveal the contents. */
   readonly mark: string
 }
 
-/** Files by path, as they were when they were read. */
+/** Files by path, as they were when read. */
 export type RememberedFiles = ReadonlyMap<string, Remembered>
 
-/** Reads each file once, and remembers what it held: whoever asks again is told the same. */
+/** Reads each file once and remembers its contents, so that reading it again gives the same. */
 export interface RememberingReader {
   readonly readFile: ReadFile
-  /** Those that were asked for so far. */
+  /** The files read so far. */
   files(): RememberedFiles
 }
 
@@ -47,17 +47,17 @@ export function createRememberingReader(readFile: ReadFile): RememberingReader {
   }
 }
 
-/** Reads these files once more, whether they can be read or not. */
+/** Reads these files again, whether they can be read or not. */
 export async function readAgain(files: RememberedFiles, readFile: ReadFile): Promise<RememberingReader> {
   const reader = createRememberingReader(readFile)
   for (const [path, { maxBytes }] of files) {
-    // Why it could not be read is remembered, and said by whoever makes sense of the file.
+    // The error is remembered, and told when the file is parsed.
     await reader.readFile(path, maxBytes).catch(() => undefined)
   }
   return reader
 }
 
-/** Whether two readings found the same files and the same in them. */
+/** Whether two readings found the same files with the same contents. */
 export function sameFiles(a: RememberedFiles, b: RememberedFiles): boolean {
   return a.size === b.size && [...a].every(([path, { mark }]) => b.get(path)?.mark === mark)
 }

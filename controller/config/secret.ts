@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A credential that no log, error or dump can show: only {@link Secret.reveal} gives its text. */
+/** A credential that no log, error or dump can show: only {@link Secret.reveal} returns its text. */
 export class Secret {
   readonly #text: string
 

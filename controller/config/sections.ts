@@ -14,11 +14,11 @@ import {
 } from './known-settings.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
-/** A served setting that has a value. */
+/** A supported setting that has a value. */
 export interface Setting {
   readonly path: string
   readonly at: SourcePosition
-  /** Never empty: an empty value is an absent one, as in the CPI. */
+  /** Never empty: an empty value counts as absent, as in the CPI. */
   readonly text: string
 }
 
@@ -44,7 +44,7 @@ const TOP = [...SECTIONS, ...FOREIGN_SECTIONS.keys()]
 const TOP_ALIASES: ReadonlyMap<string, string> = new Map([['virtualcenter', 'vcenter']])
 
 /**
- * Sorts a file's settings into its sections, by the table of known settings; the unknown and unserved are refused.
+ * Sorts a file's settings into sections by the table of known settings; unknown and unsupported settings are refused.
  *
  * @returns undefined where it has no sections at all
  */
@@ -68,7 +68,7 @@ export function readSections(tree: ConfigTree, findings: Findings): Sections | u
     if (support.is === 'refused') findings.refuse(name, entry.at, support.because)
     if (support.is === 'ignored') findings.warn(name, entry.at, support.because)
   }
-  // Its settings are all refused or empty, for now.
+  // All of its settings are refused or empty for now.
   section('nodes', NODES)
   return {
     global: section('global', GLOBAL),
@@ -121,7 +121,7 @@ function readSection(tree: ConfigTree, path: string, settings: KnownSettings, fi
   return section
 }
 
-/** The entries by their proper names; each unknown or doubled one is refused. */
+/** The entries by their proper names; unknown and duplicate ones are refused. */
 function knownEntries(
   branch: Branch,
   path: string,
@@ -148,7 +148,7 @@ function knownEntries(
   return found
 }
 
-/** A key is named only where it looks like one: text out of place may be part of a password. */
+/** A key is repeated only where it looks like one: misplaced text may be part of a password. */
 function unknownKey(
   key: string,
   inline: boolean,

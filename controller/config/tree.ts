@@ -1,11 +1,11 @@
 import type { SourcePosition } from './findings.ts'
 
-/** A configuration file as its form (YAML; others may follow) gives it: text in maps and lists, nothing judged. */
+/** A configuration file as its form (YAML; others may follow) gives it: text in maps and lists, nothing checked. */
 export type ConfigTree = TextLeaf | List | Branch
 
 export interface TextLeaf {
   readonly kind: 'text'
-  /** As written: `443` and `true` are text here too. Empty where nothing stands. */
+  /** As written: `443` and `true` are text here too. Empty where there is no value. */
   readonly text: string
   readonly at: SourcePosition
 }
@@ -30,7 +30,7 @@ export interface Entry {
   readonly value: ConfigTree
 }
 
-/** What stands there, for messages: never the text itself, which may be a password in the wrong place. */
+/** Describes a value for messages, but never quotes it: it may be a misplaced password. */
 export function shape(tree: ConfigTree): string {
   if (tree.kind === 'map') return `a map of ${count(tree.entries.length, 'key')}`
   if (tree.kind === 'list') return `a list of ${count(tree.items.length, 'item')}`

@@ -7,7 +7,7 @@ import type { Result } from './result.ts'
 import type { Setting } from './sections.ts'
 import { shapeOfText } from './tree.ts'
 
-/** What a setting holds; undefined where it is absent, or wrong, which is then in the findings. */
+/** The value of a setting; undefined where it is absent or wrong, and an error is then in the findings. */
 export function take<T>(
   setting: Setting | undefined,
   parse: (text: string) => Result<T>,
@@ -16,7 +16,7 @@ export function take<T>(
   if (setting === undefined) return undefined
   const checked = parse(setting.text)
   if (checked.ok) return checked.value
-  // A setting of `global` may be asked for twice.
+  // A setting of `global` may be read twice.
   if (!findings.refused(setting.path)) findings.refuse(setting.path, setting.at, checked.message)
   return undefined
 }
@@ -37,7 +37,7 @@ export function parseChoice<const T extends string>(text: string, choices: reado
   return { ok: false, message: `expected ${choices.join(', ')}, got ${shapeOfText(text)}${next}` }
 }
 
-/** A whole number in digits alone. */
+/** A whole number, digits only. */
 export function parseInteger(text: string, min: number, max: number): Result<number> {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return { ok: true, value }
@@ -45,8 +45,7 @@ export function parseInteger(text: string, min: number, max: number): Result<num
 }
 
 /**
- * A part of a whole, as `20%` or `0.2`. A whole number other than 0 is refused: of `1` nobody could say whether all or a
- * hundredth is meant.
+ * A share, as `20%` or `0.2`. Whole numbers other than 0 are refused: `1` could mean all or one percent.
  *
  * @returns 0 to 1
  */
@@ -77,7 +76,7 @@ const PART = String.raw`(\d+(?:\.\d*)?|\.\d+)(ns|[uµμ]s|ms|[smh])`
 /** Timers count milliseconds in 32 bits and fire at once above 24 days; nobody waits so long for a Node either. */
 const LONGEST = { ms: 604_800_000, text: '168h' }
 
-/** What people write in the place of a unit. */
+/** What people write instead of a unit. */
 const SLIPS: ReadonlyMap<string, { readonly unit: string; readonly times: number }> = new Map(
   [
     { unit: 's', times: 1, words: ['', 's', 'sec', 'secs', 'second', 'seconds'] },
@@ -88,10 +87,10 @@ const SLIPS: ReadonlyMap<string, { readonly unit: string; readonly times: number
 )
 
 /**
- * A length of time as Go writes it: `90s`, `5m`, `1h30m`, `1500ms`. A number without a unit is refused, as people mean
- * seconds by it and programs nanoseconds.
+ * A duration as Go writes it: `90s`, `5m`, `1h30m`, `1500ms`. A number without a unit is refused: people mean seconds by
+ * it, programs nanoseconds.
  *
- * @param least what is shorter is refused
+ * @param least shorter durations are refused
  * @returns whole milliseconds, at most a week
  */
 export function parseDuration(text: string, least: '0s' | '1s'): Result<number> {
@@ -108,7 +107,7 @@ export function parseDuration(text: string, least: '0s' | '1s'): Result<number> 
   return { ok: true, value: Math.round(ms) }
 }
 
-/** The same, or `off` in the words that people have for it, which comes out as undefined. */
+/** The same, or undefined for `off` and the other words that people use for it. */
 export function parseDurationOrOff(text: string, least: '0s' | '1s'): Result<number | undefined> {
   if (/^(off|false|no|n|never|none)$/i.test(text)) return { ok: true, value: undefined }
   const checked = parseDuration(text, least)
@@ -118,7 +117,7 @@ export function parseDurationOrOff(text: string, least: '0s' | '1s'): Result<num
 
 const DURATION = 'a duration such as 90s, 5m or 1h30m'
 
-/** Only a number and a known word for a unit are repeated: other text may be anything. */
+/** Repeats only a number and a known unit: other text may be anything. */
 function hint(text: string): string {
   const [, number = '', word = ''] = /^(\d{1,6})\s*([a-z]*)$/i.exec(text) ?? []
   const slip = number === '' ? undefined : SLIPS.get(word.toLowerCase())
@@ -167,8 +166,8 @@ function notServer(got: string): Result<never> {
 }
 
 /**
- * SHA-1 or SHA-256 of certificates in hex, with commas between: while a certificate is being renewed, the old one's and
- * the new one's. Colons or none, either case (the CPI takes a single one, and insists on upper case and colons).
+ * SHA-1 or SHA-256 of certificates in hex, separated by commas, so that the old and the new one can be listed while a
+ * certificate is renewed. Colons and case do not matter (the CPI takes one only, in upper case with colons).
  *
  * @returns lower-case hex without colons, each once, at least one
  */
@@ -177,7 +176,7 @@ export function parseThumbprints(text: string): Result<readonly string[]> {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-  // Nothing but commas is no list of none: nobody would be trusted.
+  // Nothing but commas is refused: with an empty list no certificate would be trusted.
   const written = parts.length === 0 ? [text] : parts
   const found = new Set<string>()
   for (const [index, part] of written.entries()) {
@@ -205,12 +204,12 @@ function notThumbprint(got: string): Result<never> {
   }
 }
 
-/** What the CPI connects to where no port is written. */
+/** The CPI's default port. */
 export const DEFAULT_PORT = 443
 
 export function parsePort(text: string): Result<number> {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  // Zero is the CPI's way of saying nothing.
+  // In the CPI zero means that no port is set.
   if (port === 0) return { ok: true, value: DEFAULT_PORT }
   if (port <= 65535) return { ok: true, value: port }
   return { ok: false, message: `expected a number from 1 to 65535, got ${shapeOfText(text)}` }

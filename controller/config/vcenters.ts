@@ -5,15 +5,15 @@ import type { Section, Sections } from './sections.ts'
 /** A vCenter as the file names it, its settings unread. */
 export interface WantedVCenter {
   readonly name: string
-  /** Where its settings stand. */
+  /** The path of its settings. */
   readonly path: string
   readonly at: SourcePosition | undefined
   readonly section: Section
 }
 
 /**
- * `global.server` is a vCenter of its own, named after itself, unless one of that name stands under `vcenter`: the
- * CPI's rule. One that an entry under another name has as its server is the same vCenter, too.
+ * `global.server` is a vCenter of its own, named after its server, unless `vcenter` has an entry of that name (the CPI's
+ * rule) or an entry with that server.
  */
 export function vCentersOf({ global, vCenters }: Sections): readonly WantedVCenter[] {
   const listed = vCenters.map((one) => ({ ...one, path: `vcenter.${one.name}` }))
@@ -25,7 +25,7 @@ export function vCentersOf({ global, vCenters }: Sections): readonly WantedVCent
   return known ? listed : [...listed, { name: server.text, path: 'global', at: server.at, section: global }]
 }
 
-/** One vCenter under two names would answer twice for each VM, and no Node would be told from its double. */
+/** The same vCenter under two names would show each VM twice, so that every VM would seem to have a copy. */
 export function refuseDoubled(
   vCenters: readonly { readonly wanted: WantedVCenter; readonly config: VCenterConfig }[],
   findings: Findings,
@@ -43,7 +43,7 @@ export function refuseDoubled(
   }
 }
 
-/** Names of hosts have no case, and may end in the root's dot. */
+/** Host names are case-insensitive and may end with a dot. */
 function canonical(server: string): string {
   return server.toLowerCase().replace(/\.$/, '')
 }

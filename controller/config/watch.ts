@@ -24,41 +24,41 @@ export interface ConfigWatchOptions {
 }
 
 export interface ConfigMetrics {
-  /** The files were read, at this time in seconds since the epoch, and are as they should be. */
+  /** The files were read and are valid; `at` is the time in seconds since the epoch. */
   configTaken(at: number): void
-  /** What the files hold now was refused; what was taken before stays in force. */
+  /** The files are invalid now; the last valid configuration stays in force. */
   configRefused(): void
 }
 
 export interface ConfigWatch {
-  /** The one in force: the last that was valid. */
+  /** The configuration in force: the last valid one. */
   current(): ConfigInForce
-  /** Looks at the files until the signal aborts. Throws only for a defect. */
+  /** Checks the files regularly until the signal aborts. Throws only for a defect. */
   run(signal: AbortSignal): Promise<void>
 }
 
 export interface ConfigInForce {
   readonly config: Config
-  /** Aborts when another one has taken its place, and that is the current one. */
+  /** Aborts when another configuration has replaced it and is the current one. */
   readonly superseded: AbortSignal
 }
 
-/** Milliseconds between two looks: some files of a few kB are read in well under one. */
+/** Milliseconds between two checks; reading a few files of some kB takes well under one. */
 const INTERVAL = 2_000
 
 /**
- * Takes up what changes in the configuration file and in the files that it names: all of it, or none of it where
- * anything is wrong. The same check as at start decides.
+ * Applies changes of the configuration file and of the files that it names: all of them, or none if anything is wrong. The
+ * checks are the same as at start.
  *
- * The files themselves are read, for no notice can be relied on: the kubelet swaps a symbolic link that stands above
- * them, editors rename or write over, network file systems tell nobody. A change counts when two looks in a row have
- * found the same: the half of a file that is being written may well be valid, with a vCenter missing.
+ * The files are read regularly because no notification is reliable: the kubelet swaps a symbolic link above them, editors
+ * rename or overwrite, network file systems notify nobody. A change counts only when two checks in a row have found the
+ * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
   const { path, readFile, clock, logger, metrics } = options
   let { config, files: judged } = options.loaded
   let end = new AbortController()
-  /** A change that one look has found. */
+  /** A change that one check has found. */
   let seen: RememberedFiles | undefined
 
   async function look(): Promise<void> {
@@ -70,7 +70,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
     if (settled) await judge(reader)
   }
 
-  /** Judges what was read, and no later state of it. */
+  /** Checks exactly what was read, not a later state of the files. */
   async function judge(reader: RememberingReader): Promise<void> {
     const asked = createRememberingReader(reader.readFile)
     try {

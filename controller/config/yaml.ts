@@ -3,7 +3,7 @@ import type { Findings, SourcePosition } from './findings.ts'
 import type { ConfigTree, Entry } from './tree.ts'
 
 /**
- * Reads YAML into a tree of text: numbers and booleans stay as they are written, as a password of digits must.
+ * Parses YAML into a tree of text. Numbers and booleans stay as written, because a password may consist of digits.
  *
  * The parser's own messages quote the file, passwords included, so every message here is our own.
  *
@@ -15,7 +15,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     lineCounter: lines,
     // Pretty errors would quote the line.
     prettyErrors: false,
-    // Every scalar a string. Keys are compared by the reader of the tree, spellings and all.
+    // Every scalar is a string. Whoever reads the tree compares keys, since they may be spelt in several ways.
     schema: 'failsafe',
     uniqueKeys: false,
   })
@@ -23,7 +23,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  // What follows a first mistake is mostly its echo.
+  // Later errors mostly follow from the first.
   const [error] = document.errors
   if (error !== undefined) {
     findings.refuse('', place(error.pos[0]), NOT_YAML[error.code] ?? 'this is not YAML: correct the line')
@@ -57,8 +57,8 @@ const NOT_YAML: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * Walks the document once, in its own order. An alias gives the very tree of its anchor, so a bomb of aliases costs
- * what it weighs in the file; one that refers to what it stands in has no anchor yet.
+ * Walks the document once, in order. An alias yields the same tree object as its anchor, so an alias bomb costs no more
+ * than its size in the file; an alias inside its own anchor finds no anchor yet.
  */
 class TreeBuilder {
   readonly #anchors = new Map<string, ConfigTree>()
@@ -105,7 +105,7 @@ class TreeBuilder {
     return { key: key.value, at, value: this.#value(value, at) }
   }
 
-  /** A value that is not there at all (`key` alone) is null rather than a node. */
+  /** A missing value (`key` alone) is null rather than a node. */
   #value(value: unknown, otherwise: SourcePosition): ConfigTree {
     if (isMap(value) || isSeq(value) || isScalar(value) || isAlias(value)) return this.build(value, otherwise)
     return { kind: 'text', at: otherwise, text: '' }

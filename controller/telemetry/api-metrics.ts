@@ -2,13 +2,13 @@ import { Counter, type Registry } from 'prom-client'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 
-/** The API server's own. What stands in between may make others up, and each would be a time series for ever. */
+/** The API server's own statuses. A proxy may send any other, and each would become a time series for ever. */
 const STATUSES: ReadonlySet<number> = new Set([
   200, 201, 400, 401, 403, 404, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504,
 ])
 
 export interface ApiMetrics {
-  /** The same client, its requests counted. */
+  /** The same client, with its requests counted. */
   measured(client: KubeClient): KubeClient
 }
 

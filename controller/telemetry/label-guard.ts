@@ -1,9 +1,9 @@
-/** Values of one label that are told apart; the rest counts as one. */
+/** Most values of one label; further values count as `other`. */
 const MAX_VALUES = 64
 
 /**
- * Keeps a label to few values where they come from another program: a name that looks like one passes, up to a number
- * of them, everything else is `other`. Time series are for ever.
+ * Limits the values of a label that come from another program: a value passes if it looks like a name, up to a number of
+ * them; everything else becomes `other`. Time series stay for ever.
  */
 export function createLabelGuard(): (value: string) => string {
   const seen = new Set<string>()

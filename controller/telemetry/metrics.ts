@@ -5,14 +5,14 @@ import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
 
-/** All that the controller tells of itself in numbers; each part is handed what it reports to. */
+/** All metrics of the controller; each part is passed what it reports to. */
 export interface Metrics
   extends VCenterMetrics,
     Omit<NodeMetrics, 'forgetNodes'>,
     WorkMetrics,
     ConfigMetrics,
     ApiMetrics {
-  /** Whether this replica leads; when it no longer does, what only a leader knows is forgotten. */
+  /** Whether this replica leads. When it stops leading, metrics that only a leader has are reset. */
   leading(is: boolean): void
   /** The text that Prometheus reads. */
   text(): Promise<string>
@@ -24,7 +24,7 @@ export interface MetricsOptions {
   readonly clock: Clock
 }
 
-/** Makes a registry of its own: two controllers in one process do not know of each other. */
+/** Creates a registry of its own, so that two controllers in one process do not share metrics. */
 export function createMetrics({ version, clock }: MetricsOptions): Metrics {
   const registry = new Registry()
   addProcessMetrics(registry, version)
@@ -53,11 +53,11 @@ export function createMetrics({ version, clock }: MetricsOptions): Metrics {
 interface WorkMetrics {
   leading(is: boolean): void
   reconciled(seconds: number, outcome: 'done' | 'retry' | 'error'): void
-  /** Nodes that wait for their turn, asked at each scrape. A later reader takes the place of the one before. */
+  /** Length of the work queue, read at each scrape. A later reader replaces an earlier one. */
   queueDepth(read: () => number): void
-  /** Whether the policy for reports was seen to refuse, asked at each scrape of the leader. */
+  /** Whether the report policy was seen to refuse, read at each scrape of the leader. */
   policyInForce(read: () => boolean): void
-  /** Events since the start, asked at each scrape. */
+  /** Events since the start, read at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
 

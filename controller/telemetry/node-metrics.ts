@@ -15,15 +15,15 @@ export interface VCenterLifecycle {
 
 export interface NodeMetrics {
   /**
-   * A Node was looked at, and what was decided was done or refused; without a decision it is no more. To be called once
-   * for each look: a refusal that comes and goes in between would count as new each time.
+   * A Node was reconciled, and the decision was applied or refused; without a decision the Node is gone. To be called once
+   * for each reconcile: otherwise a refusal that comes and goes in between would count as new each time.
    */
   decided(name: string, decision: Decision | undefined, node: Node | undefined): void
-  /** A Node was deleted, whose VM was one of this vCenter. */
+  /** A Node was deleted whose VM was in this vCenter. */
   nodeDeleted(vCenter: string): void
-  /** How each vCenter stands, asked at each scrape. A later reader takes the place of the one before. */
+  /** The state of each vCenter, read at each scrape. A later reader replaces an earlier one. */
   lifecycle(read: () => Iterable<VCenterLifecycle>): void
-  /** Forgets every Node, when another replica takes them over. */
+  /** Forgets every Node when another replica takes over. */
   forgetNodes(): void
 }
 
@@ -40,7 +40,7 @@ const LEVELS = ['asserted', 'reported', 'proven'] as const
 interface Known {
   readonly decision: Decision
   readonly uid: string | undefined
-  /** Seen with the taint, and its end not yet told. */
+  /** Seen with the taint, and not yet counted as initialised. */
   readonly initializing: boolean
 }
 
@@ -107,7 +107,7 @@ export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
   }
 }
 
-/** Counted when somebody asks: a thousand Nodes cost less than keeping count through every change. */
+/** Counted at each scrape: going through a thousand Nodes is simpler than keeping count through every change. */
 function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void {
   const registers = [registry]
   new Gauge({
@@ -144,7 +144,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
       this.reset()
       for (const { decision } of known.values()) {
         for (const { type, status, reason } of decision.status?.conditions ?? []) {
-          // The one condition that is better not True; it has a metric of its own.
+          // The only condition that is bad when True; it has a metric of its own.
           if (status === 'True' || type === 'DeletionPending') continue
           this.inc({ condition: type, status, reason: guardCondition(reason) })
         }
@@ -206,7 +206,7 @@ function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLife
 /** What the controller's own reasons look like. */
 const REASON = /^[A-Z][A-Za-z]{0,63}$/
 
-/** Guards the reason of a condition: one that the controller has not judged stands as somebody wrote it. */
+/** Guards the reasons of conditions: one that this controller has not set yet may hold anything. */
 function createReasonGuard(): (reason: string) => string {
   const guard = createLabelGuard()
   return (reason) => (REASON.test(reason) ? guard(reason) : 'other')

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Logger } from '../log.ts'
 import type { Metrics } from './metrics.ts'
 
-/** How a part is, in plain lines for a person. */
+/** The state of a part of the process, in plain lines for a person. */
 export interface HealthStatus {
   readonly ok: boolean
   readonly text: string
@@ -15,29 +15,29 @@ export interface TelemetryServerOptions {
   /** 0 lets the system choose. */
   readonly port: number
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>
-  /** Whether this process had better be started anew. */
+  /** Whether this process is healthy; otherwise it should be restarted. */
   readonly healthy: () => HealthStatus
-  /** Whether it can do its work, else what is missing. */
+  /** Whether it can do its work, otherwise what is missing. */
   readonly ready: () => HealthStatus
   readonly logger: Logger
 }
 
 export interface TelemetryServer {
   /**
-   * Resolves when it answers.
+   * Resolves when it accepts connections.
    *
-   * @throws when the address cannot be had
+   * @throws when the address cannot be bound
    */
   listen(): Promise<{ readonly port: number }>
   /** Ends every connection. */
   close(): Promise<void>
 }
 
-/** A scraper and a few probes are all that should ever be there; beyond it the oldest connection goes. */
+/** Enough for a scraper and a few probes; beyond that the oldest connection is closed. */
 const MAX_CONNECTIONS = 64
 /** Milliseconds for a whole request to arrive. A scrape's answer is some 20 kB. */
 const REQUEST_TIMEOUT = 5_000
-/** Milliseconds in which nothing moves, in either direction. */
+/** Milliseconds without any data, in either direction. */
 const IDLE_TIMEOUT = 10_000
 const MAX_HEADER_BYTES = 8 * 1024
 
@@ -85,12 +85,12 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
         .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
     },
   )
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const connections = new Set<Socket>()
   server.on('connection', (connection) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
-    // The new one is kept: whoever holds all the others open must not keep the kubelet out.
+    // The new one is kept: a client that holds all connections open must not keep the kubelet out.
     const [oldest] = connections
     if (connections.size > MAX_CONNECTIONS) oldest?.destroy()
   })
@@ -140,7 +140,7 @@ function write(
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
-    // Nobody asks often enough to need it, an idle one takes a place, and a body that nobody asked for is not read.
+    // No client asks often enough to need keep-alive, idle connections take up slots, and request bodies are not read.
     connection: 'close',
   })
   response.end(request.method === 'HEAD' ? undefined : body)

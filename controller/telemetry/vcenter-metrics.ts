@@ -5,7 +5,7 @@ import { createLabelGuard } from './label-guard.ts'
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
   vCenter(name: string): InventoryMetrics
-  /** How each vCenter stands, asked at each scrape. A later reader takes the place of the one before. */
+  /** The state of each vCenter, read at each scrape. A later reader replaces an earlier one. */
   vCentersUp(read: () => Iterable<VCenterState>): void
 }
 
@@ -13,13 +13,13 @@ export interface VCenterState {
   readonly name: string
   /** Whether it answers. */
   readonly up: boolean
-  /** Whether it could be proven of each VM that it is gone; undefined where that is not known. */
+  /** Whether the absence of each of its VMs could be proven; undefined where that is not known. */
   readonly absenceProvable: boolean | undefined
-  /** When the certificate that it showed last expires, milliseconds since the epoch; undefined where none was seen. */
+  /** When its last seen certificate expires, milliseconds since the epoch; undefined where none was seen. */
   readonly certificateExpiry: number | undefined
 }
 
-/** It waits for news by design, up to its time-out: its duration says nothing. */
+/** A long poll, so its duration says nothing. */
 const LONG_POLL = 'WaitForUpdatesEx'
 
 export function addVCenterMetrics(registry: Registry): VCenterMetrics {
