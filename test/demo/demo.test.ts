@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Program, startProgram } from '../fixtures/program.ts'
@@ -15,7 +16,7 @@ async function startDemo(t: Test, ...args: string[]) {
   const { PATH = '', HOME = '', XDG_CACHE_HOME = '', KUBEBUILDER_ASSETS = '' } = process.env
   const program = startProgram({
     command: process.execPath,
-    args: [join(import.meta.dirname, 'main.ts'), '--nodes=4', ...args],
+    args: [fileURLToPath(import.meta.resolve('./main.ts')), '--nodes=4', ...args],
     env: { PATH, HOME, XDG_CACHE_HOME, KUBEBUILDER_ASSETS, TMPDIR: temporary },
   })
   t.teardown(async () => {

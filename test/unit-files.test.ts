@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { unitTestFiles } from './unit-files.ts'
+
+/** Not written out below, where it would be taken for an import of this file's. */
+const start = '../test/servers/start.ts'
+
+const files: Record<string, string> = {
+  'test/servers/build.ts': '',
+  'test/servers/start.ts': "import { serverBinary } from './build.ts'",
+  'test/servers/start.test.ts': "import {\n  start,\n  stop,\n} from './start.ts'",
+  'agent/pure.ts': '',
+  'agent/pure.test.ts': "import t from 'tap'\nimport { pure } from './pure.ts'",
+  'agent/typed.test.ts': "import type { Server } from '../test/servers/start.ts'\nimport './pure.ts'",
+  'controller/again.ts': "export * from '../test/servers/start.ts'",
+  'controller/again.test.ts': "import './again.ts'",
+  'controller/later.test.ts': `await import('${start}')`,
+  'controller/program.test.ts': `spawn(import.meta.resolve('${start}'))`,
+  'build/round.ts': "import './trip.ts'",
+  'build/trip.ts': "import './round.ts'",
+  'build/trip.test.ts': "import './trip.ts'",
+}
+
+t.test('a unit test is one that reaches no server, by whatever way', async (t) => {
+  const root = t.testdir()
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), text)
+  }
+  t.strictSame(await unitTestFiles(root), ['agent/pure.test.ts', 'agent/typed.test.ts', 'build/trip.test.ts'])
+})
+
+t.test('of ours, too', async (t) => {
+  const found = await unitTestFiles(join(import.meta.dirname, '..'))
+  t.ok(found.includes('agent/options.test.ts'))
+  t.ok(found.includes('test/unit-files.test.ts'))
+  for (const file of [
+    'test/demo/demo.test.ts',
+    'test/e2e/initialise.test.ts',
+    'test/servers/lifeline.test.ts',
+    'test/servers/pool/main.test.ts',
+    'controller/kubernetes/lease.test.ts',
+    'controller/vcenter/inventory.test.ts',
+  ])
+    t.notOk(found.includes(file), file)
+})
