@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 
-/** What the API server answered instead of what was asked for. */
+/** An error that the API server answered with. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status. */
   readonly status: number
-  /** `Status.reason`, as `NotFound`, `Conflict`, `Expired`; empty where the answer was no Status. */
+  /** `Status.reason`, as `NotFound`, `Conflict`, `Expired`; empty where the answer was not a Status. */
   readonly reason: string
-  /** Milliseconds that the server asks to wait. */
+  /** How long the server asks to wait, milliseconds. */
   readonly retryAfter: number | undefined
 
   constructor(message: string, facts: { status: number; reason: string; retryAfter?: number | undefined }) {
@@ -25,11 +25,11 @@ const Status = v.object({
   code: v.optional(v.number()),
 })
 
-/** Longest message that is taken over: something in between may answer with a whole page. */
+/** Longest message that is kept: a proxy may answer with a whole page. */
 const MAX_MESSAGE = 500
 
 /**
- * Makes an error of an answer that is no success.
+ * Builds the error for an unsuccessful answer.
  *
  * @param what the request, as `PATCH /api/v1/nodes/a`, for the message
  * @param body undefined where it was too long to be read
@@ -55,7 +55,7 @@ export function apiError(
   })
 }
 
-/** Describes a Status object that came within an answer, as in a watch's ERROR event. */
+/** Describes a Status object inside an answer, as in a watch's ERROR event. */
 export function apiStatus(object: unknown): string {
   const parsed = v.safeParse(Status, object)
   if (!parsed.success) return 'an error that is no Status'
@@ -72,7 +72,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No JSON is no Status: the caller says so.
+    // Not JSON, so not a Status either: the caller handles that.
     return undefined
   }
 }

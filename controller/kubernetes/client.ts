@@ -9,7 +9,7 @@ export type ContentType =
   | 'application/json'
   | 'application/merge-patch+json'
   | 'application/json-patch+json'
-  /** Server-side apply, of which JSON is a form as well. */
+  /** Server-side apply; JSON is valid YAML. */
   | 'application/apply-patch+yaml'
 
 export interface KubeRequest {
@@ -18,39 +18,39 @@ export interface KubeRequest {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: object
-  /** Of the body; JSON where it is not named. */
+  /** Of the body; JSON by default. */
   readonly contentType?: ContentType
-  /** The user as whom the API server is to treat the request, with none but that user's own groups. */
+  /** The user to impersonate, with only that user's own groups. */
   readonly impersonate?: string
-  /** Milliseconds until the whole answer must be there; {@link DEFAULT_TIMEOUT} where it is not named. */
+  /** Milliseconds until the whole answer must have arrived; {@link DEFAULT_TIMEOUT} by default. */
   readonly timeout?: number
   readonly signal: AbortSignal
 }
 
 /** Longer than the API server takes for anything but a large list, shorter than a person's patience. */
 export const DEFAULT_TIMEOUT = 15_000
-/** A page of the largest Nodes that etcd takes would be beyond it; one of ordinary Nodes is a tenth. */
+/** A page of ordinary Nodes is a tenth of this; a page of the largest Nodes that etcd accepts would exceed it. */
 const MAX_BODY = 64 * 1024 * 1024
-/** A Status has some hundred bytes; of what is longer the HTTP status is enough. */
+/** A Status has some hundred bytes; for a longer answer the HTTP status is enough. */
 const MAX_ERROR_BODY = 64 * 1024
 
-/** All that the controller asks of an API server. */
+/** Everything that the controller needs of an API server's client. */
 export interface KubeClient {
   /**
    * One request and its JSON answer, which the caller parses.
    *
-   * @throws ApiError for an answer that is no success; Error when no answer came in time, or none at all
+   * @throws ApiError for an unsuccessful answer; Error when no answer came in time
    */
   request(request: KubeRequest): Promise<unknown>
   /**
-   * A request whose answer comes in pieces, such as a watch. Resolves with the headers, which must come within
-   * `timeout`; then each piece must come within `silence` milliseconds of the one before. The pieces must be read to
-   * their end, or the signal aborted.
+   * A request whose answer is streamed, such as a watch. Resolves with the headers, which must arrive within `timeout`; then
+   * each chunk must arrive within `silence` milliseconds of the previous one. The caller must read the stream to its end or
+   * abort the signal.
    *
    * @throws as {@link request}; the iteration throws when the connection breaks or the signal aborts
    */
   stream(request: KubeRequest, silence: number): Promise<AsyncIterable<Uint8Array>>
-  /** Ends every connection, with what is under way on them. */
+  /** Closes every connection, with the requests under way on them. */
   close(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ export interface KubeClientOptions {
   readonly userAgent: string
 }
 
-/** Makes a client; throws when the credentials cannot be read. It does not limit how much is under way at once. */
+/** Creates a client; throws when the credentials cannot be read. It does not limit the number of concurrent requests. */
 export function createKubeClient({ credentials: source, clock, userAgent }: KubeClientOptions): KubeClient {
   const credentials = Credentials.load(source)
 
@@ -90,7 +90,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
     throw apiError(what, answer.statusCode, said, one(answer.headers['retry-after']))
   }
 
-  /** The same, given up at once: undici heeds a signal only once it is connected, which a dead path puts off. */
+  /** The same, but ends as soon as the signal aborts: undici heeds it only once connected, which may take long. */
   async function openNow(what: string, request: KubeRequest, signal: AbortSignal) {
     const aborted = Promise.withResolvers<never>()
     const abort = () => aborted.reject(signal.reason)
@@ -134,7 +134,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
   }
 }
 
-/** The whole text, or undefined where it is longer; the rest is then not read, and the connection ends. */
+/** The whole text, or undefined where it is longer; the rest is then left unread and the connection is closed. */
 async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -173,7 +173,7 @@ function parseJson(what: string, text: string): unknown {
   }
 }
 
-/** The API server's own words stand for themselves; all else needs the request's name to be understood. */
+/** The API server's own messages are clear by themselves; all other errors need the request's name. */
 function explain(what: string, cause: unknown, signal: AbortSignal): unknown {
   if (cause instanceof ApiError || signal.aborted) return cause
   return new Error(`${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })

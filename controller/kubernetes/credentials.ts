@@ -4,7 +4,7 @@ import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
 export type CredentialLocation =
-  /** Files that the kubeconfig names are read anew for each request; the kubeconfig itself once. */
+  /** Files named in the kubeconfig are read again for each request, the kubeconfig itself only once. */
   | { readonly kind: 'kubeconfig'; readonly path: string }
   /** A pod's service account; host and port as in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   | { readonly kind: 'in-cluster'; readonly host: string; readonly port: string; readonly folder: string }
@@ -24,10 +24,10 @@ interface Identity {
 }
 
 /**
- * client-node's credentials over connections that are kept.
+ * client-node's credentials over persistent connections.
  *
- * client-node opens a new TLS connection for every request. Here one agent serves them all, and is replaced when the
- * bytes of the CA or the client certificate change; what is under way on the old one ends there.
+ * client-node opens a new TLS connection for every request. Here one agent serves them all. It is replaced when the
+ * bytes of the CA or the client certificate change; requests under way on the old one are finished there.
  */
 export class Credentials extends KubeConfig {
   #identity: Identity | undefined
@@ -49,7 +49,7 @@ export class Credentials extends KubeConfig {
     const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`
     this.loadFromClusterAndUser(
       { name: 'in-cluster', server, caFile: `${folder}/ca.crt`, skipTLSVerify: false },
-      // client-node reads the file again when what it has is a minute old, as client-go does.
+      // client-node reads the file again when its copy is a minute old, as client-go does.
       {
         name: 'service-account',
         authProvider: { name: 'tokenFile', config: { tokenFile: `${folder}/token` } },
@@ -67,13 +67,13 @@ export class Credentials extends KubeConfig {
     try {
       await this.applyToHTTPSOptions(options)
     } catch (cause) {
-      // Of what a plugin printed: the message quotes it, and a token may stand there.
+      // The message quotes what a plugin printed, which may contain a token.
       if (cause instanceof SyntaxError) {
         throw new Error('the credential plugin of the kubeconfig printed something that is no JSON')
       }
       throw cause
     }
-    // A token in a file often ends with a newline, which no header may have.
+    // A token file often ends with a newline, which a header may not contain.
     for (const [name, value] of Object.entries(options.headers ?? {}))
       context.setHeaderParam(name, String(value).trim())
     if (typeof options.auth === 'string') {
@@ -101,7 +101,7 @@ export class Credentials extends KubeConfig {
 
   #retire(agent: Agent): void {
     this.#retired.add(agent)
-    // Resolves when the last request on it has ended; rejects only when close() below was faster.
+    // Resolves when its last request has ended; rejects only when close() below came first.
     void agent.close().then(
       () => this.#retired.delete(agent),
       () => this.#retired.delete(agent),

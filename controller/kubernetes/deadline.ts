@@ -3,15 +3,15 @@ import type { Clock } from '../../agent/shared/clock.ts'
 export interface Deadline {
   /** Aborts with the outer signal, or with an Error when the time is over. */
   readonly signal: AbortSignal
-  /** Counts from now on, and these milliseconds. */
+  /** Restarts the deadline: it ends this many milliseconds from now. */
   renew(ms: number): void
-  /** Lets go of timer and outer signal. */
+  /** Releases the timer and the outer signal. */
   release(): void
 }
 
 /**
- * A signal for one request. AbortSignal.any() and AbortSignal.timeout() would nearly do, but leave a trace on the outer
- * signal for each request until the garbage collector comes by, cannot be renewed and know no other clock.
+ * A signal for one request. AbortSignal.any() and AbortSignal.timeout() would almost do, but they leave something on the
+ * outer signal for each request until garbage collection, cannot be renewed, and use no other clock.
  */
 export function createDeadline(clock: Clock, ms: number, outer: AbortSignal): Deadline {
   const controller = new AbortController()

@@ -23,9 +23,9 @@ export interface EventDetails {
 /** An event and how often it happened. */
 export interface EventSeries {
   readonly facts: EventDetails
-  /** Name of the Event object once one was chosen. */
+  /** Name of the Event object, once chosen. */
   object: string | undefined
-  /** Occurrences that the object counts. */
+  /** Occurrences that the Event object counts. */
   count: number
   /** Occurrences that are not written yet. */
   pending: number
@@ -38,14 +38,14 @@ export interface EventWriterOptions {
   readonly client: KubeClient
   /** As `rollcall-controller`; `kubectl describe` shows it under From. */
   readonly component: string
-  /** Of this process. */
+  /** Identifies this process. */
   readonly instance: string
   readonly random: () => number
 }
 
 /** Nodes have no namespace; the API server wants their events here (`legacyValidateEvent`). */
 const COLLECTION = '/api/v1/namespaces/default/events'
-/** Names end at 253 characters, and need room for what makes them unique. */
+/** Names have at most 253 characters, and need room for a unique suffix. */
 const MAX_PREFIX = 230
 
 /**
@@ -57,7 +57,7 @@ const MAX_PREFIX = 230
 export function createEventWriter({ client, component, instance, random }: EventWriterOptions) {
   async function create(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
     const { regarding, type, reason, message } = item.facts
-    // Chosen before the first attempt: if the answer to that one is lost, the next finds the object there.
+    // Chosen before the first attempt: if its answer is lost, the next attempt finds the object.
     item.object ??= uniqueName(regarding.name, item.last, random)
     const body = {
       apiVersion: 'v1',
@@ -102,11 +102,11 @@ export function createEventWriter({ client, component, instance, random }: Event
   }
 
   return {
-    /** Makes the Event object count `count` more occurrences. Throws as `KubeClient.request`; may be tried again. */
+    /** Adds `count` occurrences to the Event object. Throws as `KubeClient.request`; may be retried. */
     async write(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
       if (item.count > 0) {
         if (await raise(item, count, signal)) return
-        // Events live for an hour; this one is gone, and the next is about what happened since.
+        // Events live for an hour. This one is gone, so a new one counts what happened since.
         item.object = undefined
         item.count = 0
         item.first = item.last

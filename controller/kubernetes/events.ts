@@ -21,27 +21,27 @@ export interface EventRecorderOptions extends EventWriterOptions {
 
 export interface EventRecorder {
   /**
-   * Queues an event; never waits and never throws. The same one again within ten minutes raises its count instead. One
-   * about an object of which too much was said lately is dropped.
+   * Queues an event; never waits and never throws. The same event within ten minutes raises the count instead. An event is
+   * dropped if there were too many about its object lately.
    */
   event(facts: EventDetails): void
-  /** Writes what is queued, one request at a time, until the signal aborts. */
+  /** Writes queued events, one request at a time, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Resolves when all is written, or after `ms` milliseconds. */
+  /** Resolves when all events are written, or after `ms` milliseconds. */
   flush(ms: number): Promise<void>
-  /** Since the start, for metrics: requests that wrote, occurrences that were given up. */
+  /** Since the start, for metrics: successful writes and dropped occurrences. */
   counts(): { readonly written: number; readonly dropped: number }
 }
 
-/** Series that are remembered; of a thousand nodes, four each. */
+/** Number of series kept: four each for a thousand nodes. */
 const MAX_SERIES = 4096
-/** An event that comes back after so many milliseconds is news again. */
+/** An event that recurs after this many milliseconds starts a new series. */
 const SERIES_WINDOW = 600_000
-/** Of each object, as client-go's spam filter has it (`EventSourceObjectSpamFilter`). */
+/** For each object, as in client-go's spam filter (`EventSourceObjectSpamFilter`). */
 const PER_OBJECT = { burst: 25, interval: 300_000 }
 const BACKOFF = { base: 1_000, max: 30_000 }
 
-/** Events as people see them in `kubectl describe node`. They are a courtesy: losing one never stops the work. */
+/** Records the Events that people see in `kubectl describe node`. Losing one never stops the work. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { clock, random, logger } = options
   const writer = createEventWriter(options)
@@ -56,7 +56,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   let written = 0
   let dropped = 0
 
-  /** Makes room for one more; false when even the oldest is still to be written. */
+  /** Makes room for one more series; false when even the oldest is not written yet. */
   function makeRoom(): boolean {
     if (series.size < MAX_SERIES) return true
     for (const [key, oldest] of series) {
@@ -78,7 +78,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     queue.delete(item)
   }
 
-  /** Writes one series, which then stands behind all others; or resolves with the milliseconds to wait before the next attempt. */
+  /** Writes one series and moves it to the end; resolves with the milliseconds to wait before the next attempt. */
   async function write(item: EventSeries, signal: AbortSignal): Promise<number> {
     const count = item.pending
     queue.delete(item)
@@ -155,7 +155,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 }
 
-/** Whether the same request may succeed later: no answer, an overloaded server, a token that is being renewed. */
+/** Whether the same request may succeed later: no answer, an overloaded server, a token being renewed. */
 function mayPass(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status >= 500 || error.status === 429 || error.status === 401
 }

@@ -2,8 +2,8 @@ import type { KubeClient } from './client.ts'
 import type { Term } from './term.ts'
 
 /**
- * A client for the leader's work, which sends no write once another replica may lead. A process that was frozen reads
- * what waited for it before its timers tell it that its time is over, and would act on it.
+ * A client for the leader that sends no write once another replica may lead. A process that was frozen would otherwise act
+ * on data that waited for it before its timers tell it that its term is over.
  */
 export function createFencedClient(client: KubeClient, term: Pick<Term, 'holds'>): KubeClient {
   return {

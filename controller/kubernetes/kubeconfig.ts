@@ -47,8 +47,8 @@ const UserEntry = v.object({
 /**
  * The cluster and the user of a kubeconfig's current context.
  *
- * client-node's own reader is not used: the messages of its parser quote the file, in which keys and tokens stand. No
- * error of this one holds a word of the text.
+ * client-node's own reader is not used because its parser's messages quote the file, which contains keys and tokens. No
+ * error thrown here contains any of the text.
  *
  * @throws Error that names the file and the next step
  */
@@ -88,7 +88,7 @@ function readYAML(path: string, wrong: Wrong): unknown {
   try {
     return document.toJS({ maxAliasCount: 16 })
   } catch {
-    // Its message names the alias, which may be a secret that begins with an asterisk.
+    // Its message quotes the alias, which may be a secret that begins with an asterisk.
     throw wrong(
       'has an alias (*) that names no anchor, or too many: put values with special characters in quotes',
     )
@@ -156,7 +156,7 @@ function toUser(name: string, fields: UserFields, path: string, wrong: Wrong): U
   }
 }
 
-/** Files are named from the kubeconfig's own folder; nothing stays nothing. */
+/** Paths are relative to the kubeconfig's folder; an empty path stays empty. */
 function beside(path: string, file: string): string {
   return file && resolve(dirname(path), file)
 }

@@ -10,10 +10,10 @@ const Lease = v.object({
 })
 
 /**
- * Another text after each renewal of a kubelet's Lease, which is every ten seconds while it lives (kubelet,
- * nodeLeaseDurationSeconds / 4); one that stays the same where there is no Lease.
+ * A text that changes with each renewal of a kubelet's Lease, every ten seconds while the kubelet lives
+ * (nodeLeaseDurationSeconds / 4). A constant text where there is no Lease.
  *
- * @throws what `KubeClient.request` does, but for 404; Error for an answer that is no Lease
+ * @throws as `KubeClient.request`, except for 404; Error for an answer that is not a Lease
  */
 export async function heartbeatOf(
   client: KubeClient,

@@ -7,7 +7,7 @@ import { createTerm, type Term } from './term.ts'
 
 export type { Term } from './term.ts'
 
-/** client-go's defaults: each is well below the one before, so that a leader stops before another may start. */
+/** client-go's defaults: each is well below the previous one, so that a leader stops before another may start. */
 export const LEASE_DURATION = 15_000
 const RENEW_DEADLINE = 10_000
 const RETRY_PERIOD = 2_000
@@ -18,7 +18,7 @@ const STUCK_AFTER = 20_000
 
 export interface LeaderElectionOptions {
   readonly lease: LeaseStore
-  /** Of this process and no other, the same host's next one included. */
+  /** Unique to this process: the next process on the same host has another one. */
   readonly identity: string
   readonly clock: Clock
   readonly random: () => number
@@ -26,13 +26,13 @@ export interface LeaderElectionOptions {
 }
 
 /**
- * What a leader does. The signal aborts when leadership is lost or the election ends; the function then winds down and
- * returns. When it returns unasked, the election ends; when it throws, the election throws.
+ * The leader's work. The signal aborts when leadership is lost or the election ends; the function then winds down and
+ * returns. If it returns by itself, the election ends; if it throws, the election throws.
  */
 export type Lead = (signal: AbortSignal, term: Term) => Promise<void>
 
 export interface LeaderElection {
-  /** Stands for election again and again until the signal aborts, and gives the Lease back at the end. */
+  /** Competes for the Lease until the signal aborts, then releases it. */
   run(lead: Lead, signal: AbortSignal): Promise<void>
   /** While this replica leads; see {@link LeaseCandidate.annotate}. */
   readonly annotate: LeaseCandidate['annotate']
@@ -42,9 +42,9 @@ export interface LeaderElection {
 export interface LeadershipStatus {
   /** Whether lead() is running. */
   readonly leading: boolean
-  /** Who held the Lease when last looked at; empty for nobody. */
+  /** Who held the Lease when it was last read; empty for nobody. */
   readonly holder: string
-  /** What is wrong, for a liveness probe: this process leads and should long have stopped. */
+  /** For a liveness probe: says so if this process still leads although it should long have stopped. */
   readonly problem: string | undefined
 }
 
@@ -52,11 +52,11 @@ export interface LeadershipStatus {
  * Leader election by client-go's rules (`tools/leaderelection`). The Lease of another counts as expired when it has not
  * changed for its own duration by this process's monotonic clock; no clock is compared with another's.
  *
- * It keeps two leaders apart in time, as far as clocks run at one speed, but fences nothing: writes need preconditions,
- * and what cannot be undone the term's confirmation.
+ * It keeps two leaders apart in time as long as clocks run at the same speed, but it does not fence anything: writes need
+ * preconditions, and anything that cannot be undone needs the term's confirmation.
  *
- * Beyond client-go: the next leader tries at the very moment of expiry, so a dead one is replaced within 20 s; and at
- * the end the Lease is renewed until lead() has returned, and only then given back.
+ * Unlike in client-go, the next leader tries at the very moment of expiry, so that a dead leader is replaced within 20 s.
+ * At the end the Lease is renewed until lead() has returned, and only then released.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const { clock, random, logger, identity } = options
@@ -68,7 +68,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     while (!signal.aborted) {
       if (await attempt(candidate.acquireOrRenew, RENEW_DEADLINE, signal)) return true
       const retry = RETRY_PERIOD * (1 + random() * RETRY_JITTER)
-      // The moment it expires is known: waiting past it would leave the work undone for up to one retry more.
+      // The moment of expiry is known: waiting longer would leave the cluster without a leader for up to one retry.
       const expiry = candidate.expiresIn
       await clock.sleep(expiry > 0 ? Math.min(expiry, retry) : retry, signal)
     }
@@ -82,14 +82,14 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       await clock.sleep(RETRY_PERIOD, signal)
       if (signal.aborted) return true
       const left = candidate.renewedAt + RENEW_DEADLINE - clock.monotonic()
-      // An attempt under way is finished even when the signal aborts: what became of it must be known for the release.
+      // An attempt under way is finished even when the signal aborts: the release must know its outcome.
       if (left > 0) await attempt(candidate.renew, left, never)
       const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= RENEW_DEADLINE
       if (lost) return false
     }
   }
 
-  /** One attempt to get or keep the Lease; a failure is logged, and counts as none. */
+  /** One attempt to get or keep the Lease; an error is logged and counts as not successful. */
   async function attempt(step: LeaseCandidate['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
     const deadline = createDeadline(clock, ms, signal)
     try {
@@ -108,14 +108,14 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       await candidate.release(deadline.signal)
       logger.info({ identity }, 'leadership given back')
     } catch (error) {
-      // Not worth failing for: the next leader waits until the Lease expires.
+      // Not worth failing for: the next leader just waits until the Lease expires.
       logger.warn({ cause: messageOf(error) }, 'lease not given back')
     } finally {
       deadline.release()
     }
   }
 
-  /** One term of office; resolves with whether it was lost. */
+  /** Leads for one term; resolves with whether the Lease was lost. */
   async function serve(lead: Lead, signal: AbortSignal): Promise<boolean> {
     const stop = new AbortController()
     const done = new AbortController()

@@ -10,37 +10,37 @@ export interface LeaseCandidateOptions {
 
 export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
-/** One who wants a Lease: what it saw of it and when, and the single steps. The loops are the election's. */
+/** A replica that competes for a Lease: what it has seen of the Lease, and the single steps. The election has the loops. */
 export interface LeaseCandidate {
-  /** Who held the Lease when last looked at. */
+  /** Who held the Lease when it was last read. */
   readonly holder: string
-  /** Milliseconds until the Lease of another expires; 0 when it has, or is nobody's. */
+  /** Milliseconds until another's Lease expires; 0 if it has expired or nobody holds it. */
   readonly expiresIn: number
-  /** Monotonic time just before the last write of ours that succeeded was sent. */
+  /** Monotonic time just before our last successful write was sent. */
   readonly renewedAt: number
-  /** The same by the clock on the wall. */
+  /** The same by the wall clock. */
   readonly renewedAtWall: number
   /**
    * Takes the Lease if it is free or expired, renews it if it is ours; resolves with whether it is ours now.
    *
-   * @throws what the requests throw; whose the Lease is, is then unknown
+   * @throws what the requests throw; the holder is then unknown
    */
   acquireOrRenew(signal: AbortSignal): Promise<boolean>
   /**
-   * Renews the Lease if nobody else has held it since it became ours, and makes it again if someone deleted it; never
-   * takes it. Resolves with whether it is ours. May be under way twice at once.
+   * Renews the Lease if nobody else has held it since it became ours, and creates it again if someone deleted it; never
+   * takes it over. Resolves with whether it is ours. Two calls may be under way at once.
    *
    * @throws as {@link acquireOrRenew}
    */
   renew(signal: AbortSignal): Promise<boolean>
   /**
-   * Renews the Lease with the annotations that `edit` makes of those that stand there; does nothing where that is
-   * undefined. Resolves with whether it is done: false where the Lease is not ours, and where somebody wrote meanwhile.
+   * Renews the Lease with the annotations that `edit` returns for the present ones; does nothing where that is undefined.
+   * Resolves with whether it is done: false where the Lease is not ours or somebody else wrote meanwhile.
    *
    * @throws as {@link acquireOrRenew}
    */
   annotate(edit: EditAnnotations, signal: AbortSignal): Promise<boolean>
-  /** Gives the Lease back if it is ours, so that the next need not wait. */
+  /** Releases the Lease if it is ours, so that the next leader need not wait. */
   release(signal: AbortSignal): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function createLeaseCandidate({
     return Math.max(0, seenAt + record.durationSeconds * 1000 - clock.monotonic())
   }
 
-  /** The record of our next write: a term that goes on keeps its beginning and number. */
+  /** The record to write next: within a term, its start and number stay. */
   function ours(before: LeaseRecord | undefined): LeaseRecord {
     const now = microTime(clock.now())
     const goesOn = before?.holder === identity
@@ -84,7 +84,7 @@ export function createLeaseCandidate({
     const written = await send()
     if (!written) return false
     observe(written)
-    // Of two writes at once the answers may come in either order.
+    // The answers to two concurrent writes may arrive in either order.
     if (sent.at >= renewed.at) renewed = sent
     return true
   }
@@ -100,19 +100,19 @@ export function createLeaseCandidate({
     signal: AbortSignal,
     edit: EditAnnotations = asTheyAre,
   ): Promise<boolean> {
-    // Most often nobody has touched our Lease, and one request does. Where another write of ours came first, its
-    // answer is as new as what could be read.
+    // Usually nobody has touched our Lease and one request is enough. Where another write of ours came first, its answer is
+    // as new as anything that could be read.
     for (let held = seen, before: Lease | undefined; held !== before; before = held, held = seen) {
       if (held?.record.holder === identity && (await update(held, signal, edit))) return true
     }
     const found = await store.get(signal)
-    // One that was just made has no annotations: they are not done yet.
+    // A Lease that was just created has no annotations yet.
     if (!found) return (await write(() => store.create(ours(undefined), signal))) && edit === asTheyAre
     observe(found)
     return mayWrite(found.record) && update(found, signal, edit)
   }
 
-  /** The same term, and no other of ours: that one has a work of its own. */
+  /** Whether it is the same term, not another one of ours with its own work. */
   function isSameTerm(term: LeaseRecord | undefined): (found: LeaseRecord) => boolean {
     return (found) => found.holder === identity && found.transitions === term?.transitions
   }

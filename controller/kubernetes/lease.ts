@@ -18,7 +18,7 @@ export type Annotations = Readonly<Record<string, string>>
 export interface Lease {
   readonly record: LeaseRecord
   readonly annotations: Annotations
-  /** As it came, to be sent back: the labels, among others, are someone else's. */
+  /** As received, to be sent back: labels, for example, belong to others. */
   readonly metadata: object
 }
 
@@ -28,7 +28,7 @@ export interface LeaseStore {
   /** Undefined when someone else created it first. */
   create(record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
   /**
-   * Writes a record, and the annotations of `lease`, over just this version of it; undefined when someone wrote it
+   * Writes a record and the annotations of `lease` over exactly this version; undefined when someone else wrote
    * meanwhile.
    */
   update(lease: Lease, record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
@@ -54,12 +54,12 @@ const LeaseObject = v.object({
 
 /**
  * Milliseconds of one request: half of the time in which a leader must renew, as in client-go's
- * `NewFromKubeconfig`. Per request and not per attempt: where each answer takes seconds, an attempt that meets a
- * conflict is three of them, and one that is given up before its last answer meets the next conflict.
+ * `NewFromKubeconfig`. Per request, not per attempt: where each answer takes seconds, an attempt with a conflict takes
+ * three requests, and one that is given up before its last answer only meets the next conflict.
  */
 export const REQUEST_TIMEOUT = 5_000
 
-/** Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so of two writers one loses. */
+/** Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so one of two concurrent writers fails. */
 export function createLeaseStore(client: KubeClient, namespace: string, name: string): LeaseStore {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
   const path = `${collection}/${encodeURIComponent(name)}`

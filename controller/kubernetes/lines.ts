@@ -3,7 +3,7 @@ const NEWLINE = 10
 /**
  * Cuts a stream of bytes into lines of UTF-8 text, without their newlines.
  *
- * What follows the last newline is dropped: a connection that ends in the middle of a line says nothing.
+ * Text after the last newline is dropped: a connection ended in the middle of a line.
  *
  * @throws RangeError as soon as a line is longer than `maxBytes`
  */

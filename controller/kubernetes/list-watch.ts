@@ -18,24 +18,24 @@ export interface Listed {
   readonly resourceVersion: string
 }
 
-/** The objects of one kind as last heard of. */
+/** The objects of one kind as last seen. */
 export interface Store<T> {
   get(name: string): T | undefined
   values(): Iterable<T>
   readonly size: number
-  /** Whether the first list is in. */
+  /** Whether the first list is complete. */
   readonly synced: boolean
 }
 
 export interface ListWatchOptions<T extends Listed> {
   readonly client: KubeClient
-  /** Of the collection, as `/api/v1/nodes`. The kind must have no namespace: objects are known by name. */
+  /** Of the collection, as `/api/v1/nodes`. The kind must be cluster-scoped: objects are identified by name. */
   readonly path: string
-  /** Takes what is needed out of an object, which is then forgotten; undefined for one that is not to be kept. */
+  /** Extracts what is needed from an object; the rest is dropped. Undefined for an object not to be kept. */
   parse(object: unknown): T | undefined
-  /** An object came (no previous), changed, or went (no current). An error thrown here ends the list-watch. */
+  /** An object was added (no previous), changed, or deleted (no current). An error thrown here ends the list-watch. */
   onChange(name: string, current: T | undefined, previous: T | undefined): void
-  /** The first list is in, and onChange was called for all of it. */
+  /** The first list is complete, and onChange was called for all of it. */
   onSynced?(): void
   readonly clock: Clock
   readonly random: () => number
@@ -47,29 +47,28 @@ export interface ListWatch<T> extends Store<T> {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A bookmark comes every minute, the first of a watch after two (seen with Kubernetes 1.36): three are no accident. */
+/** A bookmark comes every minute, the first after two (seen with Kubernetes 1.36): three without one mean a dead watch. */
 const SILENCE = 180_000
-/** The server ends each watch after this many seconds to twice as many, as client-go asks for. */
+/** Each watch is requested to end after this many seconds, or up to twice as many, as in client-go. */
 const MIN_WATCH_SECONDS = 300
-/** A watch that lived for so long, milliseconds, was a success. */
+/** A watch that lasted this long, milliseconds, was a success. */
 const SETTLED = 10_000
 const BACKOFF = { base: 500, max: 10_000 }
-/** The server is not obeyed beyond this many milliseconds: it may mean someone else. */
+/** Longest Retry-After that is heeded, milliseconds. */
 const MAX_RETRY_AFTER = 60_000
 
 /**
- * Keeps a projection of all objects of a kind, and says what changed.
+ * Keeps a projection of all objects of a kind, and tells what changed.
  *
- * A broken connection is resumed where it broke; a new list is read when the server no longer remembers that place (410)
- * or said something that cannot be understood. A new list is compared with what is known by resourceVersion, so only
- * true changes are told.
+ * A broken watch is resumed at its last resourceVersion. A new list is read when that version has expired (410) or the
+ * server sent something unintelligible. The new list is compared by resourceVersion, so only real changes are told.
  */
 export function createListWatch<T extends Listed>(options: ListWatchOptions<T>): ListWatch<T> {
   const { client, path, parse, onChange, clock, random, logger } = options
   const items = new Map<string, T>()
   /** Between attempts to reach the server at all. */
   const reaching = createBackoff({ ...BACKOFF, random })
-  /** Between watches that begin and come to nothing: a server that is back may well have forgotten our place. */
+  /** Between watches that start and soon fail: a server that is back may have forgotten our resourceVersion. */
   const following = createBackoff({ ...BACKOFF, random })
   let resumeAt: string | undefined
   let synced = false
@@ -102,7 +101,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     failing = false
   }
 
-  /** One list where it is needed, and one watch. Resolves with how far it came and what ended it. */
+  /** Lists if necessary, then watches. Resolves with how far it came and what ended it. */
   async function round(signal: AbortSignal): Promise<Ending> {
     if (resumeAt === undefined) {
       const list = new Map<string, T>()
@@ -127,7 +126,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     const events = watchEvents(`watch of ${path}`, opened.value)
     try {
       for (;;) {
-        // Only the stream's errors are caught: one of onChange is a mistake of ours and ends the list-watch.
+        // Only the stream's errors are caught: an error of onChange is a defect and ends the list-watch.
         const next = await attempt(() => events.next())
         if (!next.ok) return { error: next.error, backoff: following }
         if (next.value.done) return { error: undefined, backoff: following }

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import type { KubeClient } from './client.ts'
 
-/** Objects a page. A page of 500 ordinary Nodes is some 5 MB of JSON, which lives until the next is asked for. */
+/** Objects per page. A page of 500 ordinary Nodes is some 5 MB of JSON, which is kept until the next page. */
 const PAGE_SIZE = 500
 /** Pages of a list: half a million objects. */
 const MAX_PAGES = 1_000
-/** The API server's own limit for a request that is no watch. */
+/** The API server's own limit for any request but a watch. */
 const PAGE_TIMEOUT = 60_000
 
 const Page = v.object({
@@ -17,12 +17,11 @@ const Page = v.object({
 })
 
 /**
- * Reads a whole list, page by page, as it stands in etcd at this moment (not in an API server's cache, which may be
- * behind).
+ * Reads a whole list, page by page, as it is in etcd now (an API server's cache may lag behind).
  *
- * @param onObject gets each object once; nothing else of a page is kept
+ * @param onObject called with each object once; nothing else of a page is kept
  * @returns the resourceVersion from which to watch
- * @throws as `KubeClient.request`; Error for an answer that is no list, and for a list that does not end
+ * @throws as `KubeClient.request`; Error for an answer that is not a list, and for a list that never ends
  */
 export async function readList(
   client: KubeClient,

@@ -3,9 +3,9 @@ import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
 import type { LeaseCandidate } from './lease-candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
-/** Milliseconds without an attempt after which an account is forgotten: nobody may be configured to use it any more. */
+/** Milliseconds without an attempt after which an account is forgotten: it may no longer be configured. */
 const FORGOTTEN_AFTER = 86_400_000
-/** Of writes that others' came before. */
+/** How often a write is tried that conflicts with others. */
 const TRIES = 5
 
 const AccountsText = v.pipe(
@@ -17,9 +17,9 @@ const AccountsText = v.pipe(
 type Accounts = v.InferOutput<typeof AccountsText>
 
 /**
- * Remembers in an annotation of the replicas' Lease: only the leader logs in, the next one reads the annotation with the
- * Lease, and nobody needs another right than the leader has. Each write renews the Lease too, so it never comes in the
- * way of a renewal.
+ * Keeps login attempts in an annotation of the replicas' Lease: only the leader logs in, the next leader reads the
+ * annotation with the Lease, and no further permission is needed. Each write also renews the Lease, so it never delays a
+ * renewal.
  */
 export function createLoginAttempts(lease: Pick<LeaseCandidate, 'annotate'>): LoginAttempts {
   return {
@@ -50,7 +50,7 @@ function lately(accounts: Accounts, attempts: readonly LoginAttempt[]): Accounts
   )
 }
 
-/** What is not as we write it was written by somebody else, and is no memory of ours. */
+/** Anything not in the form that we write comes from somebody else and is ignored. */
 function parseAccounts(text: string | undefined): Accounts {
   const parsed = v.safeParse(AccountsText, text)
   return parsed.success ? parsed.output : {}

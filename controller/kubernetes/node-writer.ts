@@ -7,37 +7,37 @@ import type { ContentType, KubeClient, KubeRequest } from './client.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
-/** The very object that was looked at: a write to any other version of it is refused by the API server. */
+/** The exact object that a decision was made on: the API server refuses a write to any other version. */
 export interface ObjectVersion {
   readonly uid: string
   readonly resourceVersion: string
 }
 
 export type WriteResult<T> =
-  /** What the server stored; its resourceVersion guards the next write. */
+  /** What the server stored. Its resourceVersion guards the next write. */
   | { readonly outcome: 'written'; readonly object: T }
-  /** It changed meanwhile, or is another object of the same name: look again, then decide again. */
+  /** It has changed meanwhile, or is another object of the same name: reconcile again. */
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'gone' }
-  /** By validation, admission or RBAC: the same write will not do better. */
+  /** By validation, admission or RBAC: retrying the same write will not help. */
   | { readonly outcome: 'refused'; readonly message: string }
 
 export interface NodeChanges {
-  /** Added to those that are there; null takes one away. */
+  /** Merged with the present ones; null removes one. */
   readonly labels?: Readonly<Record<string, string | null>>
   readonly annotations?: Readonly<Record<string, string | null>>
   readonly providerID?: string
-  /** All of them: the list is replaced whole. */
+  /** The whole list: it replaces the present one. */
   readonly taints?: readonly Taint[]
 }
 
-/** What became of an object that was told to go. */
+/** What happened to an object that was deleted. */
 export interface DeletionResult {
-  /** False where finalizers keep it for a while: it is marked as being deleted. */
+  /** False where finalizers keep it for a while; it is then marked as being deleted. */
   readonly gone: boolean
 }
 
-/** The controller's writes to Nodes and NodeReports. Each is one request, and throws what `KubeClient.request` does. */
+/** The controller's writes to Nodes and NodeReports. Each is one request and throws as `KubeClient.request`. */
 export interface NodeWriter {
   /** Replaces the list of addresses. */
   patchNodeStatus(
@@ -46,11 +46,11 @@ export interface NodeWriter {
     changes: { readonly addresses: readonly NodeAddress[] },
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
-  /** Deletes just the Node that was looked at. What it owns goes after it, by the garbage collector. */
+  /** Deletes exactly the Node that was decided on. The garbage collector then deletes what it owns. */
   deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<DeletionResult>>
-  /** Makes the NodeReport of a Node that does without an agent, owned by it; a conflict where there is one already. */
+  /** Creates the NodeReport of a Node without an agent, owned by the Node; a conflict where one exists already. */
   createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>
-  /** Replaces the status whole: a field that the new one lacks is gone. */
+  /** Replaces the whole status: a field that the new status lacks is removed. */
   patchReportStatus(
     name: string,
     seen: ObjectVersion,
@@ -69,13 +69,13 @@ const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
 
 /**
- * Nodes take JSON merge patches, which replace lists whole. (A strategic merge merges `addresses` by type, so two of one
- * type become one, and leaves stale ones.) The resourceVersion within the patch makes that safe: no two objects, not even
- * of one name, ever share one. The UID beside it is refused by itself where it is another's.
+ * Nodes get JSON merge patches, which replace lists as a whole. (A strategic merge merges `addresses` by type: two of one
+ * type become one, and stale ones stay.) The resourceVersion in the patch makes that safe: no two objects ever share one,
+ * even if they have the same name. A UID that differs is refused too.
  *
- * A report's status takes a JSON patch, as a merge patch could not drop fields without knowing them. It sets the
- * resourceVersion rather than test it: a failed test is answered with 422, as an invalid status is; this with 409. The
- * API server does not look at a UID there.
+ * A report's status gets a JSON patch, because a merge patch could not drop unknown fields. The patch sets the
+ * resourceVersion instead of testing it: a failed test is answered with 422, just as an invalid status, but this with 409.
+ * The API server ignores a UID there.
  *
  * A deletion names both as preconditions.
  */
@@ -147,18 +147,18 @@ function guard({ uid, resourceVersion }: ObjectVersion) {
   return { uid, resourceVersion }
 }
 
-/** The API server answers with a Status when the object is gone, with the object itself when it lingers. */
+/** The API server answers with a Status when the object is gone, and with the object itself when finalizers keep it. */
 function parseDeletion(answer: unknown): DeletionResult | undefined {
   const parsed = v.safeParse(Deleted, answer)
   return parsed.success ? { gone: parsed.output.kind === 'Status' } : undefined
 }
 
-/** What an answer other than success comes to; throws those that say nothing of the write itself. */
+/** Classifies an unsuccessful answer; throws it if it says nothing about the write itself. */
 function outcomeOf(error: ApiError): Exclude<WriteResult<never>, { outcome: 'written' }> {
   const { status, message } = error
   if (status === 409) return { outcome: 'conflict' }
   if (status === 404) return { outcome: 'gone' }
-  // Credentials may be on their way, time may be short: those pass.
+  // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) throw error
   return { outcome: 'refused', message }
 }

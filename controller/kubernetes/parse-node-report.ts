@@ -52,7 +52,7 @@ const Condition = v.object({
 
 const Address = v.object({ type: v.picklist(['Hostname', 'InternalIP', 'ExternalIP']), address: v.string() })
 
-/** Each field stands on its own: another version's word in one must not cost the binding in another. */
+/** Each field is parsed separately, so that a value of another version in one does not lose the binding in another. */
 const fields = {
   observedGeneration: v.number(),
   nodeUID: v.string(),
@@ -69,8 +69,8 @@ const fields = {
 }
 
 /**
- * Takes a NodeReport apart; undefined for what is none. A wrong spec is told as such. The status is this controller's
- * own work: a field of it that cannot be read counts as not written, and will be.
+ * Parses a NodeReport; undefined for anything else. An invalid spec is reported as such. The status is this controller's
+ * own: a field that cannot be read counts as absent and will be written again.
  */
 export function parseNodeReport(object: unknown): NodeReport | undefined {
   const parsed = v.safeParse(NodeReportObject, object)

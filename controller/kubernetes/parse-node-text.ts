@@ -1,8 +1,8 @@
-/** Longer than any word or time that is meant. */
+/** Longer than any expected word or time. */
 const MAX_LENGTH = 40
 
 /**
- * The first characters of a text that a node may make as long as an object may be. A copy: a mere slice would keep the
+ * The first characters of a text, which a node may make as long as it likes. It is a copy, because a slice would keep the
  * whole text in memory.
  */
 export function shortText(text: string): string {

@@ -4,7 +4,7 @@ import { shortText } from './parse-node-text.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 
-/** The API server writes absent lists and maps as nothing or as null. */
+/** The API server omits empty lists and maps or writes them as null. */
 const strings = v.nullish(v.record(v.string(), v.string()), {})
 
 const Taint = v.object({
@@ -45,7 +45,7 @@ const NodeObject = v.object({
   ),
 })
 
-/** Takes the few fields that the controller keeps out of a `v1` Node; undefined for what is none. */
+/** Parses the few fields of a `v1` Node that the controller keeps; undefined for anything else. */
 export function parseNode(object: unknown): Node | undefined {
   const parsed = v.safeParse(NodeObject, object)
   if (!parsed.success) return undefined

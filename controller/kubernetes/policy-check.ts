@@ -13,24 +13,24 @@ import type { PolicyState } from '../types/policy-state.ts'
 import { ApiError } from './api-error.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 
-/** The account of the agents; without a token there is no node that it could speak for. */
+/** The agents' account; impersonated without a token it belongs to no node. */
 const AGENT = 'system:serviceaccount:kube-system:rollcall-agent'
 const POLICY = 'own-report.rollcall.dev'
-/** The API server's words for a refusal by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
+/** The API server's message for a refusal by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
 const REFUSED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
-/** A policy's and a webhook's part of an API server that has just started (`policy/generic/plugin.go`). */
+/** The message of policies and webhooks while an API server is starting (`policy/generic/plugin.go`). */
 const NOT_READY = 'not yet ready to handle request'
 
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
-/** Of no Node, as nobody names a machine so; if one did, a dry run would do it no harm. */
+/** A name that no Node has; and if one had it, a dry run would do no harm. */
 const NOBODY = 'policy-proof.rollcall.dev'
 const UID = '00000000-0000-0000-0000-000000000000'
 
-/** Between proofs of a policy that is in force. */
+/** Between checks while the policy is in force. */
 const INTERVAL = { base: 60_000, max: 60_000 }
-/** A start without any answer, milliseconds, is told on the Nodes after this: they wait for it. */
+/** If there was no answer for this long after the start, milliseconds, the Nodes that wait for it are told. */
 const PATIENCE = 120_000
-/** Otherwise: a policy acts some seconds after it was applied. */
+/** Between checks otherwise: a policy takes effect some seconds after it was applied. */
 const RETRY = { base: 1_000, max: 30_000 }
 
 export interface PolicyCheckOptions {
@@ -46,24 +46,24 @@ export interface PolicyCheckOptions {
 
 export interface RunningPolicyCheck {
   state(): PolicyState
-  /** Proves again and again until the signal aborts. Never rejects. */
+  /** Checks regularly until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** What an answer comes to. */
+/** What an answer means. */
 type Finding =
   | { readonly outcome: 'in-force' }
   | { readonly outcome: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
-  /** It says nothing of the policy. */
+  /** It says nothing about the policy. */
   | { readonly outcome: 'none'; readonly cause: string }
 
 /**
- * Proves by trying that the policy for reports is in force: it writes, in dry runs that change nothing, as the agents'
- * account without a node, first a new report, then over one that exists. Both must be refused by that policy and nothing
- * else. The reports are without fault otherwise, so that no other rule of the policy refuses them.
+ * Checks by trying that the report policy is in force: in dry runs, as the agents' account without a node, it writes first
+ * a new report and then an existing one. Both must be refused by that policy and nothing else. The reports are otherwise
+ * valid, so that no other rule of the policy refuses them.
  *
- * What was proven stays until the API server says otherwise. An answer that only leaves it open must come twice: an
- * API server that has just started refuses for want of rights and kinds that it has not read yet.
+ * What was found stays until the API server says otherwise. An inconclusive answer must come twice, because an API server
+ * that has just started refuses requests whose permissions and kinds it has not read yet.
  */
 export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
   const { client, clock, random, logger, sample, onChange } = options
@@ -147,7 +147,7 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
   }
 }
 
-/** A report that fits the schema and lacks only a writer who may write it. */
+/** A valid report that only this writer may not write. */
 function reportOf(name: string): object {
   const spec: NodeReportSpec = {
     nodeUID: UID,
@@ -169,7 +169,7 @@ function findingOf(error: unknown): Finding {
   const cause = error instanceof Error ? error.message : String(error)
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
-  // Credentials may be on their way, time may be short: those pass.
+  // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { outcome: 'in-force' }
@@ -177,7 +177,7 @@ function findingOf(error: unknown): Finding {
   return { outcome: 'unproven', message, cause }
 }
 
-/** What stands between the trial and the policy, and how to take it away. */
+/** What keeps the check from reaching the policy, and how to remove it. */
 function obstacle({ status, reason, message }: ApiError): string {
   if (status === 403 && message.includes('cannot impersonate')) {
     return 'kube-system/rollcall-controller may not impersonate kube-system/rollcall-agent; apply rbac.yaml'

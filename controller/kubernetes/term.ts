@@ -1,19 +1,19 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { LeaseCandidate } from './lease-candidate.ts'
 
-/** One unbroken time as leader, for the work that must be sure of it. */
+/** One uninterrupted period as leader, for work that must be sure to lead. */
 export interface Term {
   /**
-   * Milliseconds since this replica became leader, counted up to the last renewal that went through: a time in which
-   * it was frozen, cut off or late never counts. 0 when the term is over.
+   * Milliseconds from becoming leader to the last successful renewal, so that time in which it was frozen, cut off or late
+   * never counts. 0 when the term is over.
    */
   leadingFor(): number
   /** Whether no other replica can lead yet, by both of this process's clocks. Costs nothing. */
   holds(): boolean
   /**
-   * Renews the Lease now and says whether that went through and is still ours: asked right before what cannot be
-   * undone. False as well when no answer came in time, when the term is over, and when the signal aborts; never throws.
-   * Whoever asks within a second of another shares its answer.
+   * Renews the Lease now and says whether that succeeded: to be called right before anything that cannot be undone. False
+   * too when no answer came in time, when the term is over, and when the signal aborts; never throws. Calls within a second
+   * of each other share the answer.
    */
   confirm(signal: AbortSignal): Promise<boolean>
 }
@@ -23,25 +23,25 @@ export interface TermOptions {
   readonly identity: string
   /** Milliseconds after the last renewal at which the term is over. */
   readonly renewDeadline: number
-  /** One attempt to renew within so many milliseconds; resolves with whether it went through. Must not reject. */
+  /** One attempt to renew within `ms` milliseconds; resolves with whether it succeeded. Must not reject. */
   readonly renew: (ms: number, signal: AbortSignal) => Promise<boolean>
   readonly clock: Clock
 }
 
 export interface RunningTerm extends Term {
-  /** The term is over: nothing is confirmed any more. Resolves when no confirmation is under way. */
+  /** Ends the term: nothing is confirmed any more. Resolves when no confirmation is under way. */
   end(): Promise<void>
 }
 
 interface Confirmation {
-  /** Monotonic time of its start. */
+  /** Monotonic start time. */
   readonly at: number
   readonly answer: Promise<boolean>
 }
 
-/** Of one confirmation, which is up to three requests. */
+/** For one confirmation, which takes up to three requests. */
 const CONFIRM_TIMEOUT = 4_000
-/** How long after its start a confirmation answers those who ask: a hundred Nodes at once are one write. */
+/** For how long calls share a confirmation, from its start: a hundred Nodes at once cost one write. */
 const SHARED_FOR = 1_000
 
 export function createTerm(options: TermOptions): RunningTerm {
@@ -52,8 +52,8 @@ export function createTerm(options: TermOptions): RunningTerm {
 
   function holds(): boolean {
     if (over.signal.aborted || candidate.holder !== identity) return false
-    // A suspended machine's monotonic clock stands still while its successor takes over. The other clock, which may be set
-    // at any time, can only stop writes until the next renewal.
+    // The monotonic clock of a suspended machine stands still while a successor takes over. The wall clock may be set at any
+    // time, but that can only stop writes until the next renewal.
     return (
       clock.monotonic() - candidate.renewedAt < renewDeadline &&
       Math.abs(clock.now() - candidate.renewedAtWall) < renewDeadline
@@ -71,7 +71,7 @@ export function createTerm(options: TermOptions): RunningTerm {
     holds,
     leadingFor: () => (holds() ? Math.max(0, candidate.renewedAt - began) : 0),
     async confirm(signal) {
-      // Not even tried when the term is over: a Lease that nobody took meanwhile would let itself be renewed.
+      // Not even tried when the term is over: a Lease that nobody took meanwhile could still be renewed.
       if (signal.aborted || !holds()) return false
       return (await unlessAborted(share().answer, signal)) && !signal.aborted && holds()
     },
@@ -82,7 +82,7 @@ export function createTerm(options: TermOptions): RunningTerm {
   }
 }
 
-/** False at once when the signal aborts; leaves nothing behind at it. */
+/** Resolves with false as soon as the signal aborts; leaves no listener on it. */
 async function unlessAborted(answer: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
   const aborted = Promise.withResolvers<boolean>()
   const abort = () => aborted.resolve(false)

@@ -4,17 +4,16 @@ import type { KubeClient } from './client.ts'
 import { readList } from './list.ts'
 
 const PATH = '/apis/storage.k8s.io/v1/volumeattachments'
-/** Milliseconds from the beginning of a reading for which it answers others, too: a hundred Nodes at once are one list. */
+/** For how long calls share a list, from its start, milliseconds: a hundred Nodes at once cost one list. */
 const SHARED_FOR = 1_000
 
 const VolumeAttachment = v.object({ spec: v.object({ nodeName: v.string() }) })
 
 /**
- * Counts the VolumeAttachments that name a Node, those that are being deleted among them: as long as one is there, its
- * driver may still have to detach the volume. The API server selects them by no field of theirs, so all are read, once
- * for those who ask at the same time.
+ * Counts the VolumeAttachments that name a Node, including those being deleted: as long as one exists, its driver may still
+ * have to detach the volume. The API server cannot select them by field, so all are listed, once for concurrent calls.
  *
- * @throws as {@link readList}; Error for an item that is no VolumeAttachment, which could be one of this Node
+ * @throws as {@link readList}; Error for an item that is not a VolumeAttachment, as it could be one of this Node
  */
 export function createVolumeAttachments(
   client: KubeClient,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { apiStatus } from './api-error.ts'
 import { readLines } from './lines.ts'
 
-/** etcd refuses objects above 1.5 MiB; as JSON, with its envelope, one may be twice as long. */
+/** etcd refuses objects above 1.5 MiB; as JSON with its envelope an object may be twice as long. */
 const MAX_LINE_BYTES = 3 * 1024 * 1024
 
 export interface WatchEvent {
@@ -10,11 +10,11 @@ export interface WatchEvent {
   /** Empty for a bookmark. */
   readonly name: string
   readonly resourceVersion: string
-  /** Whole, as it came. */
+  /** The whole object, as received. */
   readonly object: unknown
 }
 
-/** What the stream said, or was about to say, is lost: only a new list helps. */
+/** The watch has lost events: only a new list helps. */
 export class BrokenWatchError extends Error {
   override readonly name = 'BrokenWatchError'
 }
@@ -35,8 +35,8 @@ const Metadata = v.object({
  * Reads a watch's answer, one JSON object a line. Ends when the server ends it.
  *
  * @param what the request, for messages
- * @throws BrokenWatchError for an ERROR event (the usual one is `410 Expired`) and for a line that is no event; else
- *   what the stream threw
+ * @throws BrokenWatchError for an ERROR event (the usual one is `410 Expired`) and for a line that is not an event;
+ *   otherwise what the stream threw
  */
 export async function* watchEvents(
   what: string,
