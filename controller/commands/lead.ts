@@ -23,7 +23,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { timeOfDay } from '../time-of-day.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
-import { createEventHandlers } from '../watch/event-handlers.ts'
+import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
 import { createWorkQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/work-queue.ts'
 
 export interface LeadOptions {
@@ -78,11 +78,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
-  const inventories = config.vCenters.map((vCenter) =>
-    options.openInventory(vCenter, (uuids) => watch.onInventory(uuids)),
-  )
   const queue = createWorkQueue({
-    process,
     onError(name, error) {
       // A reconcile that the shutdown cuts off has not failed.
       if (!signal.aborted) logger.warn({ node: name, err: error }, 'reconcile failed')
@@ -93,25 +89,6 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     random,
   })
   const probeQueue = createWorkQueue({
-    process: createProbeWorker(
-      {
-        tracker,
-        inventories,
-        heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
-        volumesAttachedTo: createVolumeAttachments(client, clock, signal),
-        isInhabited: createInhabited({
-          index,
-          tracker,
-          inventories,
-          isReady: (name) => nodes.get(name)?.ready?.status === 'True',
-          absentFor: settings.lifecycle.absentFor,
-        }),
-        onResult: (name) => queue.add(name),
-        clock,
-        logger,
-      },
-      signal,
-    ),
     onError(name, error) {
       if (!signal.aborted) logger.warn({ node: name, err: error }, 'probe failed')
     },
@@ -122,13 +99,16 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     clock,
     random,
   })
-  const watch = createEventHandlers({ index, queue, inventories })
+
+  const onInventory = createInventoryHandler({ index, queue })
+  const inventories = config.vCenters.map((vCenter) => options.openInventory(vCenter, onInventory))
+  const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
   const nodes = createListWatch({
     client,
     path: '/api/v1/nodes',
     parse: parseNode,
-    onChange: watch.onNode,
+    onChange: onNode,
     onSynced: synced.nodes.resolve,
     clock,
     random,
@@ -138,7 +118,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     client,
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
     parse: parseNodeReport,
-    onChange: watch.onReport,
+    onChange: onReport,
     onSynced: synced.reports.resolve,
     clock,
     random,
@@ -157,6 +137,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       for (const { name } of nodes.values()) queue.add(name)
     },
   })
+
   const { reconcile, run: writeStatuses } = createReconciler({
     sources: {
       node: nodes.get,
@@ -169,7 +150,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       leadingFor: options.term.leadingFor,
     },
     tracker,
-    enqueueProbe: (name) => probeQueue.add(name),
+    enqueueProbe: probeQueue.add,
     writer: {
       ...createNodeWriter(client, writing),
       confirm: () => options.term.confirm(writing),
@@ -185,11 +166,31 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       metrics.nodeDeleted(vCenter)
     },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
-    onStatus: watch.onStatus,
+    onStatus,
     onStatusError(name, error) {
       if (!signal.aborted) logger.warn({ node: name, err: error }, 'writing a status failed')
     },
   })
+  const probe = createProbeWorker(
+    {
+      tracker,
+      inventories,
+      heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
+      volumesAttachedTo: createVolumeAttachments(client, clock, signal),
+      isInhabited: createInhabited({
+        index,
+        tracker,
+        inventories,
+        isReady: (name) => nodes.get(name)?.ready?.status === 'True',
+        absentFor: settings.lifecycle.absentFor,
+      }),
+      onResult: queue.add,
+      clock,
+      logger,
+    },
+    signal,
+  )
+
   metrics.queueDepth(queue.depth)
   metrics.lifecycle(() =>
     [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
@@ -206,14 +207,13 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       certificateExpiry: inventory.certificateExpiry(),
     })),
   )
-
-  async function process(name: string): Promise<ReconcileResult> {
+  async function timedReconcile(name: string): Promise<ReconcileResult> {
     const start = clock.monotonic()
     let outcome: 'done' | 'retry' | 'error' = 'error'
     try {
-      const came = await reconcile(name)
-      outcome = came === 'requeue' ? 'retry' : 'done'
-      return came
+      const result = await reconcile(name)
+      outcome = result === 'requeue' ? 'retry' : 'done'
+      return result
     } finally {
       if (!signal.aborted) metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
     }
@@ -225,7 +225,11 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       tracker.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
     }
-    await Promise.all([queue.run(signal), probeQueue.run(signal), writeStatuses(signal)])
+    await Promise.all([
+      queue.run(timedReconcile, signal),
+      probeQueue.run(probe, signal),
+      writeStatuses(signal),
+    ])
   }
 
   return {

@@ -11,18 +11,23 @@ import {
 } from '../../test/fixtures/facts.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
-import { createEventHandlers } from './event-handlers.ts'
+import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
 
 function setUp(identity: DecisionConfig['identity'] = SETTINGS.identity) {
   const added: string[] = []
   const followed: string[] = []
-  const watch = createEventHandlers({
-    index: createNodeIndex(identity),
-    queue: { add: (name) => added.push(name) },
-    inventories: [
-      { follow: (uuid) => followed.push(`+${uuid}`), unfollow: (uuid) => followed.push(`-${uuid}`) },
-    ],
-  })
+  const index = createNodeIndex(identity)
+  const queue = { add: (name: string) => added.push(name) }
+  const inventories = [
+    {
+      follow: (uuid: string) => followed.push(`+${uuid}`),
+      unfollow: (uuid: string) => followed.push(`-${uuid}`),
+    },
+  ]
+  const watch = {
+    ...createEventHandlers({ index, queue, inventories }),
+    onInventory: createInventoryHandler({ index, queue }),
+  }
   const take = () => [...new Set(added.splice(0))].sort()
   return { watch, take, followed }
 }

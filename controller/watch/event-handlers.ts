@@ -9,14 +9,12 @@ export interface EventHandlersOptions {
   readonly inventories: readonly Pick<Inventory, 'follow' | 'unfollow'>[]
 }
 
-/** Event handlers: each enqueues the Nodes that a change in the cluster or in a vCenter concerns. */
+/** Event handlers: each enqueues the Nodes that a change in the cluster concerns. */
 export interface EventHandlers {
   onNode(name: string, current: Node | undefined, previous: Node | undefined): void
   onReport(name: string, current: NodeReport | undefined): void
   /** A report's status is another by decision, before the API server has it: the Node itself need not be looked at. */
   onStatus(name: string, current: NodeReport | undefined): void
-  /** BIOS UUIDs whose VMs changed. */
-  onInventory(uuids: Iterable<string>): void
 }
 
 /**
@@ -24,9 +22,7 @@ export interface EventHandlers {
  * other.
  */
 export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions): EventHandlers {
-  function addAllOf(uuids: Iterable<string>): void {
-    for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
-  }
+  const addAllOf = createInventoryHandler({ index, queue })
 
   /** Updates the index and what the inventories follow, and returns the UUIDs that were added or removed. */
   function enter(name: string, update: () => void): readonly string[] {
@@ -59,6 +55,15 @@ export function createEventHandlers({ index, queue, inventories }: EventHandlers
     onStatus(name, current) {
       addAllOf(enter(name, () => index.report(name, current)))
     },
-    onInventory: addAllOf,
+  }
+}
+
+/** The same for a vCenter: takes the BIOS UUIDs whose VMs changed there. */
+export function createInventoryHandler({
+  index,
+  queue,
+}: Pick<EventHandlersOptions, 'index' | 'queue'>): (uuids: Iterable<string>) => void {
+  return (uuids) => {
+    for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
   }
 }

@@ -14,9 +14,9 @@ const base = {
 /** Runs a queue over the keys until nothing is left to do. */
 async function drain(process: (key: string) => Promise<ReconcileResult>, keys: string[], changes = {}) {
   const stop = new AbortController()
-  const queue = createWorkQueue({ ...base, process, ...changes })
+  const queue = createWorkQueue({ ...base, ...changes })
   for (const key of keys) queue.add(key)
-  const running = queue.run(stop.signal)
+  const running = queue.run(process, stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 50))
   stop.abort()
   await running
@@ -42,17 +42,17 @@ t.test('no key is processed twice at once, and none misses a change', async (t) 
   let runs = 0
   const queue = createWorkQueue({
     ...base,
-    process: async () => {
-      running++
-      t.equal(running, 1)
-      runs++
-      await new Promise((resolve) => setTimeout(resolve, 5))
-      running--
-      return 'done'
-    },
   })
+  const process = async (): Promise<ReconcileResult> => {
+    running++
+    t.equal(running, 1)
+    runs++
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    running--
+    return 'done'
+  }
   queue.add('a')
-  const done = queue.run(stop.signal)
+  const done = queue.run(process, stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 2))
   queue.add('a')
   queue.add('a')
@@ -104,10 +104,10 @@ t.test('a key that is added while it waits for a retry is taken at once', async 
   const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
-    process: async () => (++runs === 1 ? 'requeue' : 'done'),
   })
+  const process = async (): Promise<ReconcileResult> => (++runs === 1 ? 'requeue' : 'done')
   queue.add('a')
-  const done = queue.run(stop.signal)
+  const done = queue.run(process, stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 5))
   queue.add('a')
   await new Promise((resolve) => setTimeout(resolve, 5))
@@ -122,14 +122,14 @@ t.test('a stop waits for what is under way and leaves no timer', async (t) => {
   const queue = createWorkQueue({
     ...base,
     backoff: { base: 60_000, max: 60_000 },
-    process: async () => {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      finished = true
-      return 'requeue'
-    },
   })
+  const process = async (): Promise<ReconcileResult> => {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    finished = true
+    return 'requeue'
+  }
   queue.add('a')
-  const done = queue.run(stop.signal)
+  const done = queue.run(process, stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 2))
   stop.abort()
   await done
@@ -149,12 +149,12 @@ function limited(
     backoff: { base: 60_000, max: 60_000 },
     rate: { burst: 3, interval: 1_000 },
     clock,
-    process: async (key) => {
-      times[key] = [...(times[key] ?? []), clock.monotonic()]
-      return outcome()
-    },
   })
-  const done = queue.run(stop.signal)
+  const process = async (key: string): Promise<ReconcileResult> => {
+    times[key] = [...(times[key] ?? []), clock.monotonic()]
+    return outcome()
+  }
+  const done = queue.run(process, stop.signal)
   t.teardown(async () => {
     stop.abort()
     await done
@@ -199,14 +199,14 @@ t.test('a key that adds itself through what it writes is held, too', async (t) =
   const queue = createWorkQueue({
     ...base,
     clock,
-    process: async (key) => {
-      runs++
-      queue.add(key)
-      return 'requeue'
-    },
   })
+  const process = async (key: string): Promise<ReconcileResult> => {
+    runs++
+    queue.add(key)
+    return 'requeue'
+  }
   queue.add('a')
-  const done = queue.run(stop.signal)
+  const done = queue.run(process, stop.signal)
   await clock.turn(10_500)
   stop.abort()
   await done
@@ -220,14 +220,14 @@ t.test('a key comes back after the time that it asked for, or when it is added b
   const queue = createWorkQueue({
     ...base,
     clock,
-    process: async () => {
-      seen.push(clock.now())
-      return seen.length < 3 ? { requeueAfter: 900_000 } : 'done'
-    },
   })
+  const process = async (): Promise<ReconcileResult> => {
+    seen.push(clock.now())
+    return seen.length < 3 ? { requeueAfter: 900_000 } : 'done'
+  }
   const start = clock.now()
   queue.add('a')
-  const done = queue.run(stop.signal)
+  const done = queue.run(process, stop.signal)
   await clock.turn(899_999)
   t.same(seen, [start])
   await clock.turn(1)

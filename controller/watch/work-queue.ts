@@ -13,8 +13,7 @@ export type ReconcileResult =
   | { readonly requeueAfter: number }
 
 export interface WorkQueueOptions {
-  /** Handles one key; never runs twice at once for the same key. A throw counts as `requeue`. */
-  readonly process: (key: string) => Promise<ReconcileResult>
+  /** Told of what processing a key threw, which counts as `requeue`. */
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number
@@ -29,13 +28,19 @@ export interface WorkQueueOptions {
 /** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
+type Process = (key: string) => Promise<ReconcileResult>
+
 /** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
 export interface WorkQueue {
   add(key: string): void
   /** Keys that wait for a worker or for their rate limit. A key in backoff does not count. */
   depth(): number
-  /** Works until the signal aborts, then waits for keys being processed. Must not be called twice. */
-  run(signal: AbortSignal): Promise<void>
+  /**
+   * Works until the signal aborts, then waits for keys being processed. Must not be called twice.
+   *
+   * @param process handles one key; never runs twice at once for the same key
+   */
+  run(process: Process, signal: AbortSignal): Promise<void>
 }
 
 /** A key that becomes ready by itself after some time. */
@@ -90,10 +95,10 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     })
   }
 
-  async function work(key: string): Promise<void> {
+  async function work(key: string, process: Process): Promise<void> {
     let outcome: ReconcileResult
     try {
-      outcome = await options.process(key)
+      outcome = await process(key)
     } catch (error) {
       options.onError(key, error)
       outcome = 'requeue'
@@ -117,13 +122,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       for (const { why } of delays.values()) if (why === 'rate') limited++
       return ready.size + limited
     },
-    async run(signal) {
+    async run(process, signal) {
       void aborted(signal).then(() => wake())
       while (!signal.aborted) {
         for (const key of ready) {
           if (active.size >= options.concurrency) break
           ready.delete(key)
-          active.set(key, work(key))
+          active.set(key, work(key, process))
         }
         await new Promise<void>((resolve) => {
           wake = resolve
