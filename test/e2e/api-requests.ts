@@ -1,10 +1,18 @@
 import type { Cluster } from '../servers/cluster.ts'
 
-/** How many requests the API server has answered that have all of these labels, by its own count. */
-export async function apiRequests(
+/**
+ * Begins to count the requests that the API server answers and that have all of these labels, by its own metrics: it
+ * may have served other tests before.
+ */
+export async function countRequests(
   cluster: Cluster,
   labels: Partial<Record<'verb' | 'resource' | 'code', string>>,
-): Promise<number> {
+): Promise<() => Promise<number>> {
+  const before = await requests(cluster, labels)
+  return async () => (await requests(cluster, labels)) - before
+}
+
+async function requests(cluster: Cluster, labels: Record<string, string>): Promise<number> {
   const { body } = await cluster.request<string>('GET', '/metrics')
   const wanted = Object.entries(labels).map(([name, value]) => `${name}="${value}"`)
   return body

@@ -3,7 +3,7 @@ import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
-import { apiRequests } from './api-requests.ts'
+import { countRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
 import { isLeading, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
@@ -19,7 +19,7 @@ const [gone] = await verified(stage, 'gone', 'canary')
 if (gone === undefined) throw new Error('there are two')
 await watched(stage)
 
-const deletions = () => apiRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
+const deletions = await countRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
 
 t.test('it deletes nothing, not even when what it sent arrives late', async (t) => {
   await until('the other knows who leads', () => standsBy(next, 'old'))

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { apiRequests } from './api-requests.ts'
+import { countRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
 import { isLeading, said, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
@@ -18,7 +18,7 @@ const [gone] = await verified(stage, 'gone', 'canary')
 if (gone === undefined) throw new Error('there are two')
 await watched(stage)
 
-const deletions = () => apiRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
+const deletions = await countRequests(cluster, { verb: 'DELETE', resource: 'nodes' })
 
 t.test('thawed, it deletes nothing, and the other does in its own time', async (t) => {
   await wish(stage, 'gone', 'hold')

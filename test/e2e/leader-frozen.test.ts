@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
-import { apiRequests } from './api-requests.ts'
+import { countRequests } from './api-requests.ts'
 import { isLeading, standsBy } from './leaders.ts'
 import { lease } from './lease.ts'
 import { address, isInitialized } from './objects.ts'
@@ -21,8 +21,8 @@ async function writes(controller: Controller): Promise<string[]> {
   )
 }
 
-/** How many PATCHes of Nodes were refused. */
-const conflicts = () => apiRequests(cluster, { verb: 'PATCH', resource: 'nodes', code: '409' })
+/** How many PATCHes of Nodes were refused since. */
+const conflicts = await countRequests(cluster, { verb: 'PATCH', resource: 'nodes', code: '409' })
 
 t.test('frozen while a write of its own is on its way, which arrives after the take-over', async (t) => {
   const proxy = await startApiProxy(cluster.url)
