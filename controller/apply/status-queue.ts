@@ -17,7 +17,7 @@ export interface PendingStatus {
 export interface StatusQueueOptions {
   /** Writes one. Not called twice at once for the same Node. */
   readonly write: (name: string, pending: PendingStatus) => Promise<void>
-  /** A write threw: the status is no longer pending. */
+  /** A write threw: the status is no longer pending. Not called for what the end of the work cuts off. */
   readonly onError: (name: string, error: unknown) => void
   readonly clock: Clock
 }
@@ -64,11 +64,11 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     return undefined
   }
 
-  async function work(name: string, pending: PendingStatus): Promise<void> {
+  async function work(name: string, pending: PendingStatus, signal: AbortSignal): Promise<void> {
     try {
       await write(name, pending)
     } catch (error) {
-      onError(name, error)
+      if (!signal.aborted) onError(name, error)
     }
     active.delete(name)
     // Another may have taken its place meanwhile.
@@ -96,7 +96,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
         const oldest = active.size < CONCURRENCY ? next() : undefined
         const wait = oldest === undefined ? undefined : left(oldest.since)
         if (oldest !== undefined && wait !== undefined && wait <= 0) {
-          active.set(oldest.name, work(oldest.name, oldest.pending))
+          active.set(oldest.name, work(oldest.name, oldest.pending, signal))
           continue
         }
         if (wait !== undefined) {

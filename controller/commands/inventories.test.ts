@@ -23,45 +23,42 @@ interface Stub {
 async function open(t: Test) {
   const stubs: Stub[] = []
   const end = new AbortController()
-  const inventories = createInventories({
-    signal: end.signal,
-    open({ config, onChange }) {
-      const released = Promise.withResolvers<void>()
-      const failed = Promise.withResolvers<void>()
-      const told: string[] = []
-      const stub: Stub = {
-        config,
-        onChange,
-        told,
-        failure: undefined,
-        release: released.resolve,
-        fail: failed.reject,
-      }
-      stubs.push(stub)
-      const inventory: RunningInventory = {
-        vCenter: config.name,
-        follow: (uuid) => void told.push(`follow ${uuid}`),
-        unfollow: (uuid) => void told.push(`unfollow ${uuid}`),
-        recheck: () => undefined,
-        lookup: () => ({ state: 'pending' }),
-        probe: () => Promise.reject(new Error('not asked for')),
-        provable: () => undefined,
-        provableEverywhere: () => undefined,
-        failure: () => stub.failure,
-        connected: () => true,
-        certificateExpiry: () => undefined,
-        passwordChanged: () => void told.push('password'),
-        async run(signal) {
-          told.push('runs')
-          await Promise.race([aborted(signal), failed.promise])
-          told.push('ends')
-          await released.promise
-          told.push('ended')
-        },
-      }
-      return inventory
-    },
-  })
+  const inventories = createInventories(({ config, onChange }) => {
+    const released = Promise.withResolvers<void>()
+    const failed = Promise.withResolvers<void>()
+    const told: string[] = []
+    const stub: Stub = {
+      config,
+      onChange,
+      told,
+      failure: undefined,
+      release: released.resolve,
+      fail: failed.reject,
+    }
+    stubs.push(stub)
+    const inventory: RunningInventory = {
+      vCenter: config.name,
+      follow: (uuid) => void told.push(`follow ${uuid}`),
+      unfollow: (uuid) => void told.push(`unfollow ${uuid}`),
+      recheck: () => undefined,
+      lookup: () => ({ state: 'pending' }),
+      probe: () => Promise.reject(new Error('not asked for')),
+      provable: () => undefined,
+      provableEverywhere: () => undefined,
+      failure: () => stub.failure,
+      connected: () => true,
+      certificateExpiry: () => undefined,
+      passwordChanged: () => void told.push('password'),
+      async run(signal) {
+        told.push('runs')
+        await Promise.race([aborted(signal), failed.promise])
+        told.push('ends')
+        await released.promise
+        told.push('ended')
+      },
+    }
+    return inventory
+  }, end.signal)
   t.teardown(async () => {
     end.abort()
     for (const stub of stubs) stub.release()

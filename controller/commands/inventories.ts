@@ -5,12 +5,10 @@ import type { Secret } from '../config/secret.ts'
 import { aborted } from '../tasks.ts'
 import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
 
-export interface InventoriesOptions {
-  /** Opens the inventory of one vCenter. */
-  readonly open: (options: Pick<InventoryOptions, 'config' | 'categories' | 'onChange'>) => RunningInventory
-  /** Ends all inventories. */
-  readonly signal: AbortSignal
-}
+/** Opens the inventory of one vCenter. */
+export type OpenInventory = (
+  options: Pick<InventoryOptions, 'config' | 'categories' | 'onChange'>,
+) => RunningInventory
 
 /**
  * The inventories of a term of leadership. They outlive changes of the configuration: a vCenter whose settings did not
@@ -41,7 +39,8 @@ interface Entry {
   running: Promise<void> | undefined
 }
 
-export function createInventories({ open, signal }: InventoriesOptions): Inventories {
+/** @param signal ends all of them */
+export function createInventories(open: OpenInventory, signal: AbortSignal): Inventories {
   const entries = new Map<string, Entry>()
   const ending = new Map<Promise<void>, VCenterConfig>()
   let labels: Config['labels'] = { zone: undefined, region: undefined }

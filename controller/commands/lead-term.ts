@@ -1,14 +1,14 @@
 import type { ConfigWatch } from '../config/watch.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createInventories, type InventoriesOptions } from './inventories.ts'
+import { createInventories, type OpenInventory } from './inventories.ts'
 import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 
 export interface LeadTermOptions
   extends Pick<LeadOptions, 'client' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
   /** Opens the inventory of one vCenter. */
-  readonly openInventory: InventoriesOptions['open']
+  readonly openInventory: OpenInventory
   readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
   /** Called with the leader's work when it starts, and with undefined when it ends. */
   readonly onWork: (leadership: Leadership | undefined) => void
@@ -21,26 +21,23 @@ export interface LeadTermOptions
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
   const { configuration, metrics, onWork } = options
-  const inventories = createInventories({ open: options.openInventory, signal })
+  const inventories = createInventories(options.openInventory, signal)
   try {
     for (;;) {
       const { config, superseded } = configuration.current()
       inventories.adopt(config)
       metrics.leading(true)
-      const leadership = createLeadership(
-        {
-          ...options,
-          config,
-          term,
-          openInventory: inventories.take,
-          onSynced: inventories.settle,
-          writing: signal,
-        },
-        AbortSignal.any([signal, superseded]),
-      )
+      const leadership = createLeadership({
+        ...options,
+        config,
+        term,
+        openInventory: inventories.take,
+        onSynced: inventories.settle,
+        writing: signal,
+      })
       onWork(leadership)
       try {
-        await leadership.run()
+        await leadership.run(AbortSignal.any([signal, superseded]))
       } finally {
         onWork(undefined)
         // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.

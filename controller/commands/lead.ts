@@ -65,7 +65,7 @@ export interface Leadership {
   problems(): readonly string[]
   /** What else people should know, one line each. It stops no work. */
   remarks(): readonly string[]
-  run(): Promise<void>
+  run(signal: AbortSignal): Promise<void>
 }
 
 /**
@@ -74,24 +74,19 @@ export interface Leadership {
  * under way are finished. When `writing` aborts, requests under way are dropped: the next leader starts from the Nodes as
  * they are.
  */
-export function createLeadership(options: LeadOptions, signal: AbortSignal): Leadership {
+export function createLeadership(options: LeadOptions): Leadership {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const queue = createWorkQueue({
-    onError(name, error) {
-      // A reconcile that the shutdown cuts off has not failed.
-      if (!signal.aborted) logger.warn({ node: name, err: error }, 'reconcile failed')
-    },
+    onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
     backoff: BACKOFF,
     clock,
     random,
   })
   const probeQueue = createWorkQueue({
-    onError(name, error) {
-      if (!signal.aborted) logger.warn({ node: name, err: error }, 'probe failed')
-    },
+    onError: (name, error) => logger.warn({ node: name, err: error }, 'probe failed'),
     concurrency: PROBES,
     backoff: BACKOFF,
     // A node that reports another machine every second must not cost vCenter a search every second.
@@ -167,29 +162,24 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
     },
     onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
     onStatus,
-    onStatusError(name, error) {
-      if (!signal.aborted) logger.warn({ node: name, err: error }, 'writing a status failed')
-    },
+    onStatusError: (name, error) => logger.warn({ node: name, err: error }, 'writing a status failed'),
   })
-  const probe = createProbeWorker(
-    {
+  const probe = createProbeWorker({
+    tracker,
+    inventories,
+    heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
+    volumesAttachedTo: createVolumeAttachments(client, clock),
+    isInhabited: createInhabited({
+      index,
       tracker,
       inventories,
-      heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
-      volumesAttachedTo: createVolumeAttachments(client, clock, signal),
-      isInhabited: createInhabited({
-        index,
-        tracker,
-        inventories,
-        isReady: (name) => nodes.get(name)?.ready?.status === 'True',
-        absentFor: settings.lifecycle.absentFor,
-      }),
-      onResult: queue.add,
-      clock,
-      logger,
-    },
-    signal,
-  )
+      isReady: (name) => nodes.get(name)?.ready?.status === 'True',
+      absentFor: settings.lifecycle.absentFor,
+    }),
+    onResult: queue.add,
+    clock,
+    logger,
+  })
 
   metrics.queueDepth(queue.depth)
   metrics.lifecycle(() =>
@@ -207,7 +197,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       certificateExpiry: inventory.certificateExpiry(),
     })),
   )
-  async function timedReconcile(name: string): Promise<ReconcileResult> {
+  async function timedReconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const start = clock.monotonic()
     let outcome: 'done' | 'retry' | 'error' = 'error'
     try {
@@ -240,7 +230,7 @@ export function createLeadership(options: LeadOptions, signal: AbortSignal): Lea
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
     remarks: () => (settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
-    run: () =>
+    run: (signal) =>
       runTogether(
         [nodes.run, reports.run, policy.run, work, ...inventories.map((inventory) => inventory.run)],
         signal,

@@ -13,7 +13,7 @@ const signal = new AbortController().signal
 
 /** As one that has not asked before. */
 const volumesAttachedTo = (client: KubeClient, nodeName: string, over = signal) =>
-  createVolumeAttachments(client, systemClock, over)(nodeName)
+  createVolumeAttachments(client, systemClock)(nodeName, over)
 
 t.test('on a real API server', async (t) => {
   const cluster = await borrowCluster()
@@ -101,7 +101,8 @@ t.test('those who ask at the same time share one list', async (t) => {
     stream: () => Promise.reject(new Error('not asked for')),
     close: () => Promise.resolve(),
   }
-  const attachedTo = createVolumeAttachments(client, { monotonic: () => now }, signal)
+  const volumeAttachments = createVolumeAttachments(client, { monotonic: () => now })
+  const attachedTo = (nodeName: string) => volumeAttachments(nodeName, signal)
   t.same(await Promise.all([attachedTo('a'), attachedTo('a'), attachedTo('b')]), [1, 1, 0])
   now = 1000
   await attachedTo('a')

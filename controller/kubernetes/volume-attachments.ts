@@ -11,17 +11,17 @@ const VolumeAttachment = v.object({ spec: v.object({ nodeName: v.string() }) })
 
 /**
  * Counts the VolumeAttachments that name a Node, including those being deleted: as long as one exists, its driver may still
- * have to detach the volume. The API server cannot select them by field, so all are listed, once for concurrent calls.
+ * have to detach the volume. The API server cannot select them by field, so all are listed, once for concurrent calls: the
+ * signal of the first ends that list for all.
  *
  * @throws as {@link readList}; Error for an item that is not a VolumeAttachment, as it could be one of this Node
  */
 export function createVolumeAttachments(
   client: KubeClient,
   clock: Pick<Clock, 'monotonic'>,
-  signal: AbortSignal,
-): (nodeName: string) => Promise<number> {
+): (nodeName: string, signal: AbortSignal) => Promise<number> {
   let latest: { readonly at: number; readonly counts: Promise<ReadonlyMap<string, number>> } | undefined
-  return async (nodeName) => {
+  return async (nodeName, signal) => {
     const at = clock.monotonic()
     if (latest === undefined || at - latest.at > SHARED_FOR) latest = { at, counts: readAll(client, signal) }
     return (await latest.counts).get(nodeName) ?? 0

@@ -13,28 +13,26 @@ function setUp(changes: Partial<ProbeWorkerOptions> = {}) {
   const log = createLogLines()
   let now = 1000
   const end = new AbortController()
-  const work = createProbeWorker(
-    {
-      tracker: {
-        request: (name) => (name === 'n1' ? REQUEST : undefined),
-        record: (_, __, result) => results.push(result),
-      },
-      inventories: ['vc1', 'vc2'].map((vCenter) => ({
-        probe: async () => {
-          now += 5000
-          return probe({ vCenter })
-        },
-      })),
-      heartbeatOf: async () => 'beat',
-      volumesAttachedTo: async () => 2,
-      isInhabited: () => false,
-      onResult: (name) => told.push(name),
-      clock: { now: () => 0, monotonic: () => now, sleep: async () => undefined },
-      logger: log.logger,
-      ...changes,
+  const probeNode = createProbeWorker({
+    tracker: {
+      request: (name) => (name === 'n1' ? REQUEST : undefined),
+      record: (_, __, result) => results.push(result),
     },
-    end.signal,
-  )
+    inventories: ['vc1', 'vc2'].map((vCenter) => ({
+      probe: async () => {
+        now += 5000
+        return probe({ vCenter })
+      },
+    })),
+    heartbeatOf: async () => 'beat',
+    volumesAttachedTo: async () => 2,
+    isInhabited: () => false,
+    onResult: (name) => told.push(name),
+    clock: { now: () => 0, monotonic: () => now, sleep: async () => undefined },
+    logger: log.logger,
+    ...changes,
+  })
+  const work = (name: string) => probeNode(name, end.signal)
   return { work, results, told, log, end }
 }
 

@@ -23,8 +23,7 @@ export interface ProbeWorkerOptions {
 /** Runs the probe request of one Node against every vCenter and the API server. Never throws because of their answers. */
 export function createProbeWorker(
   options: ProbeWorkerOptions,
-  signal: AbortSignal,
-): (name: string) => Promise<ReconcileResult> {
+): (name: string, signal: AbortSignal) => Promise<ReconcileResult> {
   const { tracker, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
   /** Undefined where it cannot be read. */
@@ -32,6 +31,7 @@ export function createProbeWorker(
     name: string,
     what: string,
     ask: (name: string, signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
   ): Promise<T | undefined> {
     try {
       return await ask(name, signal)
@@ -41,15 +41,15 @@ export function createProbeWorker(
     }
   }
 
-  return async (name) => {
+  return async (name, signal) => {
     const request = tracker.request(name)
     if (request === undefined) return 'done'
     const askedAt = clock.monotonic()
     const probe = async (vm: BoundVM) =>
       Promise.all(inventories.map((inventory) => inventory.probe(vm, signal)))
     const [heartbeat, attachments, probes, others] = await Promise.all([
-      read(name, 'the Lease of the kubelet', heartbeatOf),
-      request.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo) : undefined,
+      read(name, 'the Lease of the kubelet', heartbeatOf, signal),
+      request.volumes ? read(name, 'VolumeAttachments', volumesAttachedTo, signal) : undefined,
       probe(request.vm),
       Promise.all(request.others.map(async (vm) => ({ vm, probes: await probe(vm) }))),
     ])

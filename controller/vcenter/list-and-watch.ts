@@ -75,7 +75,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const collectors = createCollectors({ soap, propertyCollector, timings })
   const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
-  const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock, signal })
+  const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock }, signal)
   options.onOpen({ collectors, updates, locator })
   const members = createMembers({ soap, listView: updates.listView, timings })
   const sync: SyncVMsOptions = { table, topology, locator, reader }

@@ -13,7 +13,7 @@ export type ReconcileResult =
   | { readonly requeueAfter: number }
 
 export interface WorkQueueOptions {
-  /** Told of what processing a key threw, which counts as `requeue`. */
+  /** Told of what processing a key threw, which counts as `requeue`; not of what the end of the work cuts off. */
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number
@@ -28,7 +28,7 @@ export interface WorkQueueOptions {
 /** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
-type Process = (key: string) => Promise<ReconcileResult>
+type Process = (key: string, signal: AbortSignal) => Promise<ReconcileResult>
 
 /** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
 export interface WorkQueue {
@@ -95,12 +95,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     })
   }
 
-  async function work(key: string, process: Process): Promise<void> {
+  async function work(key: string, process: Process, signal: AbortSignal): Promise<void> {
     let outcome: ReconcileResult
     try {
-      outcome = await process(key)
+      outcome = await process(key, signal)
     } catch (error) {
-      options.onError(key, error)
+      if (!signal.aborted) options.onError(key, error)
       outcome = 'requeue'
     }
     active.delete(key)
@@ -128,7 +128,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
         for (const key of ready) {
           if (active.size >= options.concurrency) break
           ready.delete(key)
-          active.set(key, work(key, process))
+          active.set(key, work(key, process, signal))
         }
         await new Promise<void>((resolve) => {
           wake = resolve

@@ -41,7 +41,7 @@ async function pollsInTenSeconds(
     },
   }
   const paths = ['config.uuid']
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
+  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
   let taken = 0
   const running = updates.run((list) => {
     taken += list.length
@@ -111,7 +111,7 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
   const clock = createHandClock()
   const end = new AbortController()
   const { signal } = end
-  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock, signal })
+  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock }, signal)
   const running = updates.run(() => {}, signal)
   await clock.turn(700)
   end.abort()
@@ -151,7 +151,7 @@ t.test('ten thousand VMs enter in pages of a hundred without a pause', async (t)
     return set(`${entering}${polls < pages ? '<truncated>true</truncated>' : ''}`)
   })
   const paths = ['config.uuid']
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
+  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
   const start = clock.monotonic()
   const running = updates.run(() => {}, end.signal)
   await clock.turn(5_000)
@@ -175,7 +175,7 @@ async function told(filterSet: string) {
     return version === '' ? `<returnval><version>0_1</version>${inside}</returnval>` : ''
   })
   const paths = ['config.uuid', 'guest.net', CLAIM]
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock, signal: end.signal })
+  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
   const running = updates.run((list) => taken.push(...list), end.signal).catch((error: unknown) => error)
   await clock.turn(100)
   end.abort()
@@ -305,7 +305,7 @@ t.test('a second page tells of what the first left out, under a version of its o
     if (version === '') return page('0_1', 'vm-1', '<truncated>true</truncated>')
     return version === '0_1' ? page('1', 'vm-2', '') : ''
   })
-  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock, signal: end.signal })
+  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock }, end.signal)
   const running = updates.run((list) => {
     entered.push(...list.map(({ object }) => object.value))
   }, end.signal)

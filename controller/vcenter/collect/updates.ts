@@ -59,14 +59,13 @@ export interface UpdatesOptions {
   readonly paths: readonly string[]
   readonly timings: Timings
   readonly clock: Clock
-  readonly signal: AbortSignal
 }
 
 /** Makes the list (empty), a collector of its own and the filter. */
-export async function openUpdates(options: UpdatesOptions): Promise<Updates> {
+export async function openUpdates(options: UpdatesOptions, signal: AbortSignal): Promise<Updates> {
   const { soap, content, paths, timings, clock } = options
   const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
-    createObject(soap, operation, target, parameters, timings, options.signal)
+    createObject(soap, operation, target, parameters, timings, signal)
   const listView = await create('CreateListView', content.viewManager, '')
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
   const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
