@@ -1,18 +1,18 @@
-/** Whether the vCenter answers, as seen from outside: short failures are kept quiet, for they resolve themselves. */
+/** Whether the vCenter answers. Short failures are not shown, because they resolve themselves. */
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 
 export interface ConnectionHealth {
-  /** The failure that is to be shown; undefined while the vCenter answers, or has failed for less than the grace. */
+  /** The failure to show; undefined while the vCenter answers or has failed for less than the grace period. */
   failure(): VCenterFailure | undefined
   /** Why it does not answer, shown or not. */
   latest(): VCenterFailure | undefined
-  /** `lasting`: no use in waiting, or waited already. A vCenter that never answered has no grace either. */
+  /** `lasting`: shown without a grace period, as is any failure before the first answer. */
   failed(failure: VCenterFailure, lasting: boolean): void
   recovered(): void
-  /** Whether it answers: not before it did so for the first time, nor while a failure is shown. */
+  /** Whether it answers: false before the first answer and while a failure is shown. */
   connected(): boolean
-  /** Stops the clock of the grace. */
+  /** Stops the timer of the grace period. */
   close(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export interface ConnectionHealthOptions {
   /** Milliseconds. */
   readonly grace: number
   readonly clock: Clock
-  /** What is shown has changed. */
+  /** Called when the shown failure has changed. */
   readonly onChange: () => void
 }
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Task } from '../tasks.ts'
 
-/** Does the work again and again, `interval` milliseconds apart, a tenth more or less so that many do not coincide. */
+/** Repeats the work every `interval` milliseconds, give or take a tenth, so that several do not coincide. */
 export function every(interval: number, work: Task, clock: Clock, random: () => number): Task {
   return async (signal) => {
     for (;;) {

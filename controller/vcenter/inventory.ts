@@ -1,4 +1,4 @@
-/** One vCenter's VMs, followed by push: the whole of `vcenter/` as the rest of the controller sees it. */
+/** One vCenter's VMs, followed by push: `vcenter/` as the rest of the controller sees it. */
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
@@ -23,32 +23,32 @@ import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './
 import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
 
-/** An inventory and what keeps it going. */
+/** An inventory and its main loop. */
 export interface RunningInventory extends Inventory {
   /**
-   * Connects and keeps the facts current, whatever vCenter does, until the signal aborts; then logs out, within 3 s,
+   * Connects and keeps the inventory up to date, whatever vCenter does, until the signal aborts; then logs out within 3 s
    * and resolves. Throws only for a defect. To be called once.
    */
   run(signal: AbortSignal): Promise<void>
-  /** To be told when the configured password is another: nothing is waited for any more before it is tried. */
+  /** To be called when the configured password has changed: it is tried without further waiting. */
   passwordChanged(): void
-  /** Whether the vCenter answers: not before the first connection, nor while a failure is shown. */
+  /** Whether the vCenter answers: false before the first connection and while a failure is shown. */
   connected(): boolean
-  /** Whether absence could be proven of all VMs that are followed; undefined while that is not known. See {@link provable}. */
+  /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link provable}. */
   provableEverywhere(): Proof | undefined
-  /** When the certificate that the vCenter showed last expires, milliseconds since the epoch; undefined before the first. */
+  /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
 }
 
 export interface InventoryOptions {
   /**
-   * A changed user, address or trust means a new inventory. The password is read for each login, so that it may change
-   * under a session that lives.
+   * A changed user, address or trust needs a new inventory. The password is read at each login, so it may change during a
+   * session.
    */
   readonly config: VCenterConfig
-  /** Names of the tag categories of interest; all others are left unread. */
+  /** Names of the tag categories of interest; others are not read. */
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
-  /** By which an administrator finds us in vCenter's list of sessions. */
+  /** Identifies us in vCenter's list of sessions. */
   readonly userAgent: string
   readonly clock: Clock
   /** Uniform in [0, 1). */
@@ -56,17 +56,17 @@ export interface InventoryOptions {
   readonly logger: Logger
   readonly logins: Logins
   readonly metrics: InventoryMetrics
-  /** The lookups of these UUIDs have changed, also because the vCenter began or ceased to fail. */
+  /** Called when the lookups of these UUIDs have changed, also because the vCenter started or stopped failing. */
   readonly onChange: (uuids: ReadonlySet<string>) => void
   readonly timings?: Timings
 }
 
 /**
- * Prepares an inventory; nothing is sent before `run`.
+ * Creates an inventory; nothing is sent before `run`.
  *
- * Lookups stay as they are for a grace of 10 s while vCenter fails (it restarts, a session ends); after that all of
- * them are `unknown`, for facts that may be old prove nothing. A refused credential, a call that was waited for in vain,
- * and a vCenter that has never answered, show at once.
+ * While vCenter fails (it restarts, a session ends), lookups stay as they are for a grace period of 10 s. After that all of
+ * them are `unknown`, because stale data proves nothing. A refused credential, a call that timed out, and a vCenter that
+ * has never answered show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
   const { config, userAgent, clock, random, logins, metrics, onChange, timings = TIMINGS } = options
@@ -126,7 +126,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
 
     async function connect(): Promise<void> {
       const content = await session.ensure(signal)
-      // The session has outlived the last period: what was made in it would pile up.
+      // The session outlived the last connection: objects created in it would pile up.
       if (opened?.content === content) {
         await opened.updates.destroy(signal)
         await opened.locator.destroy(signal)
@@ -199,7 +199,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     }
   }
 
-  /** Gives whoever still talks to vCenter so much time after the signal. */
+  /** Gives calls under way some time after the signal. */
   async function endAfter(signal: AbortSignal, ended: AbortSignal, last: AbortController): Promise<void> {
     await aborted(AbortSignal.any([signal, ended]))
     await clock.sleep(timings.logout, ended)

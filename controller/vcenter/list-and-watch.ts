@@ -22,7 +22,7 @@ import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
 import type { SoapClient } from './wire/soap.ts'
 
-/** VMs that one line of the log names. */
+/** Most VMs named in one log line. */
 const MAX_NAMES = 20
 
 export interface ListAndWatchOptions {
@@ -34,20 +34,20 @@ export interface ListAndWatchOptions {
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
-  /** Something is wanted; some VMs' tags are unknown; the VMs to be watched have changed; something may stand above them that is new. */
+  /** UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them. */
   readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability', Debounce>>
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: InventoryMetrics
-  /** All that was wanted at the beginning is answered, and vCenter watches. */
+  /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
-  /** What was made in the session, to be given back if the session outlives this period. */
+  /** Called with what was created in the session, to be destroyed if the session outlives this run. */
   readonly onOpen: (opened: Opened) => void
 }
 
-/** What lives in the session. */
+/** Objects created in the session. */
 export interface Opened {
   readonly collectors: Collectors
   readonly updates: Updates
@@ -79,7 +79,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   options.onOpen({ collectors, updates, locator })
   const members = createMembers({ soap, listView: updates.listView, timings })
   const sync: SyncVMsOptions = { table, topology, locator, reader }
-  /** VMs to be read again: they have moved, or push has told of them what is not understood. */
+  /** VMs to be read again: they have moved, or an update was not understood. */
   const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
 
@@ -91,7 +91,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     await locateWanted(sync, signal)
     triggers.tags.trigger()
     triggers.members.trigger()
-    // Stale answers, and what was doubted meanwhile.
+    // Stale answers, and UUIDs doubted meanwhile.
     if (table.wanted().length > 0) triggers.locate.trigger()
     return 'done'
   }
@@ -135,7 +135,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     )
   }
 
-  /** Those that no push tells of, and whether they can be watched by now. */
+  /** Reads the VMs that push does not cover, and tries again to watch them. */
   async function readUnwatched(signal: AbortSignal): Promise<void> {
     if (unwatched.size === 0) return
     askAgain(await readAgain(sync, [...unwatched], signal))
@@ -175,7 +175,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   const watchedBefore = table.vms().size > 0
   await locate(signal)
-  // At once: what happens to them until vCenter watches is heard of late. A crowd that comes now has time.
+  // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
   if (watchedBefore) await syncMembers(signal)
   options.onReady()
   const timed = (interval: number, work: (signal: AbortSignal) => Promise<void>) =>

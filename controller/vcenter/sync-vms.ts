@@ -30,13 +30,13 @@ export interface SyncVMsOptions {
   readonly reader: PropertyReader
 }
 
-/** Asks for all UUIDs that are wanted. Throws when vCenter fails as a whole; what was not answered stays wanted. */
+/** Locates all wanted UUIDs. Throws when vCenter fails as a whole; unanswered UUIDs stay wanted. */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
   const { table, locator, reader, topology } = options
   const uuids = table.wanted()
   if (uuids.length === 0) return
   const located = await locator.locate(uuids, signal)
-  // VMs that had the UUID are asked by reference too: an inaccessible one is found by no search.
+  // VMs that had the UUID are also read by moref: no search finds an inaccessible VM.
   const vms = new Set(uuids.flatMap((uuid) => [...table.vmsOf(uuid), ...foundIn(located.get(uuid))]))
   const before = new Map([...vms].map((vm) => [vm, table.machine(vm)]))
   const { machines: read, ...refused } = await readMachines(
@@ -50,7 +50,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
 
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
   for (const uuid of uuids) {
-    // Its turn is still to come.
+    // Not located yet.
     if (!located.has(uuid)) continue
     const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
     if (answer === 'stale') locator.forget([uuid])
@@ -63,7 +63,7 @@ function foundIn(located: Located | undefined): readonly string[] {
   return located === undefined || 'error' in located ? [] : located.vms
 }
 
-/** The VMs with this UUID, or why they cannot be told, or `stale` where the search's answer is out of date. */
+/** The VMs with this UUID, or an error, or `stale` where the search result is out of date. */
 function judge(
   uuid: string,
   located: Located | undefined,
@@ -82,7 +82,7 @@ function judge(
     if (refusal !== undefined) return refusal
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
-    // Without a UUID it is the VM that it was: it has become inaccessible.
+    // A known VM without a UUID has become inaccessible.
     if (machine !== undefined && (matches || (machine.biosUUID === undefined && known.has(vm))))
       having.push(machine)
     if (!found.has(vm) || matches) continue
@@ -97,7 +97,7 @@ function judge(
   return having
 }
 
-/** Reads what stands above these VMs, as far as it is not known yet: in most cases, nothing. */
+/** Reads the unknown objects above these VMs; usually there are none. */
 export async function readAncestors(
   tree: AncestorTree,
   reader: PropertyReader,
@@ -115,7 +115,7 @@ export async function readAncestors(
   for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
 }
 
-/** Whether a VM has come to another host, or to one of which nothing is known. */
+/** Whether a VM has moved to another host, or to an unknown one. */
 export function hasMoved(
   { host }: VMProperties,
   before: VMProperties | undefined,
@@ -126,8 +126,8 @@ export function hasMoved(
 }
 
 /**
- * Reads VMs again, and what is new above them: of those that have come to another host, folder and resource pool may be
- * others too, and neither is pushed. One that is not shown any more is to be asked for.
+ * Reads VMs again, and new objects above them: a VM that moved to another host may also have another folder and resource
+ * pool, and neither is pushed. A VM that is no longer shown is searched for again.
  */
 export async function readAgain(
   { table, topology, reader }: SyncVMsOptions,
@@ -157,9 +157,9 @@ function withPushed(
 }
 
 /**
- * Reads all members of the list again, and all above them, in one go, and corrects what push has missed. Some changes
- * are never pushed: of CPUs, memory and names, moves between folders, hosts that disconnect. What the configuration
- * decides is read again of those VMs alone whose configuration has changed.
+ * Reads all members of the list and all objects above them in one go, and corrects what push has missed. Some changes are
+ * never pushed: CPUs, memory, names, moves between folders, disconnected hosts. Properties of the configuration are read
+ * again only for VMs whose configuration has changed.
  */
 export async function resync(
   { table, topology, reader }: SyncVMsOptions,
@@ -182,11 +182,11 @@ export async function resync(
       if (type !== 'VirtualMachine') tree.put(object)
       else if (known === undefined) return
       else if (object.excess === undefined) {
-        // One that may not be read enough is asked for by itself, as one that is not shown.
+        // A VM that may not be read sufficiently is treated as not shown, and is then read by itself.
         if (refusalOf(object, known) !== undefined) return
         machines.set(value, refreshMachine(known, object.properties, [...object.missing.keys()]))
         if (isReconfigured(known, object.properties)) reconfigured.add(value)
-        // What was known of it stays.
+        // The known values stay.
       } else machines.set(value, known)
     },
     signal,
@@ -199,7 +199,7 @@ export async function resync(
       else machines.set(vm, machine)
     }
   }
-  // VMs that are not on the list yet have ancestors too, and so has what came while this was read.
+  // VMs that are not on the list yet have ancestors too, as have VMs that were added meanwhile.
   await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
   topology.replaceTree(tree)
   const updated = table.update([...withPushed(machines, before, table).values()])

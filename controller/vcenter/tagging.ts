@@ -1,4 +1,4 @@
-/** Keeps the tags of all objects of interest read. Nothing waits for it: tags stand apart from the other facts. */
+/** Keeps the tags of all relevant objects up to date. Nothing waits for it: tags are independent of other properties. */
 import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
@@ -27,23 +27,23 @@ export interface TaggingOptions {
 const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 
 /**
- * Reads unknown tags when triggered, and all of them at the interval of a resync, until the signal aborts. A failure of
- * the tag service is no failure of vCenter: tags that were known stay, the others are named as unreadable meanwhile. So
- * they are while the service keeps silent, for Nodes wait until it is known what tags there are.
+ * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts. A failure of the
+ * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
+ * while the service does not answer, because Nodes wait until the tags are known.
  */
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
   const { tagReader, trigger, table, topology, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
-  /** Apart from the trigger: objects that come while the service hangs must not be held up. */
+  /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */
   const reading = createDebounce({ quiet: 0, max: 0, spacing: 0 }, clock)
-  /** Objects without tags for want of an answer, also to this loop's predecessor. */
+  /** Objects whose tags are unknown because nobody answered, including those of an earlier loop. */
   const failed = new Set(
     taggedObjects(table, topology)
       .filter((object) => topology.hasProblems(object))
       .map(keyOf),
   )
   let all = false
-  /** Why no tags are read at the moment. */
+  /** Why tags cannot be read now. */
   let outage: VCenterError | undefined
 
   async function note(): Promise<RunOutcome> {
@@ -96,7 +96,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     giveUp(taggedObjects(table, topology), error)
   }
 
-  /** Names those whose tags are not known as unreadable for now. */
+  /** Marks objects with unknown tags as unreadable for now. */
   function giveUp(objects: readonly ManagedObjectReference[], error: VCenterError): void {
     const unknown = objects.filter((object) => !topology.hasTags(object))
     if (unknown.length === 0) return

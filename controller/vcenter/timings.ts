@@ -7,9 +7,9 @@ export interface Timings {
   readonly callDeadline: number
   /** For a call about many objects. */
   readonly readDeadline: number
-  /** When such a call has taken so long, it is asked beside it whether vCenter answers at all. */
+  /** When such a call has taken this long, a small call checks whether vCenter answers at all. */
   readonly doubt: number
-  /** How long vCenter holds a poll without news. Whole seconds. A dead peer is noticed this much later. */
+  /** How long vCenter holds a poll without changes. Whole seconds. A dead connection is noticed only after this. */
   readonly pollWait: number
   /** What a poll may take beyond that. */
   readonly pollGrace: number
@@ -17,28 +17,28 @@ export interface Timings {
   readonly keepAlive: number
   /** Some changes are never pushed: everything is read again this often. */
   readonly resync: number
-  /** How often those UUIDs are asked for again whose VMs could not be read, as without a privilege. */
+  /** How often UUIDs are located again whose VMs could not be read, for example for lack of a privilege. */
   readonly failed: number
-  /** How often the UUIDs of all VMs are read, to find doubles and newcomers. */
+  /** How often the UUIDs of all VMs are read, to find copies and new VMs. */
   readonly sweep: number
   /** How long the UUIDs read by a sweep may answer for. */
   readonly indexAge: number
   /** How UUIDs to be located are collected. */
   readonly locate: Pace
-  /** How objects whose tags are unknown are collected: they come of locating, so that these follow each other closely. */
+  /** How objects whose tags are unknown are collected: they come from locating, so they follow each other closely. */
   readonly tags: Pace
   /**
-   * How changes to the list that vCenter watches are collected. The facts of its members are known by then; each change
-   * of the list makes some servers send all of them again, so a crowd must not change it as often as it lasts long.
+   * How changes to the watched list are collected. The members are already read by then. Some servers send all members
+   * again after each change of the list, so many new VMs must not cause many changes.
    */
   readonly members: Pace
-  /** How what came above VMs is collected, to ask whether the account may read it: it is for later. */
+  /** How new objects above VMs are collected, to check whether the account may read them: not urgent. */
   readonly provability: Pace
   /** Names of tags and categories are read again after this time. */
   readonly tagNamesAge: number
   /**
-   * How long vCenter may fail before lookups say so: shorter failures go unnoticed. A small call that waits in vain
-   * takes longer than this.
+   * How long vCenter may fail before lookups say so; shorter failures go unnoticed. A small call that times out takes longer
+   * than this.
    */
   readonly failureGrace: number
   /** For logging out. */
@@ -46,7 +46,7 @@ export interface Timings {
   readonly backoff: { readonly base: number; readonly max: number }
   /** Between attempts with a credential that vCenter refuses. Each wait is between half of its ceiling and all of it. */
   readonly refusedLogin: { readonly base: number; readonly max: number }
-  /** The same where REST refuses what SOAP accepts, so that the password is right. */
+  /** The same where REST refuses a password that SOAP accepts, so that it is right. */
   readonly refusedREST: { readonly base: number; readonly max: number }
 }
 

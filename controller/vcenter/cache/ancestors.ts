@@ -1,4 +1,4 @@
-/** The managed objects above the VMs: one tree for all, each object kept once. */
+/** The managed objects above the VMs: one tree for all VMs, with each object in it once. */
 
 import type { ObjectContent } from '../collect/object-content.ts'
 import { lenientFilterSpec, objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
@@ -7,25 +7,25 @@ import { keyOf, type ManagedObjectReference } from '../wire/managed-object-refer
 import { toReference } from '../wire/soap.ts'
 import { readName } from './properties.ts'
 
-/** No inventory is as deep; a loop in a broken one is. */
+/** No inventory is this deep, unless a broken one has a loop. */
 const MAX_DEPTH = 64
 
 export interface AncestorNode {
   readonly reference: ManagedObjectReference
   readonly name: string
   readonly parent: ManagedObjectReference | undefined
-  /** False for one that vCenter did not show when asked. */
+  /** False for an object that vCenter did not show when asked. */
   readonly readable: boolean
 }
 
-/** PropertySpecs for every type above a VM; those that extend one of them (clusters, vApps) are meant too. */
+/** PropertySpecs for every type above a VM, including their subtypes (clusters, vApps). */
 export const ANCESTOR_PROPERTIES = ['HostSystem', 'ComputeResource', 'ResourcePool', 'Folder', 'Datacenter']
   .map((type) => propertySpec(type, ['name', 'parent']))
   .join('')
 
 const UP = traversal('up', 'ManagedEntity', 'parent', selection('up'))
 
-/** Selections that lead from a VM to everything above it. */
+/** Selections that traverse from a VM to everything above it. */
 export const ABOVE_MACHINE = [
   UP,
   traversal('host', 'VirtualMachine', 'runtime.host', selection('up')),
@@ -33,7 +33,7 @@ export const ABOVE_MACHINE = [
   traversal('vApp', 'VirtualMachine', 'parentVApp', selection('up')),
 ].join('')
 
-/** PropertyFilterSpecs for these objects and all above them: one each, for names of selections hold within one. */
+/** PropertyFilterSpecs for these objects and all above them: one each, since selection names are scoped to one. */
 export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string[] {
   return starts.map((start) => lenientFilterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
 }
@@ -41,9 +41,9 @@ export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string
 export interface AncestorTree {
   has(reference: ManagedObjectReference): boolean
   put(object: ObjectContent): void
-  /** Notes an object that was asked for and not shown. */
+  /** Records an object that was requested but not shown. */
   putUnreadable(reference: ManagedObjectReference): void
-  /** From `start` to the root, nearest first; it ends early at what was never read. */
+  /** From `start` to the root, nearest first; ends early at an object that was never read. */
   chain(start: ManagedObjectReference | undefined): AncestorNode[]
 }
 

@@ -1,18 +1,18 @@
-/** From what vCenter pushes to VMs. No I/O. */
+/** Applies pushed updates to VMs. No I/O. */
 import type { Update } from '../collect/updates.ts'
 import { changeMachine, enterMachine, type VMProperties } from './vm-properties.ts'
 
 export interface AppliedUpdates {
   readonly changed: readonly VMProperties[]
-  /** References of VMs that are to be asked for. */
+  /** Morefs of VMs whose UUIDs must be searched for again. */
   readonly left: readonly string[]
-  /** References of VMs that are to be read again. */
+  /** Morefs of VMs that must be read again. */
   readonly unclear: readonly string[]
 }
 
 /**
- * The VMs as the updates leave them; `known` gives what is known of one. Updates of VMs that are followed no longer are
- * passed over. An update that comes twice does no harm.
+ * Applies updates; `known` returns the present state of a VM. Updates of VMs that are no longer followed are ignored. An
+ * update may come twice without harm.
  */
 export function applyUpdates(
   updates: readonly Update[],

@@ -1,4 +1,4 @@
-/** Ancestors and tags joined: where a VM is, in words and in tags. */
+/** Joins ancestors and tags: the host, cluster, datacenter and tags of a VM. */
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
@@ -15,16 +15,16 @@ export interface VMPlacement {
 
 export interface PlacementIndex {
   readonly tree: AncestorTree
-  /** Takes a tree that was read anew in place of the old one. */
+  /** Replaces the tree by one that was read anew. */
   replaceTree(tree: AncestorTree): void
-  /** Takes the tags of these objects. */
+  /** Sets the tags of these objects. */
   putTags(tags: ReadonlyMap<string, ObjectTags>): void
-  /** Forgets what belonged to objects other than these. */
+  /** Drops the tags of all other objects. */
   keepTags(objects: readonly ManagedObjectReference[]): void
   hasTags(object: ManagedObjectReference): boolean
   /** Whether some of its tags could not be read. */
   hasProblems(object: ManagedObjectReference): boolean
-  /** The VM itself and all above it, as far as they can be read: the objects whose tags count. */
+  /** The objects whose tags count: the VM itself and all readable objects above it. */
   tagged(machine: VMProperties): ManagedObjectReference[]
   place(machine: VMProperties): VMPlacement
 }
@@ -39,11 +39,11 @@ interface Path {
 
 const NO_TAGS: ObjectTags = { tags: [], problems: [] }
 
-/** `tagging`: whether any tag category is of interest; without one, tags are never waited for. */
+/** @param tagging whether tags are used at all; without them nothing waits for tags */
 export function createPlacementIndex({ tagging }: { readonly tagging: boolean }): PlacementIndex {
   let tree = createAncestorTree()
   let tags = new Map<string, ObjectTags>()
-  // VMs share their ancestors, in memory too.
+  // VMs with the same ancestors share one path in memory.
   let paths = new Map<string, Path>()
 
   function tagsOf(object: ManagedObjectReference): ObjectTags | undefined {

@@ -1,4 +1,4 @@
-/** Values of vCenter's properties, out of XML. */
+/** Parses the values of vCenter's properties from XML. */
 import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
 import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../types/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -9,8 +9,8 @@ export const CLAIM_PATH = `config.extraConfig["${GUESTINFO_CLAIM}"]`
 /** All devices of a VM: 10 kB for five disks, 78 kB for sixty volumes. */
 export const DEVICES_PATH = 'config.hardware.device'
 /**
- * Its network cards alone. vCenter gives them keys from 4000 on, of which a VM may have ten; that is seen and nowhere
- * promised, hence their number is read too.
+ * Only the network cards. vCenter gives them keys from 4000 on, and a VM may have ten. That is observed, not documented,
+ * so their number is read too.
  */
 export const CARD_PATHS: readonly string[] = Array.from(
   { length: 10 },
@@ -41,7 +41,7 @@ export function readGuestNICs(nics: XMLElement | undefined): GuestNIC[] {
       return address === undefined ? [] : [{ address, prefixLength: readNumber(child(each, 'prefixLength')) }]
     })
     const plain = childrenOf(nic, 'ipAddress').map((each) => each.text)
-    // Old versions of VMware Tools fill the plain list alone; its order is the one that people see.
+    // Old versions of VMware Tools fill only the plain list; its order is the one that people see.
     const addresses = [...new Set([...plain, ...withPrefix.map((each) => each.address)])]
     return {
       mac: textOf(nic, 'macAddress')?.toLowerCase(),
@@ -58,7 +58,7 @@ export function readGuestNICs(nics: XMLElement | undefined): GuestNIC[] {
 /** The agent's claims are far shorter; a guest may write a megabyte. */
 const MAX_OPTION = 256
 
-/** An OptionValue, or its value alone; cut where it is longer than any that is meant. */
+/** An OptionValue, or only its value; cut off if it is longer than any expected one. */
 export function readOption(option: XMLElement | undefined): string | undefined {
   const text = textOf(option, 'value') ?? (option?.children.length === 0 ? option.text : undefined)
   return text?.slice(0, MAX_OPTION).toWellFormed() || undefined

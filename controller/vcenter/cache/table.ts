@@ -1,4 +1,4 @@
-/** The UUIDs that are followed, the VMs that have them, and what is still to be asked. No I/O. */
+/** The followed UUIDs, the VMs that have them, and the UUIDs still to be searched for. No I/O. */
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
@@ -12,7 +12,7 @@ export type LookupResult =
   | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
 
 interface Entry {
-  /** VMs that have the UUID, or had it when they were last seen. */
+  /** VMs that have the UUID, or had it when last seen. */
   vms: readonly string[]
   state: 'pending' | 'answered' | { readonly error: VCenterError }
 }
@@ -25,9 +25,9 @@ interface Row {
 }
 
 export interface Changes {
-  /** VMs that look different from before, or are not shown any more. */
+  /** VMs that have changed or are no longer shown. */
   readonly vms: readonly string[]
-  /** UUIDs that are to be asked for. */
+  /** UUIDs to be searched for again. */
   readonly doubted: readonly string[]
 }
 
@@ -61,7 +61,7 @@ export class Table {
     this.#wanted.delete(uuid)
   }
 
-  /** Marks a followed UUID to be asked for. Until then its answer stands, unless that is doubted. */
+  /** Marks a followed UUID to be searched for. Its answer stays until then, unless `doubted`. */
   want(uuid: string, doubted = false): void {
     const entry = this.#entries.get(uuid)
     if (entry === undefined) return
@@ -73,7 +73,7 @@ export class Table {
     for (const uuid of this.#entries.keys()) this.#wanted.add(uuid)
   }
 
-  /** Marks those whose asking failed. Returns whether there are any. */
+  /** Marks the UUIDs whose search failed. Returns whether any UUID is marked. */
   wantFailed(): boolean {
     for (const [uuid, { state }] of this.#entries) if (typeof state === 'object') this.#wanted.add(uuid)
     return this.#wanted.size > 0
@@ -111,7 +111,7 @@ export class Table {
     return { state: 'answered', vms: entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? []) }
   }
 
-  /** Takes the answers for some UUIDs: their VMs, or why there is none. UUIDs no longer followed are passed over. */
+  /** Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored. */
   answer(answers: ReadonlyMap<string, readonly VMProperties[] | VCenterError>): void {
     const changed = new Set<string>()
     for (const [uuid, answer] of answers) {
@@ -137,8 +137,8 @@ export class Table {
   }
 
   /**
-   * Takes VMs as vCenter now describes them. One whose UUID is another from now on puts both UUIDs in doubt: they are
-   * to be asked for. One without a UUID (inaccessible) stays the VM it was.
+   * Updates VMs as vCenter now describes them. If a VM's UUID has changed, both UUIDs are in doubt and must be searched for
+   * again. A VM without a UUID (inaccessible) stays the VM it was.
    */
   update(machines: readonly VMProperties[]): Changes {
     const changed = new Set<string>()
@@ -159,7 +159,7 @@ export class Table {
     return { vms, doubted: [...doubted] }
   }
 
-  /** Takes VMs that vCenter no longer shows: their UUIDs are to be asked for. */
+  /** Marks VMs that vCenter no longer shows: their UUIDs must be searched for again. */
   leave(vms: readonly string[]): Changes {
     const doubted = new Set<string>()
     for (const vm of vms) {
@@ -170,14 +170,14 @@ export class Table {
     return { vms: vms.filter((vm) => this.#rows.has(vm)), doubted: [...doubted] }
   }
 
-  /** Builds the views of all VMs anew, after ancestors or tags have changed. */
+  /** Rebuilds the views of all VMs after ancestors or tags have changed. */
   refresh(): void {
     const changed = new Set<string>()
     for (const { machine, uuid } of this.#rows.values()) if (this.#put(uuid, machine)) changed.add(uuid)
     this.#notify(changed)
   }
 
-  /** Whether the VM looks different from before. */
+  /** Stores a VM; returns whether its view has changed. */
   #put(uuid: string, machine: VMProperties): boolean {
     const before = this.#rows.get(machine.moref)
     const view = this.#view(machine)

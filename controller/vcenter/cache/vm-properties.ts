@@ -1,4 +1,4 @@
-/** What one VM's properties say, before its ancestors and tags are joined to it. */
+/** The properties of one VM, before its ancestors and tags are joined. */
 import { isDeepStrictEqual } from 'node:util'
 import type {
   ConnectionState,
@@ -27,9 +27,9 @@ import {
 } from './properties.ts'
 
 /**
- * Pushed by vCenter. Few, and none that is large or changes without meaning: the claim and the addresses must be seen
- * within a second, the host decides labels, the UUID is what a VM is found by, and which of a Fault Tolerance group is the primary may
- * change at any time. The states are for the lifecycle of Nodes.
+ * Pushed by vCenter. Few, and none that is large or changes without need: claim and addresses must be seen within a second,
+ * the host decides labels, a VM is found by its UUID, and the primary of a Fault Tolerance group may change at any time. The
+ * states are for the lifecycle of Nodes.
  */
 export const PUSHED_PATHS = [
   'config.uuid',
@@ -41,7 +41,7 @@ export const PUSHED_PATHS = [
   CLAIM_PATH,
 ] as const
 
-/** Moves with each change of the configuration; opaque. */
+/** Changes with each change of the configuration; opaque. */
 const CHANGE_VERSION_PATH = 'config.changeVersion'
 
 /** Read again by each resync: what push may have missed, and what is never pushed. */
@@ -66,7 +66,7 @@ export const READ_PATHS = [
   CARD_COUNT_PATH,
 ] as const
 
-/** Read instead where the cards alone cannot be had: see {@link hasAllCards}. */
+/** Read instead where the network cards cannot be read alone: see {@link hasAllCards}. */
 export const READ_PATHS_WITH_DEVICES: readonly string[] = [
   ...READ_PATHS.filter((path) => !CARD_PATHS.includes(path)),
   DEVICES_PATH,
@@ -87,21 +87,21 @@ export interface VMProperties {
   readonly nics: readonly VirtualNIC[]
   readonly guestNICs: readonly GuestNIC[]
   readonly claim: string | undefined
-  /** The version of its configuration that this tells of. */
+  /** The version of the configuration that was read. */
   readonly changeVersion: string | undefined
   readonly host: ManagedObjectReference | undefined
   readonly resourcePool: ManagedObjectReference | undefined
   readonly parent: ManagedObjectReference | undefined
   readonly vApp: ManagedObjectReference | undefined
-  /** Paths that the account may not read; what they hold counts as not set. */
+  /** Paths that the account may not read; their values count as unset. */
   readonly unreadable: readonly string[]
 }
 
 type Values = ReadonlyMap<string, XMLElement | undefined>
 
 /**
- * A VM as all of {@link READ_PATHS} say. While its configuration cannot be read (an inaccessible VM has none), what was
- * known of it before stays, except for the UUID, by which it could be mistaken for another.
+ * A VM from all of {@link READ_PATHS}. While its configuration cannot be read (an inaccessible VM has none), the known
+ * values stay, except for the UUID, by which it could be mistaken for another VM.
  */
 export function readMachine(
   moref: string,
@@ -132,8 +132,8 @@ export function readMachine(
 }
 
 /**
- * A VM whose configuration is as it was, as {@link RESYNC_PATHS} say. What of them an inaccessible VM does not tell stays
- * as it was, except for the UUID.
+ * A VM with an unchanged configuration, from {@link RESYNC_PATHS}. What an inaccessible VM does not tell stays as it was,
+ * except for the UUID.
  */
 export function refreshMachine(
   before: VMProperties,
@@ -154,8 +154,8 @@ export function refreshMachine(
 }
 
 /**
- * Whether the configuration is another than was read: `config.changeVersion` "is a unique identifier for a given version
- * of the configuration" (vSphere API, VirtualMachineConfigInfo). What cannot be read is not another.
+ * Whether the configuration has changed since it was read: `config.changeVersion` "is a unique identifier for a given version
+ * of the configuration" (vSphere API, VirtualMachineConfigInfo). If it cannot be read, it counts as unchanged.
  */
 export function isReconfigured(before: VMProperties, values: Values): boolean {
   if (values.get('config.uuid') === undefined) return false
@@ -163,7 +163,7 @@ export function isReconfigured(before: VMProperties, values: Values): boolean {
   return version === undefined || version !== before.changeVersion
 }
 
-/** Whether each network card of the VM is among {@link READ_PATHS}; so it is where its configuration cannot be read. */
+/** Whether {@link READ_PATHS} cover all network cards; true as well where the configuration cannot be read. */
 export function hasAllCards(values: Values): boolean {
   if (values.get('config.uuid') === undefined) return true
   return readNumber(values.get(CARD_COUNT_PATH)) === readCards(values).length
@@ -186,7 +186,7 @@ function readPushed(values: Values): Pushed {
   }
 }
 
-/** The VM after it came under watch, with all of {@link PUSHED_PATHS} as they are now. */
+/** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */
 export function enterMachine(machine: VMProperties, values: Values): VMProperties {
   return { ...machine, ...detach(readPushed(values)) }
 }
@@ -223,8 +223,8 @@ export function changeMachine(machine: VMProperties, values: Values): VMProperti
 }
 
 /**
- * A VM as it was read, except for what push has told meanwhile: `before` is what was known when the reading began,
- * `now` what is known at its end. A read takes seconds, and what it says of a pushed property may be old by then.
+ * A VM as it was read, but with updates pushed meanwhile: `before` is what was known when the read began, `now` what is
+ * known at its end. A read takes seconds, so its values of pushed properties may be stale.
  */
 export function keepPushed(
   read: VMProperties,
@@ -255,7 +255,7 @@ const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
 ])
 const POWER_STATES: ReadonlySet<string> = new Set<PowerState>(['poweredOn', 'poweredOff', 'suspended'])
 
-// A state that is missing or unknown must not look like a healthy VM, nor like one that is shut down.
+// A missing or unknown state must look neither like a healthy VM nor like one that is shut down.
 export function readConnectionState(value: XMLElement | undefined): ConnectionState {
   return isConnectionState(value?.text) ? value.text : 'invalid'
 }

@@ -1,4 +1,4 @@
-/** Property collectors for reads in pages: each read has one to itself for as long as it lasts. */
+/** Property collectors for paged reads: each read has one to itself while it lasts. */
 import type { Timings } from '../timings.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { SoapClient } from '../wire/soap.ts'
@@ -6,17 +6,17 @@ import { createObject, destroyObject } from './session-objects.ts'
 
 export interface Collectors {
   /**
-   * Does the work with a collector by which nobody else reads meanwhile: vCenter takes a continuation token only of the
-   * collector's own previous result (vSphere API, RetrieveResult.token). They are made as they are needed, and kept.
+   * Works with a collector that nobody else uses meanwhile: vCenter accepts a continuation token only from the collector's
+   * own previous result (vSphere API, RetrieveResult.token). Collectors are created as needed and reused.
    */
   use<T>(work: (collector: ManagedObjectReference) => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Gives back what this made in the session. */
+  /** Destroys what this created in the session. */
   destroy(signal: AbortSignal): Promise<void>
 }
 
 export interface CollectorsOptions {
   readonly soap: SoapClient
-  /** The session's own, which makes others. Small reads of one page may share it. */
+  /** The session's own, which creates others. Small reads of one page may share it. */
   readonly propertyCollector: ManagedObjectReference
   readonly timings: Timings
 }

@@ -1,7 +1,7 @@
-/** Collects triggers into runs of work: a lone one is served soon, a stream in few runs. */
+/** Collects triggers into runs: a single trigger runs soon, a stream of triggers in few runs. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 
-/** What a run has come to: one that found nothing to do leaves the next run to be served as if it had not been. */
+/** The outcome of a run. A run that found nothing to do does not delay the next one. */
 export type RunOutcome = 'done' | 'idle'
 
 export interface Debounce {
@@ -12,13 +12,13 @@ export interface Debounce {
 
 /** Milliseconds. */
 export interface Pace {
-  /** A burst ends with a stretch of this length without a trigger; stretches are looked at end to end. */
+  /** A burst ends when there was no trigger for this long; checked in consecutive intervals. */
   readonly quiet: number
-  /** A burst is served after this time all the same. */
+  /** A burst that does not end is run after this time. */
   readonly max: number
-  /** A burst that does not end is served after twice the time of the run before, up to this; `max` unless given. */
+  /** That time doubles for each such run in a row, up to this; `max` by default. */
   readonly longest?: number
-  /** Least time from the beginning of one run to that of the next. */
+  /** Least time between the starts of two runs. */
   readonly spacing: number
 }
 

@@ -1,4 +1,4 @@
-/** Keeps the list that vCenter watches equal to the VMs that are followed. */
+/** Keeps the list view that vCenter watches equal to the followed VMs. */
 import type { Timings } from '../timings.ts'
 import { reference } from '../wire/envelope.ts'
 import { isRebuild, SoapFault } from '../wire/errors.ts'
@@ -6,21 +6,21 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 
-/** Calls that one `set` may spend on finding which VMs are refused: one VM of a thousand takes about twenty. */
+/** Calls that one `set` may spend on finding refused VMs: finding one among a thousand takes about twenty. */
 const MAX_CALLS = 40
 
 export interface Members {
   /**
-   * Adds and removes, in one call where vCenter refuses none of them. vCenter refuses the whole call where one object may
-   * not be seen (System.View) or is gone, and its fault may name another: then those that are refused are found by
-   * halves. What takes more than some calls waits for the next `set`. Undefined where nothing changes. Throws a
+   * Adds and removes members, in one call unless vCenter refuses some. vCenter refuses the whole call where one object may
+   * not be viewed (System.View) or is gone, and its fault may name another object; the refused ones are then found by
+   * bisection. What would take too many calls is left for the next `set`. Undefined where nothing changes. Throws a
    * VCenterError where vCenter fails as a whole.
    */
   set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<Synced | undefined>
-  /** Has the VMs that were refused tried again by the next `set`. */
+  /** Lets the next `set` retry the refused VMs. */
   retryRefused(): void
   has(vm: string): boolean
-  /** How many are on the list. */
+  /** Number of members. */
   size(): number
   /** VMs that cannot be watched, and why. */
   refused(): ReadonlyMap<string, SoapFault>
@@ -35,7 +35,7 @@ export interface Synced {
 
 export interface MembersOptions {
   readonly soap: SoapClient
-  /** An empty one. */
+  /** An empty list view. */
   readonly listView: ManagedObjectReference
   readonly timings: Timings
 }
@@ -47,7 +47,7 @@ interface Change {
 
 export function createMembers({ soap, listView, timings }: MembersOptions): Members {
   const members = new Set<string>()
-  /** The one that was tried last stands last, so that those come first that an attempt left over. */
+  /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()
   let retrying = false
 
@@ -67,7 +67,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
   }
 
-  /** Makes all changes that vCenter takes, and returns the references that it does not know. */
+  /** Makes all changes that vCenter accepts, and returns the morefs that it does not know. */
   async function modifyAll(all: readonly Change[], signal: AbortSignal): Promise<Synced> {
     const unknown: string[] = []
     const left: (readonly Change[])[] = [all]
@@ -93,7 +93,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     return { unknown, unfinished: left.some((changes) => changes.some(({ vm }) => !refused.has(vm))) }
   }
 
-  /** One that cannot be taken off the list is passed over when it changes. */
+  /** A member that cannot be removed is ignored when it changes. */
   function giveUp({ kind, vm }: Change, error: SoapFault): void {
     members.delete(vm)
     refused.delete(vm)
@@ -122,13 +122,13 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   }
 }
 
-/** Whether the fault is about members rather than about the list or the session. */
+/** Whether the fault is about members, not about the list or the session. */
 function isRefusal(error: unknown): error is SoapFault {
   if (!(error instanceof SoapFault) || isRebuild(error)) return false
   return error.fault === 'NoPermission' || error.fault === 'ManagedObjectNotFound'
 }
 
-/** The change that is refused, as far as it is known: the one that the fault names, or the only one. */
+/** The refused change, if known: the one that the fault names, or the only one. */
 function culpritOf({ object }: SoapFault, changes: readonly Change[]): Change | undefined {
   if (changes.length === 1) return changes[0]
   if (object?.type !== 'VirtualMachine') return undefined

@@ -1,4 +1,4 @@
-/** Finds the VMs that have a BIOS UUID: one by one where few are asked for, else all of vCenter at once. */
+/** Finds the VMs that have a BIOS UUID: few UUIDs one by one, many by reading the UUIDs of all VMs at once. */
 
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
@@ -12,26 +12,26 @@ import { childrenOf } from '../wire/xml.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
-/** Up to so many UUIDs are searched for singly; a sweep of a thousand VMs costs about three calls. */
+/** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
-/** So many VMs with one UUID are no mistake of people any more. */
+/** More VMs than this with the same UUID are not a mistake of people. */
 const MAX_DOUBLES = 64
 
 export type Located =
-  /** References of the VMs; `fresh` when vCenter said so just now. */
+  /** Morefs of the VMs; `fresh` if vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 
 export interface Locator {
   /**
-   * An answer for each UUID (lower case), or for some of them: the others are to be asked for again. Throws when
-   * vCenter fails as a whole.
+   * Answers for the UUIDs (lower case), or only for some: the others must be located again. Throws when vCenter fails as a
+   * whole.
    */
   locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
-  /** Reads the UUIDs of all VMs; answers until they are old come from it. */
+  /** Reads the UUIDs of all VMs. Until they are too old, later answers come from them. */
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
-  /** To be told which UUIDs are in doubt: they are not answered from the last sweep any more. */
+  /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
   forget(uuids: Iterable<string>): void
-  /** Gives back what this made in the session. */
+  /** Destroys what this created in the session. */
   destroy(signal: AbortSignal): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
 
   async function sweep(signal: AbortSignal): Promise<Map<string, string[]>> {
     view ??= await openView(signal)
-    // Sets, for a read that has to begin again tells of some VMs twice.
+    // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
     const all = objectSpec(view, true, traversal('all', 'ContainerView', 'view'))
     await reader.read(
@@ -80,7 +80,7 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
   async function search(uuid: string, signal: AbortSignal): Promise<Located> {
     try {
       const response = await soap.call({
-        // FindByUuid would return one of several without a word. No datacenter: a VM may have moved.
+        // FindByUuid would silently return one of several. No datacenter: the VM may have moved.
         operation: 'FindAllByUuid',
         target: content.searchIndex,
         parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
@@ -106,7 +106,7 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
         if (vms === undefined) unknown.push(uuid)
         else located.set(uuid, plausible(uuid, vms, false))
       }
-      // Nodes that change their UUIDs without end must not make it one sweep after the other.
+      // Nodes that keep changing their UUIDs must not cause one sweep after the other.
       if (unknown.length > SEARCH_SINGLY && !recent) {
         const found = await sweep(signal)
         for (const uuid of unknown) located.set(uuid, plausible(uuid, found.get(uuid) ?? [], true))

@@ -1,4 +1,4 @@
-/** One object in an answer of the PropertyCollector: what it has, what may not be read of it. */
+/** One object in an answer of the PropertyCollector: its properties, and those that may not be read. */
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { readFaultDetail, toReference } from '../wire/soap.ts'
@@ -8,13 +8,13 @@ import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 export interface ObjectContent {
   readonly reference: ManagedObjectReference
   readonly properties: ReadonlyMap<string, XMLElement>
-  /** Why others could not be read, by their paths: most often NoPermission. */
+  /** Why other properties could not be read, by path: usually NoPermission. */
   readonly missing: ReadonlyMap<string, SoapFault>
-  /** Why some of its properties are missing, where they are too large to be read. */
+  /** Set where properties are missing because they are too large. */
   readonly excess: VCenterError | undefined
 }
 
-/** One `ObjectContent` of an answer. Throws a VCenterError. */
+/** Parses one `ObjectContent`. Throws a VCenterError. */
 export function readObject(record: XMLElement, whole = true): ObjectContent {
   const object = toReference(child(record, 'obj'))
   if (object === undefined) {
@@ -42,8 +42,8 @@ function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
 }
 
 /**
- * Why properties are missing, by their paths. Throws NotAuthenticated: without a session vCenter may answer as if all
- * were well, and name the fault for each property.
+ * Why properties are missing, by path. Throws NotAuthenticated: without a session vCenter may answer normally and name that
+ * fault for each property.
  */
 export function readMissing(record: XMLElement): ReadonlyMap<string, SoapFault> {
   const faults = new Map<string, SoapFault>()

@@ -9,13 +9,13 @@ import { child, textOf } from '../wire/xml.ts'
 import type { Collectors } from './collectors.ts'
 import { type ObjectContent, readObject } from './object-content.ts'
 
-/** Objects in a page; vCenter may send fewer. */
+/** Objects per page; vCenter may send fewer. */
 const PAGE = 1_000
-/** Pages of one read. vCenter's may be of 100 objects, whatever is asked for: no vCenter holds a hundred thousand. */
+/** Pages of one read. vCenter may send only 100 objects per page, and no vCenter has a hundred thousand. */
 const MAX_PAGES = 1_000
-/** So often a read is begun again whose continuation token vCenter does not know any more. */
+/** How often a read is restarted because vCenter no longer knows its continuation token. */
 const MAX_RESTARTS = 3
-/** How much longer than one page all pages of a read may take. */
+/** How many times longer than one page all pages of a read may take. */
 const PATIENCE = 3
 /** Envelope, Body, response, returnval, objects. */
 const OBJECT_DEPTH = 5
@@ -45,25 +45,24 @@ export function selection(name: string): string {
 }
 
 /**
- * A PropertyFilterSpec, without the element around it, whose name depends on the operation. A start that does not exist
- * fails the call: where it is a view, which ends with its session, all that it held would look gone.
+ * A PropertyFilterSpec without its enclosing element, whose name depends on the operation. A start that does not exist fails
+ * the call: otherwise, when a view has ended with its session, all of its members would look gone.
  */
 export function filterSpec(propertySpecs: string, objectSpecs: string): string {
   return `${propertySpecs}${objectSpecs}`
 }
 
-/** The same, but starts that do not exist are left out of the answer: one stale reference must not fail all others. */
+/** The same, but starts that do not exist are left out of the answer, so that one stale moref does not fail all others. */
 export function lenientFilterSpec(propertySpecs: string, objectSpecs: string): string {
   return `${propertySpecs}${objectSpecs}${element('reportMissingObjectsInResults', true)}`
 }
 
 export interface PropertyReader {
   /**
-   * Hands over each object that the PropertyFilterSpecs select, as it comes in, and some twice where the read had to
-   * begin again: pages were too long (smaller ones are read, then and from then on), or vCenter lost its place. An object
-   * that no longer exists is left out by vCenter. That there is nothing, or nothing more, is believed only after the
-   * session is shown to live. Throws a VCenterError, also for pages without end, part-way too: what was taken until then
-   * is true all the same.
+   * Passes each selected object to `take` as it arrives, some of them twice if the read had to restart: because a page was
+   * too long (pages are smaller from then on) or vCenter lost its continuation token. vCenter leaves out objects that no
+   * longer exist. An empty or final page is believed only once the session is shown to be alive. Throws a VCenterError, also
+   * for an endless read and part-way through; the objects taken until then are valid all the same.
    */
   read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
 }
@@ -86,7 +85,7 @@ export function createPropertyReader({
   timings,
   clock,
 }: PropertyReaderOptions): PropertyReader {
-  /** Objects in a page. */
+  /** Objects per page. */
   let atMost = PAGE
 
   async function page(
@@ -116,7 +115,7 @@ export function createPropertyReader({
     const token = textOf(child(response, 'returnval'), 'token')
     if (objects > 0) return token
     if (token !== undefined) throw endless('a page without objects')
-    // What begins at a view that has ended with its session may read as empty, with HTTP status 200.
+    // A view that has ended with its session may read as empty, with HTTP status 200.
     await alive(signal)
     return undefined
   }
@@ -187,7 +186,7 @@ export function createPropertyReader({
   }
 }
 
-/** vCenter has forgotten where a read was to go on; the collector and the session may be well. */
+/** vCenter has forgotten a continuation token; the collector and the session may be fine. */
 class LostTokenError extends VCenterError {
   constructor(cause: SoapFault) {
     super(cause.reason, `${cause.message}, which loses the rest of what was being read`, { cause })

@@ -1,4 +1,4 @@
-/** Reads VMs, and the objects above them, by reference. */
+/** Reads VMs, and the objects above them, by moref. */
 
 import { refusalOf, refused } from '../cache/refused.ts'
 import {
@@ -13,9 +13,9 @@ import { keyOf, type ManagedObjectReference } from '../wire/managed-object-refer
 import type { ObjectContent } from './object-content.ts'
 import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './properties.ts'
 
-/** Objects in one request, of which each takes about 150 bytes. */
+/** Objects per request; each takes about 150 bytes. */
 const BATCH = 1_000
-/** So many objects may fail a call, each in turn, before the call itself counts as failed. */
+/** How many objects may fail a call, one after the other, before the call itself counts as failed. */
 const MAX_REFUSALS = 8
 
 export interface UnreadObjects {
@@ -26,8 +26,7 @@ export interface UnreadObjects {
 }
 
 /**
- * Reads these VMs; `known` gives what was known of one. What is in none of the results was left out by vCenter without
- * a word.
+ * Reads these VMs; `known` returns the present state of a VM. A VM in none of the results was silently left out by vCenter.
  */
 export async function readMachines(
   reader: PropertyReader,
@@ -39,7 +38,7 @@ export async function readMachines(
   const gone = new Set<string>()
   const denied = new Map<string, VCenterError>()
 
-  /** Returns those whose network cards were not all among the properties. */
+  /** Returns the VMs whose network cards were not all among the properties. */
   async function readAll(some: readonly string[], withDevices: boolean): Promise<string[]> {
     const properties = propertySpec('VirtualMachine', withDevices ? READ_PATHS_WITH_DEVICES : READ_PATHS)
     const incomplete = new Set<string>()
@@ -47,7 +46,7 @@ export async function readMachines(
       reader,
       some.map(toVM),
       (objects) => [lenientFilterSpec(properties, objects.map((each) => objectSpec(each)).join(''))],
-      // At once: a VM's XML is a hundred times its facts.
+      // Parsed at once: a VM's XML is a hundred times larger.
       (object) => {
         const { reference, excess } = object
         const before = known(reference.value)
@@ -71,7 +70,7 @@ export async function readMachines(
   }
 
   const incomplete = await readAll(vms, false).catch((error: unknown) => {
-    // Whoever does not know paths with keys fails the whole call.
+    // A server that does not know keyed paths fails the whole call.
     if (error instanceof SoapFault && error.fault === 'InvalidProperty') return vms
     throw error
   })
@@ -79,7 +78,7 @@ export async function readMachines(
   return { machines, gone, denied }
 }
 
-/** The VM that an answer describes, which is not refused: {@link refusalOf}. */
+/** The VM that an answer describes; it must not be refused, see {@link refusalOf}. */
 export function toMachine(
   { reference, properties, missing }: ObjectContent,
   before: VMProperties | undefined,
@@ -96,8 +95,7 @@ function isNotFound(error: VCenterError): boolean {
 }
 
 /**
- * Reads what `specs` selects for these objects. A fault that names one of them is that object's alone: the others are
- * read without it.
+ * Reads what `specs` selects for these objects. If a fault names one of them, the others are read without it.
  */
 export async function readObjects(
   reader: PropertyReader,

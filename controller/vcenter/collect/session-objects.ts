@@ -5,7 +5,7 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
 
-/** Makes one. Throws a VCenterError. */
+/** Creates an object. Throws a VCenterError. */
 export async function createObject(
   soap: SoapClient,
   operation: string,
@@ -23,7 +23,7 @@ export async function createObject(
   )
 }
 
-/** Ends one; gone already is as good. Throws a VCenterError. */
+/** Destroys an object, if it still exists. Throws a VCenterError. */
 export async function destroyObject(
   soap: SoapClient,
   operation: string,

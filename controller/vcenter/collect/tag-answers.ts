@@ -1,9 +1,9 @@
-/** How the answers of the tag service are read. */
+/** Parses answers of the tag service. */
 import * as v from 'valibot'
 import { VCenterError } from '../wire/errors.ts'
 import { RESTError } from '../wire/rest.ts'
 
-/** Whether the answer is about the objects or tags asked for, rather than about the state of vCenter. */
+/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
 export function isRefusal(error: unknown): error is RESTError {
   return (
     error instanceof RESTError &&
@@ -13,7 +13,7 @@ export function isRefusal(error: unknown): error is RESTError {
   )
 }
 
-/** Throws a VCenterError for a value of another form. */
+/** Throws a VCenterError for a value of another shape. */
 export function parse<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value)
   if (result.success) return result.output

@@ -1,4 +1,4 @@
-/** Names of the tags of some categories, by ID; all other tags cost no call of their own. */
+/** Names of the tags of some categories, by ID. Other tags cost no calls of their own. */
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
@@ -7,9 +7,9 @@ import { VCenterError } from '../wire/errors.ts'
 import type { RESTClient } from '../wire/rest.ts'
 import { isRefusal, parse } from './tag-answers.ts'
 
-/** Calls that one read may spend on names. */
+/** Most calls for names in one read. */
 const MAX_CALLS = 200
-/** Tags of no interest that are remembered. */
+/** Most tags of other categories that are remembered. */
 const MAX_FOREIGN = 100_000
 
 const TagModel = v.object({ name: v.string() })
@@ -18,14 +18,14 @@ const CategoryModel = v.object({ name: v.string() })
 const IDs = v.nullish(v.array(v.string()))
 
 export interface TagNames {
-  /** To be called before each read: forgets old names, and what could not be read the last time. */
+  /** To be called before each read: forgets old names and earlier failures. */
   begin(): void
   /**
-   * Learns these tags as far as they are of the categories of interest. Throws a VCenterError when vCenter fails as a
-   * whole, or when this takes too many calls: what was learnt until then is kept, and the next read goes on from there.
+   * Looks up those of these tags that belong to the categories of interest. Throws a VCenterError when vCenter fails as a
+   * whole or this takes too many calls: what was found is kept, and the next read continues from there.
    */
   learn(ids: readonly string[], signal: AbortSignal): Promise<void>
-  /** A tag that was learnt, undefined for one of no interest, or why it cannot be told. */
+  /** A known tag, undefined for a tag of another category, or why it is unknown. */
   tag(id: string): Tag | undefined | { readonly problem: string }
 }
 
@@ -38,14 +38,14 @@ export interface TagNamesOptions {
 }
 
 export function createTagNames({ rest, categories, timings, clock }: TagNamesOptions): TagNames {
-  /** Names of all categories that were seen, and the tags of those of interest, by their IDs. */
+  /** Names of all categories seen, and the tags of those of interest, by ID. */
   let categoryNames = new Map<string, string>()
   let members = new Map<string, string>()
   let foreign = new Set<string>()
   let names = new Map<string, string>()
   let read = clock.monotonic()
   let problems = new Map<string, string>()
-  /** Why it cannot be told whether other tags are of interest. */
+  /** Why it is unknown whether other tags are of interest. */
   let unsure: string | undefined
   let calls = 0
 
@@ -66,7 +66,7 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
     })
   }
 
-  /** Looks for the categories of interest, as long as one is missing. Their names are unique in a vCenter. */
+  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
   async function findCategories(signal: AbortSignal): Promise<void> {
     const missing = new Set(categories)
     for (const name of categoryNames.values()) missing.delete(name)
@@ -112,7 +112,7 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
     },
     async learn(ids, signal) {
       const unknown = ids.filter((id) => !members.has(id) && !foreign.has(id))
-      // One that is new may be of interest, and so may its category.
+      // A new tag may be of interest, and its category may be new too.
       if (unknown.length > 0 && unsure === undefined) {
         try {
           await findCategories(signal)

@@ -1,4 +1,4 @@
-/** Reads the tags of many objects in few calls, as far as they are of the categories of interest. */
+/** Reads the tags of many objects in few calls, for the categories of interest. */
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
@@ -8,12 +8,12 @@ import type { RESTClient } from '../wire/rest.ts'
 import { isRefusal, parse } from './tag-answers.ts'
 import { createTagNames } from './tag-names.ts'
 
-/** Objects in one call. */
+/** Objects per call. */
 const BATCH = 2_000
-/** Calls that may be spent on finding which objects of a batch cannot be read. */
+/** Most calls for finding the unreadable objects of a batch. */
 const MAX_SPLITS = 32
 
-/** The tags of one object, and what of them could not be read. */
+/** The tags of one object, and which could not be read. */
 export interface ObjectTags {
   readonly tags: readonly Tag[]
   readonly problems: readonly string[]
@@ -21,9 +21,9 @@ export interface ObjectTags {
 
 export interface TagReader {
   /**
-   * Hands over the tags of each object, by {@link keyOf}, batch by batch. An object or a tag that cannot be read is a
-   * problem of that object alone; throws a VCenterError when vCenter fails as a whole, or names of tags take too many
-   * calls: then the next read goes on from there. Not for concurrent use.
+   * Passes on the tags of each object, by {@link keyOf}, batch by batch. An unreadable object or tag is a problem of that
+   * object only. Throws a VCenterError when vCenter fails as a whole or the names take too many calls; the next read then
+   * continues from there. Not for concurrent use.
    */
   read(
     objects: readonly ManagedObjectReference[],
@@ -40,7 +40,7 @@ export interface TagReaderOptions {
   readonly clock: Clock
 }
 
-/** Where it says `nullish`: some servers write null for an empty list. */
+/** `nullish`, because some servers write null for an empty list. */
 const Attached = v.array(
   v.object({
     object_id: v.object({ type: v.string(), id: v.string() }),
@@ -51,7 +51,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
   const names = createTagNames({ rest, categories, timings, clock })
   let splits = 0
 
-  /** Tag IDs by object; an object that cannot be read has the reason in their place. */
+  /** Tag IDs by object, or the reason why the object cannot be read. */
   async function attached(
     objects: readonly ManagedObjectReference[],
     into: Map<string, readonly string[] | string>,

@@ -1,4 +1,4 @@
-/** Push: one filter of one collector on the members of a ListView, and the long poll that hears of their changes. */
+/** Push: one filter of one collector on the members of a ListView, and the long poll for their changes. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
@@ -11,36 +11,36 @@ import { readMissing } from './object-content.ts'
 import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
-/** Objects in one answer; vCenter may send fewer and says so by `truncated`. */
+/** Objects per answer; vCenter may send fewer and then sets `truncated`. */
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
 const UPDATE_DEPTH = 6
-/** Milliseconds from an answer to the next poll where they are many: a guest that changes its claim all the time costs little. */
+/** Milliseconds before the next poll while answers are many, so that a guest that keeps changing its claim costs little. */
 const PAUSE = 250
-/** So many answers are followed by the next poll at once, and one more for each pause's time that goes by. */
+/** How many answers are followed by the next poll at once; one more is allowed for each pause's length that passes. */
 const BURST = 20
-/** So many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
+/** How many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
 const MAX_AT_ONCE = 100
-/** From the beginning of a poll that brought nothing, as the one before, to the next: they may come at once. */
+/** Least time between the starts of two polls after two empty answers, which may come immediately. */
 const EMPTY_ANSWER_PAUSE = 1_000
 
-/** What became of one object. */
+/** A change of one object. */
 export type Update =
-  /** Came under watch: these are all of its watched properties. */
+  /** It entered the watch; these are all of its watched properties. */
   | {
       readonly kind: 'enter'
       readonly object: ManagedObjectReference
       readonly values: ReadonlyMap<string, XMLElement>
     }
-  /** Some properties changed; undefined is one that is no longer set. Keyed paths are told without `.value`. */
+  /** Some properties changed; undefined means no longer set. Keyed paths come without `.value`. */
   | {
       readonly kind: 'modify'
       readonly object: ManagedObjectReference
       readonly values: ReadonlyMap<string, XMLElement | undefined>
     }
-  /** Something of it is told that this does not understand, or may not be read: it is to be read again. */
+  /** A change that is not understood or may not be read: the object must be read again. */
   | { readonly kind: 'unclear'; readonly object: ManagedObjectReference }
-  /** Destroyed, unregistered, no longer readable, too large, or taken off the list: to be asked for. */
+  /** Destroyed, unregistered, no longer readable, too large, or removed from the list: to be searched for again. */
   | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
 
 export interface Updates {
@@ -48,20 +48,20 @@ export interface Updates {
   readonly listView: ManagedObjectReference
   /** Polls until the signal aborts or a call fails. */
   run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
-  /** Gives back what this made in the session. */
+  /** Destroys what this created in the session. */
   destroy(signal: AbortSignal): Promise<void>
 }
 
 export interface UpdatesOptions {
   readonly soap: SoapClient
   readonly content: ServiceContent
-  /** Properties of VirtualMachine to watch. Few: some servers' cost is events x members x properties. */
+  /** Properties of VirtualMachine to watch. Few: for some servers the cost is events x members x properties. */
   readonly paths: readonly string[]
   readonly timings: Timings
   readonly clock: Clock
 }
 
-/** Makes the list (empty), a collector of its own and the filter. */
+/** Creates an empty list view, a collector and the filter. */
 export async function openUpdates(options: UpdatesOptions, signal: AbortSignal): Promise<Updates> {
   const { soap, content, paths, timings, clock } = options
   const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
@@ -119,7 +119,7 @@ export async function openUpdates(options: UpdatesOptions, signal: AbortSignal):
           return { fewer }
         })
         if (answer !== undefined && 'fewer' in answer) {
-          // Not every server sends again what was lost: to a new collector, all members enter.
+          // Not every server resends what was lost. With a new collector all members enter again.
           await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
           collector = await openCollector()
           version = ''
@@ -148,8 +148,8 @@ interface Answer {
 }
 
 /**
- * How long to wait after an answer that took so long: no server can make us poll without end. Where answers are few there
- * is no wait, by which the next change would be heard of later.
+ * How long to wait after an answer, so that no server can make us poll constantly. While answers are few there is no wait,
+ * because it would delay the next change.
  */
 function createPacing(clock: Clock): (answer: Answer | undefined, took: number) => number {
   let emptyBefore = false
@@ -167,18 +167,18 @@ function createPacing(clock: Clock): (answer: Answer | undefined, took: number) 
     if (answer?.truncated !== true) atOnce = 0
     else if (!empty && ++atOnce < MAX_AT_ONCE) return 0
     const pause = credit < 1 ? PAUSE : 0
-    // What is waited for is paid for too.
+    // Waiting earns allowance too.
     credit -= 1
     return pause
   }
 }
 
-/** What the filter starts at is gone, with its session or without: all has to be made anew. */
+/** The list view is gone, with or without its session: everything must be created anew. */
 function lostStart(start: XMLElement | undefined): SoapFault {
   return new SoapFault('ManagedObjectNotFound', '', toReference(start))
 }
 
-/** By the names under which vCenter may tell of them; of an entry of a keyed list, also by that of its value. */
+/** Paths by the names that vCenter may use for them; an entry of a keyed list also by the name of its value. */
 function knownPaths(paths: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     paths.flatMap((path) => (isKeyed(path) ? [path, `${path}.value`] : [path]).map((name) => [name, path])),
@@ -194,7 +194,7 @@ function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<strin
   const kind = textOf(record, 'kind')
   if (object === undefined)
     throw new VCenterError('MalformedAnswer', 'vCenter sends an update of an object without a name')
-  // One that is too large is asked for by itself, as one that has left.
+  // An object that is too large is read by itself, as if it had left.
   if (kind === 'leave' || !whole) return { kind: 'leave', object }
   if (kind !== 'enter' && kind !== 'modify') {
     throw new VCenterError(
@@ -210,9 +210,9 @@ function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<strin
 }
 
 /**
- * The values that properties have now (vSphere API, PropertyChange): whether one is unset itself (`assign` without a
- * value, `remove`) or with what held it (`indirectRemove`) is all one. Undefined where vCenter tells of a path that was
- * not asked for, as of what holds one of ours, or of a part of a list.
+ * The new values of properties (vSphere API, PropertyChange). It does not matter whether one was unset itself (`assign`
+ * without a value, `remove`) or with its parent (`indirectRemove`). Undefined where vCenter names a path that was not
+ * requested, such as a parent of ours or a part of a list.
  */
 function readChanges(
   record: XMLElement,
@@ -228,7 +228,7 @@ function readChanges(
   return values
 }
 
-/** Ops of a property, of an entry of a keyed list, and those that come with a value. */
+/** Operations on a property, on an entry of a keyed list, and those that come with a value. */
 const OPS: ReadonlySet<string> = new Set(['assign', 'indirectRemove'])
 const ENTRY_OPS: ReadonlySet<string> = new Set([...OPS, 'add', 'remove'])
 const SETS: ReadonlySet<string> = new Set(['assign', 'add'])

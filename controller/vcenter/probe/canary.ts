@@ -1,4 +1,4 @@
-/** Whether the search that found nothing would find a VM: one that is known to exist is searched for in the same way. */
+/** Checks a search that found nothing by searching in the same way for another VM that is known to exist. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { CanaryProof, Proof } from '../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
@@ -15,20 +15,20 @@ import type { ProbeClient } from './probe-client.ts'
 import { isGone, readVMName, vmReference } from './read-vm.ts'
 import { searchVMs } from './search.ts'
 
-/** So many VMs are tried. */
+/** Most VMs that are tried. */
 const TRIES = 3
-/** So many are looked at where none is followed. */
+/** Most VMs that are read where none is followed. */
 const SAMPLE = 64
 
-/** A VM that is said to exist. */
+/** A VM that is known to exist. */
 export interface Canary {
   readonly moref: string
   readonly biosUUID: string
 }
 
 /**
- * Connected VMs that are followed, other than this one and its copies; those of its own folder first. `turn` decides
- * who begins: one that cannot be found must not stand for all for ever.
+ * Followed and connected VMs other than the missed one and its copies; those in its folder first. `turn` rotates them, so
+ * that one VM that cannot be found is not always tried first.
  */
 export function knownCanaries(table: Table, missed: BoundVM, turn: number): readonly Canary[] {
   const folder = missed.parents?.[0]?.moref
@@ -44,7 +44,7 @@ export function knownCanaries(table: Table, missed: BoundVM, turn: number): read
   return [...rotate(beside, turn), ...rotate(elsewhere, turn)]
 }
 
-/** All that are shown of those that are followed. */
+/** All followed VMs that vCenter shows. */
 export function followedVMs(table: Table): readonly VirtualMachine[] {
   return [...table.followed()].flatMap((uuid) => {
     const answer = table.lookup(uuid)
@@ -61,13 +61,13 @@ export interface CanaryOptions {
   readonly vCenter: string
   /** See {@link knownCanaries}. */
   readonly known: readonly Canary[]
-  /** VMs other than this one that were seen here before, whatever shows now. */
+  /** VMs that were seen here before, whether or not vCenter shows them now. */
   readonly memory: CanaryMemory
 }
 
 /**
- * Tries some of those that are known, or of all that vCenter shows where none is. Where it shows none, and each that was
- * seen before is gone by its reference, there is nothing to try. Throws a VCenterError.
+ * Tries some of the known VMs or, without any, some of all that vCenter shows. If it shows none, and every VM seen before is
+ * gone by its moref, there is nothing to try. Throws a VCenterError.
  */
 export async function proveCanary(
   client: ProbeClient,
@@ -109,12 +109,12 @@ export async function proveCanary(
   )
 }
 
-/** VMs that were seen in one vCenter, by this process. */
+/** Remembers VMs that this process has seen in one vCenter. */
 export interface CanaryMemory {
   add(moref: string): void
-  /** Of one that is gone. */
+  /** Forgets a VM that is gone. */
   forget(moref: string): void
-  /** The last few. */
+  /** The last few VMs seen. */
   list(): readonly string[]
 }
 
@@ -133,7 +133,7 @@ export function createCanaryMemory(): CanaryMemory {
   }
 }
 
-/** One of those that vCenter does not say to be gone; those that are, are forgotten. */
+/** A remembered VM that vCenter does not call gone. Those that are gone are forgotten. */
 async function firstHidden(
   client: ProbeClient,
   memory: CanaryMemory,
@@ -157,8 +157,8 @@ const FOLDERS = traversal('folders', 'Folder', 'childEntity', selection('folders
 const DATACENTERS = traversal('datacenters', 'Datacenter', 'vmFolder', selection('folders'))
 
 /**
- * The first VMs below the root, and those of them that are connected: the missed one too, if it is there under another
- * reference. By a collector of its own: with it goes what it has not yet told.
+ * The number of VMs on the first page below the root, and the connected ones among them; this may include the missed VM
+ * under another moref. Uses a collector of its own, so that destroying it drops the remaining pages.
  */
 export async function sample(
   client: ProbeClient,

@@ -1,4 +1,4 @@
-/** Why vCenter itself may start or move a VM before long. */
+/** Why vCenter itself may soon start or move a VM. */
 import { readObject } from '../collect/object-content.ts'
 import { lenientFilterSpec, objectSpec, propertySpec } from '../collect/properties.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
@@ -13,13 +13,13 @@ export const MAY_RESTART_PATHS = [
   'recentTask',
 ] as const
 
-/** Of all tasks of a VM; vCenter keeps them for minutes only. */
+/** Most tasks of a VM that are read; vCenter keeps them for minutes only. */
 const MAX_TASKS = 64
 const MAX_WORD = 100
 
 const WITHOUT_FAULT_TOLERANCE = new Set(['', 'notConfigured', 'disabled'])
 
-/** The reasons in words. A property that is missing is no reason; tasks that may not be read are one. */
+/** The reasons in words. A missing property is not a reason, but unreadable tasks are. */
 export async function readMayRestart(
   client: ProbeClient,
   properties: ReadonlyMap<string, XMLElement>,
@@ -41,7 +41,7 @@ export async function readMayRestart(
   return [...reasons, ...(await unfinished(client, tasks.slice(-MAX_TASKS)))]
 }
 
-/** Tasks that wait or run. One that cannot be read, or is gone, is passed over. */
+/** Tasks that are queued or running. Tasks that cannot be read or are gone are ignored. */
 async function unfinished(
   { call, content }: ProbeClient,
   tasks: readonly ManagedObjectReference[],
@@ -55,7 +55,7 @@ async function unfinished(
     const parameters = `<specSet>${specs}</specSet><options/>`
     const response = await call('RetrievePropertiesEx', content.propertyCollector, parameters)
     const result = child(response, 'returnval')
-    // Probes share this collector, so that none of them can go on to a second page.
+    // Probes share this collector, so none of them can read a second page.
     if (textOf(result, 'token') !== undefined) return ['its tasks are too many to be read at once']
     return childrenOf(result, 'objects').flatMap((record) => {
       const { properties } = readObject(record)
@@ -65,7 +65,7 @@ async function unfinished(
     })
   } catch (error) {
     if (!(error instanceof VCenterError)) throw error
-    // What was found of the VM itself stands all the same.
+    // What was read of the VM itself is still valid.
     return [`its tasks cannot be read (${error.reason})`]
   }
 }

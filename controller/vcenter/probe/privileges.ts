@@ -1,4 +1,4 @@
-/** Whether the account may read what stood above a VM: else nothing follows from not seeing it. */
+/** Whether the account may read the objects above a VM: otherwise not seeing the VM proves nothing. */
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { element, reference } from '../wire/envelope.ts'
@@ -9,16 +9,16 @@ import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { ProbeClient } from './probe-client.ts'
 import { isGone } from './read-vm.ts'
 
-/** What the role Read-only consists of, but for System.Anonymous, which everyone has. */
+/** The privileges of the role Read-only, except System.Anonymous, which everyone has. */
 const PRIVILEGES = ['System.View', 'System.Read'] as const
 
-/** An answer for each object, by {@link keyOfParent}. */
+/** A result for each object, by {@link keyOfParent}. */
 export type Privileges = ReadonlyMap<string, Proof>
 
 /**
- * Whether the account has them on the root folder, and on those of these objects that still exist. What stood above a VM
- * may have gone with it; the root never goes, and who may not read it may not know what else is below it. Throws a
- * VCenterError where that cannot be asked.
+ * Whether the account has them on the root folder and on those of these objects that still exist. Objects above a VM may be
+ * deleted with it. The root always exists, and an account that may not read it cannot know what is below. Throws a
+ * VCenterError where this cannot be checked.
  */
 export async function provePrivileges(
   client: ProbeClient,
@@ -29,7 +29,7 @@ export async function provePrivileges(
   return [...proofs.values()].find(({ state }) => state === 'unproven') ?? { state: 'proven' }
 }
 
-/** The same for each of these objects and the root; without those that are gone. */
+/** The same for each of these objects and the root, without objects that are gone. */
 export async function askPrivileges(
   client: ProbeClient,
   vCenter: string,
@@ -63,7 +63,7 @@ export function keyOfParent(parent: ParentObject): string {
   return keyOf(toObject(parent))
 }
 
-/** The root folder, as an object above VMs. */
+/** The root folder as a parent object. */
 export function rootOf({ rootFolder }: ProbeClient['content']): ParentObject {
   return { type: rootFolder.type, moref: rootFolder.value, name: '' }
 }
@@ -92,7 +92,7 @@ async function ask(
   return answers
 }
 
-/** What is not said to be granted is not. */
+/** A privilege that is not listed as granted is missing. */
 function judge(vCenter: string, object: string, answer: XMLElement | undefined): Proof {
   const availability = childrenOf(answer, 'privAvailability')
   const lacking = PRIVILEGES.filter(
@@ -106,7 +106,7 @@ function judge(vCenter: string, object: string, answer: XMLElement | undefined):
   return { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
 }
 
-/** One object that may not even be asked about must not hide what is to be said of the others. */
+/** An object that cannot be checked must not hide the results for the others. */
 function isDenied(error: unknown, object: ManagedObjectReference): boolean {
   if (!(error instanceof SoapFault) || error.fault !== 'NoPermission' || error.object === undefined)
     return false

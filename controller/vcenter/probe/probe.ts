@@ -82,7 +82,7 @@ export async function probeVM({
   return { moref, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
 }
 
-/** A VM that a search has found exists, whether or not more can be learnt of it. */
+/** A VM that a search has found exists, whether or not it can be read. */
 async function readFound(client: ProbeClient, moref: string): Promise<SeenVM> {
   try {
     return await readVM(client, moref)
@@ -92,7 +92,7 @@ async function readFound(client: ProbeClient, moref: string): Promise<SeenVM> {
       moref,
       name: moref,
       biosUUID: undefined,
-      // As everywhere: what cannot be told looks neither healthy nor shut down.
+      // As everywhere, an unknown state must look neither healthy nor shut down.
       connectionState: 'invalid',
       powerState: 'poweredOn',
       mayRestart: [`it cannot be read (${client.failure(error).reason})`],

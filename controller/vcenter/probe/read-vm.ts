@@ -1,4 +1,4 @@
-/** Reads one VM by reference, as much of it as may be read. */
+/** Reads one VM by moref, as far as the account may. */
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { readName, readUUID } from '../cache/properties.ts'
 import { refused } from '../cache/refused.ts'
@@ -12,15 +12,15 @@ import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
 import type { ProbeClient } from './probe-client.ts'
 
-/** All of them exist in vSphere 6.7: a real vCenter fails the whole read for one that it does not know. */
+/** All of these exist in vSphere 6.7: a real vCenter fails the whole read for an unknown path. */
 const PATHS = ['name', 'config.uuid', 'runtime.connectionState', 'runtime.powerState', ...MAY_RESTART_PATHS]
 
-/** The reference of a VM. */
+/** The managed object reference of a VM. */
 export function vmReference(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }
 
-/** Throws a VCenterError, also where nothing of the VM may be read. */
+/** Reads a VM. Throws a VCenterError, also where nothing of the VM may be read. */
 export async function readVM(client: ProbeClient, value: string): Promise<SeenVM> {
   const record = await readProperties(client, vmReference(value), PATHS)
   const { properties, missing } = readObject(record)
@@ -29,7 +29,7 @@ export async function readVM(client: ProbeClient, value: string): Promise<SeenVM
   }
   const name = readName(properties.get('name'))
   const denied = missing.get('runtime.connectionState')
-  // A state that may not be read must not pass for "invalid", which is a matter of its host and datastore.
+  // An unreadable state must not count as "invalid", which is about host and datastore.
   if (denied?.fault === 'NoPermission') throw refused(denied, 'runtime.connectionState', value, name)
   return {
     moref: value,
@@ -41,7 +41,7 @@ export async function readVM(client: ProbeClient, value: string): Promise<SeenVM
   }
 }
 
-/** The name of a VM by reference. Throws a VCenterError. */
+/** Reads the name of a VM by moref. Throws a VCenterError. */
 export async function readVMName(client: ProbeClient, value: string): Promise<string> {
   const record = await readProperties(client, vmReference(value), ['name'])
   const { properties, missing } = readObject(record)
@@ -50,13 +50,13 @@ export async function readVMName(client: ProbeClient, value: string): Promise<st
   return name
 }
 
-/** Whether vCenter says of this object, and of no other, that it does not exist. */
+/** Whether vCenter says that exactly this object does not exist. */
 export function isGone(error: unknown, { type, value }: ManagedObjectReference): boolean {
   if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
   return error.object?.type === type && error.object.value === value
 }
 
-/** The one object's content. Without the flag to report missing objects, for a missing one is to fail the call. */
+/** One object's content. Reads without the option to leave out missing objects, so that a missing one fails the call. */
 async function readProperties(
   { call, content }: ProbeClient,
   object: ManagedObjectReference,

@@ -8,8 +8,8 @@ import type { ProbeClient } from './probe-client.ts'
 export type UUIDKind = 'instance' | 'bios'
 
 /**
- * References of all VMs with this UUID, templates too, in every datacenter. Empty is what vCenter says both where there
- * is none and where the account may see none. Throws a VCenterError.
+ * Morefs of all VMs with this UUID in every datacenter, including templates. vCenter answers with none both where there is
+ * none and where the account may not see any. Throws a VCenterError.
  */
 export async function searchVMs(
   client: ProbeClient,

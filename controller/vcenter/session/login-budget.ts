@@ -1,11 +1,11 @@
-/** How many logins an account bears without being locked out, should all of them be refused. */
+/** How many refused logins an account tolerates without being locked out. */
 import type { LoginAttempt } from '../../types/login-attempts.ts'
 
 interface Limit {
   readonly attempts: number
   /** Milliseconds. */
   readonly within: number
-  /** Whether those count too of which vCenter's answer is not known. */
+  /** Whether attempts without a known answer count too. */
   readonly unanswered: boolean
 }
 
@@ -13,26 +13,26 @@ const MINUTE = 60_000
 
 /**
  * vCenter locks an account at the fifth failure within 180 s, by its default policy, and forgets failures when a login
- * succeeds ("Edit the vCenter Single Sign-On Lockout Policy"). The limits are narrower in number and wider in time: others
- * use the account too, the replicas' clocks differ, and a domain may count for a quarter of an hour.
+ * succeeds ("Edit the vCenter Single Sign-On Lockout Policy"). The limits allow fewer attempts over a longer time:
+ * others use the account too, the replicas' clocks differ, and a domain may count over a quarter of an hour.
  */
 export const LIMITS = {
   any: { attempts: 4, within: 5 * MINUTE, unanswered: true },
-  /** Of a process that does not know which password was refused before: it may be its own. */
+  /** For a process that does not know which password was refused before: it may be the same one. */
   unknown: { attempts: 3, within: 15 * MINUTE, unanswered: false },
-  /** Of REST, which must leave some to SOAP: without that there is no vCenter, without REST there are no tags. */
+  /** For REST, which must leave attempts to SOAP: without SOAP there is no inventory, without REST only no tags. */
   REST: { attempts: 2, within: 15 * MINUTE, unanswered: false },
 } as const satisfies Record<string, Limit>
 
-/** The longest of them: what is older does not count, nor what a wrong clock dated so far ahead. */
+/** The longest of them: older attempts do not count, nor those that a wrong clock dated further ahead. */
 const REMEMBERED = 15 * MINUTE
 
-/** Those attempts that may still count. Times in milliseconds since the epoch, here and below. */
+/** The attempts that may still count. Times are milliseconds since the epoch, here and below. */
 export function recent(attempts: readonly LoginAttempt[], now: number): readonly LoginAttempt[] {
   return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
 }
 
-/** When an account with these attempts may be tried next; `now` where it may at once. */
+/** When an account with these attempts may be tried next; `now` for at once. */
 export function nextAttempt(
   attempts: readonly LoginAttempt[],
   limits: readonly Limit[],

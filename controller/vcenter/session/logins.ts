@@ -1,4 +1,4 @@
-/** All logins of this process go through here: a refused one must not become a locked account. */
+/** All logins of this process go through here, so that refused ones do not lock the account. */
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { type Backoff, createBackoff } from '../../../agent/shared/backoff.ts'
@@ -11,13 +11,13 @@ import type { Timings } from '../timings.ts'
 import { LoginRefused, VCenterError } from '../wire/errors.ts'
 import { LIMITS, nextAttempt, recent } from './login-budget.ts'
 
-/** Whose login it is. The password is the one that is configured at this moment. */
+/** The account to log in with. The password is the one configured now. */
 export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password'>
 
-/** By which of vCenter's interfaces. */
+/** Which of vCenter's interfaces. */
 export type LoginInterface = 'SOAP' | 'REST'
 
-/** Why an account is not tried now. */
+/** Why an account must not be tried now. */
 export interface Pause {
   readonly error: LoginRefused
   /** Milliseconds until it may be tried again with this password. */
@@ -28,25 +28,25 @@ export interface LoginRequest<T> {
   readonly account: Account
   readonly by: LoginInterface
   /**
-   * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. No other attempt of this
-   * process has the same number.
+   * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. `number` is unique among
+   * the attempts of this process.
    */
   readonly send: (password: Secret, number: number) => Promise<T>
   readonly signal: AbortSignal
 }
 
 /**
- * The logins of all vCenters, for as long as the process lives: over inventories, configurations and terms of leadership.
+ * The logins of all vCenters, for the life of the process: across inventories, configurations and terms of leadership.
  *
- * InvalidLogin does not prove that the password is wrong (the identity source is away, the account is locked for a
- * while), so the same one is tried again, at the pace of {@link Timings.refusedLogin}; a changed one at once. Over all
- * replicas and restarts an account is tried no more often than {@link LIMITS} say: each attempt is remembered outside of
- * the process before it is made. Where that cannot be done, none is made.
+ * InvalidLogin does not prove that the password is wrong (the identity source may be away, or the account locked for a
+ * while). So the same password is retried at the pace of {@link Timings.refusedLogin}, and a changed one at once. Across
+ * replicas and restarts an account is tried no more often than {@link LIMITS} allow: each attempt is recorded outside the
+ * process before it is made, and without a record it is not made.
  */
 export interface Logins {
   /** Undefined where the account may be tried, as far as this process knows. */
   pause(account: Account, by: LoginInterface): Pause | undefined
-  /** Logs in. Throws what `send` throws, a {@link LoginRefused} with the time of the next attempt among it. */
+  /** Logs in. Throws what `send` throws, or a {@link LoginRefused} with the time of the next attempt. */
   login<T>(request: LoginRequest<T>): Promise<T>
 }
 
@@ -65,13 +65,13 @@ interface Held {
   readonly error: LoginRefused
   /** Monotonic. */
   readonly until: number
-  /** Of refusals of this password; undefined while it was not tried. */
+  /** Backoff for this password; undefined before it was tried. */
   readonly backoff: Backoff | undefined
 }
 
 /** What this process knows of an account. */
 interface Known {
-  /** The password of its first attempt, made or held back. */
+  /** The password of the first attempt, whether made or held back. */
   readonly first: Secret
   tried: boolean
   /** The password that SOAP has accepted last. */
@@ -101,7 +101,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     return held?.password.equals(account.password) && left > 0 ? { error: held.error, left } : undefined
   }
 
-  /** Remembers an attempt that is about to be made; throws where none may be. */
+  /** Records an attempt that is about to be made; throws where none is allowed. */
   async function reserve({ account, by, signal }: LoginRequest<unknown>, password: Secret): Promise<number> {
     const { first, tried, held } = known(account)
     const limits = [
@@ -143,7 +143,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     }
   }
 
-  /** REST is asked within a SOAP session: where that one was made with the same password, there is no doubt of it. */
+  /** REST is used during a SOAP session. If that was made with the same password, the password is right. */
   function isRight(
     { account, by }: Pick<LoginRequest<unknown>, 'account' | 'by'>,
     password: Secret,
@@ -186,7 +186,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
         const value = await send(password, ++count)
         about.held.clear()
         if (by === 'SOAP') about.accepted = password
-        // vCenter has forgotten them too.
+        // vCenter has forgotten the failures too.
         await note((before) => (before.length === 0 ? undefined : []))
         return value
       } catch (error) {
@@ -200,7 +200,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
         throw error
       }
 
-      /** Where it fails, the attempt counts as one without an answer for a while. */
+      /** If this fails, the attempt counts as unanswered for a while. */
       function note(change: Change): Promise<void> {
         return remember(account, signal, change).catch(() => undefined)
       }
@@ -208,14 +208,14 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
   }
 }
 
-/** After these vCenter may have refused it all the same. */
+/** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
 
 function serverOf({ server, port }: Account): string {
   return `${isIPv6(server) ? `[${server}]` : server}:${port}`
 }
 
-/** Tells accounts apart without naming the user. Directories do not tell cases of letters apart. */
+/** Identifies an account without naming the user. Directories are case-insensitive. */
 function nameOf(account: Account): string {
   const server = serverOf(account).toLowerCase()
   const user = createHash('sha256').update(account.user.toLowerCase()).digest('hex').slice(0, 12)

@@ -1,4 +1,4 @@
-/** The one SOAP session of a vCenter: made once, kept alive, taken up again after a failure, ended. */
+/** The SOAP session of a vCenter: created once, kept alive, resumed after a failure, and ended. */
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
@@ -11,7 +11,7 @@ import type { Logins, Pause } from './logins.ts'
 
 const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 
-/** The objects that vCenter names as its own: never to be guessed. */
+/** vCenter's own managed objects, as it names them. */
 export interface ServiceContent {
   /** `about.instanceUuid`, lower case. */
   readonly instanceUUID: string
@@ -25,23 +25,23 @@ export interface ServiceContent {
 
 /** A login that vCenter has accepted. */
 export interface Login {
-  /** No other login of this process has the same, not even in another inventory of this vCenter. */
+  /** Unique among the logins of this process, across all inventories. */
   readonly number: number
-  /** vCenter's own name for the session, to ask about its privileges; undefined where it was not told. */
+  /** vCenter's key of the session, for checking privileges; undefined where vCenter did not tell it. */
   readonly key: string | undefined
 }
 
 export interface Session {
   /**
-   * Logs in, unless the session of before still lives. Throws a VCenterError, and during a {@link pause} its error
-   * without asking: each attempt would count towards locking the account (csi#3787).
+   * Logs in, unless the previous session is still alive. Throws a VCenterError; during a {@link pause} throws its error
+   * without a call, because each attempt would count towards locking the account (csi#3787).
    */
   ensure(signal: AbortSignal): Promise<ServiceContent>
-  /** The last one; undefined before the first. */
+  /** The last login; undefined before the first. */
   lastLogin(): Login | undefined
-  /** To be told when a call met NotAuthenticated. */
+  /** To be called when a call failed with NotAuthenticated. */
   lost(): void
-  /** Why the credential that is configured now is not tried; undefined where it may be. */
+  /** Why the configured credential must not be tried now; undefined where it may. */
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
@@ -50,14 +50,14 @@ export interface Session {
 
 export interface SessionOptions {
   readonly soap: SoapClient
-  /** Its password is read for each login: it may change meanwhile. */
+  /** The password is read at each login, as it may change. */
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly logger: Logger
   readonly logins: Logins
   /**
-   * For Login alone. It outlives the signal given to `ensure`, so that a session which vCenter has just made is known
-   * and can be ended.
+   * For the login call only. It outlives the signal passed to `ensure`, so that a session which vCenter has just created is
+   * known and can be ended.
    */
   readonly loginSignal: AbortSignal
 }
@@ -81,7 +81,7 @@ export function createSession(options: SessionOptions): Session {
         const parameters = element('userName', config.user) + element('password', password.reveal())
         const call = { operation: 'Login', target: sessionManager, parameters, deadline, signal: loginSignal }
         const response = await soap.call(call).catch((error: unknown) => {
-          // What stands in front of vCenter may repeat the password in its words.
+          // A proxy in front of vCenter may repeat the password in its message.
           throw error instanceof SoapFault ? new SoapFault(error.fault, '', error.object) : error
         })
         latest = { number, key: textOf(child(response, 'returnval'), 'key') }
@@ -110,7 +110,7 @@ export function createSession(options: SessionOptions): Session {
       if (paused !== undefined) throw paused.error
       if (content !== undefined && (await stillAlive(signal))) return content
       signal.throwIfAborted()
-      // Asked again for each session: a restored or replaced vCenter has other objects under the same address.
+      // Read again for each session: a restored or replaced vCenter has other objects at the same address.
       const operation = 'RetrieveServiceContent'
       content = readContent(
         soap.server,

@@ -1,4 +1,4 @@
-/** Big calls may take long; whether vCenter answers at all is asked beside them. */
+/** Big calls may take long, so small calls check meanwhile whether vCenter answers at all. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import type { SoapClient } from '../wire/soap.ts'
@@ -11,7 +11,7 @@ export interface WatchedSoapOptions {
   readonly clock: Clock
 }
 
-/** A client whose big calls fail as soon as vCenter does not answer small ones either, with the small one's error. */
+/** A client whose big calls fail, with the small call's error, as soon as vCenter does not answer small calls either. */
 export function createWatchedSoap({ soap, ask, timings, clock }: WatchedSoapOptions): SoapClient {
   async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
     for (;;) {

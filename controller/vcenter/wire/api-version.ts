@@ -1,16 +1,15 @@
-/** Which version of the API to speak, where vCenter does not serve the one that is asked for. */
+/** Chooses an API version where vCenter does not support the requested one. */
 import type { Connection } from './connection.ts'
 import { API_VERSION } from './envelope.ts'
 import { child, childrenOf, readXML, textOf, type XMLElement } from './xml.ts'
 
-/** Served without a session by every vCenter. */
+/** Every vCenter serves this without a session. */
 const VERSIONS_PATH = '/sdk/vimServiceVersions.xml'
 const NUMBERS = /^\d{1,5}(\.\d{1,5}){0,5}$/
 
 /**
- * The version to speak to this server, of those that it says it serves: the oldest that is not older than the one this
- * code was written for, whose words differ least from it; else the newest. Undefined where it names none. Throws a
- * VCenterError.
+ * The API version for this server: of those it supports, the oldest that is not older than the one this code was written
+ * for, as it differs least; otherwise the newest. Undefined where the server names none. Throws a VCenterError.
  */
 export async function negotiateVersion(
   connection: Connection,

@@ -1,24 +1,24 @@
-/** Text of an XML document whose every character an XML parser takes, whatever a guest has put into it. */
+/** Decodes an XML document so that a parser accepts every character, whatever a guest has put into it. */
 
-/** What stands for a character that cannot be. */
+/** Replaces an illegal character. */
 const REPLACEMENT = '\uFFFD'
-/** What XML 1.0 has no place for, not even by reference; lone surrogates do not outlive the decoder. */
+/** Characters illegal in XML 1.0, even as a reference. The decoder has already replaced lone surrogates. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const ILLEGAL = /[\x00-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]/g
 const REFERENCE = /&#(?:x([\dA-Fa-f]{1,32})|(\d{1,32}));/g
-/** A numeric reference whose end is still to come. */
+/** The beginning of a numeric reference. */
 const BEGUN = /&(?:#(?:x[\dA-Fa-f]{0,32}|\d{0,32}))?$/
 
 export interface CharacterReader {
-  /** The text as far as it is certain; the beginning of a numeric reference is kept for the next call. */
+  /** The decoded text; the beginning of a numeric reference is kept for the next call. */
   read(chunk: Uint8Array): string
-  /** What is left. */
+  /** The remaining text. */
   end(): string
 }
 
 /**
- * Reads UTF-8. Bytes that are none, and characters that are illegal in XML 1.0, written out or as a numeric reference,
- * become U+FFFD: vCenter passes on what guests write, and one guest's text must not cost the answers about all others.
+ * Decodes UTF-8. Invalid bytes, and characters illegal in XML 1.0, literal or as a numeric reference, become U+FFFD: vCenter
+ * passes on what guests write, and one guest's text must not spoil the answers about all others.
  */
 export function createCharacterReader(): CharacterReader {
   const decoder = new TextDecoder('utf-8')

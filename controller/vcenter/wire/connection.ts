@@ -1,4 +1,4 @@
-/** HTTPS to one vCenter: few connections for calls, one of its own for the long poll, a deadline on everything. */
+/** HTTPS to one vCenter: a few connections for calls, a separate one for the long poll, and a deadline for everything. */
 import { isIPv6 } from 'node:net'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../../agent/shared/clock.ts'
@@ -8,8 +8,8 @@ import { ACCEPT_ENCODING, inflate } from './inflate.ts'
 import { trustConnector } from './trust.ts'
 
 /**
- * What goes on at once at most (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
- * ask whether vCenter lives. More would only queue up inside vCenter.
+ * The most that is done at once (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
+ * check whether vCenter is alive. More calls would only queue up inside vCenter.
  */
 const CONNECTIONS = 10
 
@@ -18,9 +18,9 @@ export interface HTTPRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Milliseconds for the whole of it, the answer's body included. */
+  /** Milliseconds for everything, including the answer's body. */
   readonly deadline: number
-  /** The long poll goes by a connection of its own, so that it never holds up a call. */
+  /** The long poll uses a separate connection, so that it never delays a call. */
   readonly longPoll?: boolean
   readonly signal: AbortSignal
 }
@@ -30,19 +30,19 @@ export interface HTTPAnswer {
   /** Lower case, without parameters; empty where there is none. */
   readonly contentType: string
   readonly cookies: readonly string[]
-  /** Inflated where it came compressed. */
+  /** Decompressed if necessary. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface Connection {
-  /** `name:port`, the word for it in messages. */
+  /** `name:port`, for messages. */
   readonly server: string
   /**
-   * Sends the request and lets `read` take the answer. Throws a VCenterError when that fails or takes longer than
-   * the deadline, and the signal's reason when the signal aborts. Nothing is ever sent twice.
+   * Sends the request and reads the answer by `read`. Throws a VCenterError when that fails or takes longer than the
+   * deadline, and the signal's reason when the signal aborts. Never sends anything twice.
    */
   request<T>(request: HTTPRequest, read: (answer: HTTPAnswer) => Promise<T>): Promise<T>
-  /** Drops all connections, and what runs on them. */
+  /** Closes all connections, with the requests on them. */
   close(): Promise<void>
 }
 
@@ -50,10 +50,10 @@ export interface ConnectionOptions {
   readonly server: string
   readonly port: number
   readonly trust: Trust
-  /** By which an administrator finds us in vCenter's list of sessions. */
+  /** Identifies us in vCenter's list of sessions. */
   readonly userAgent: string
   readonly clock: Clock
-  /** Told when the certificate that the server shows expires, milliseconds since the epoch. */
+  /** Called with the expiry of the server's certificate, milliseconds since the epoch. */
   readonly onCertificate?: (expiresAt: number) => void
 }
 
@@ -61,7 +61,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const { server: host, port, trust, userAgent, clock, onCertificate } = options
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   const origin = `https://${authority}`
-  // Deadlines are ours: undici's own of 300 s would either cut a long poll or outlast a call.
+  // We set deadlines ourselves: undici's 300 s would be too short for a long poll or too long for a call.
   const closed = new AbortController()
   const connect = trustConnector({ trust, server: authority, signal: closed.signal, onCertificate })
   const settings = { connect, headersTimeout: 0, bodyTimeout: 0 }
@@ -123,7 +123,7 @@ async function exchange<T>(
   read: (answer: HTTPAnswer) => Promise<T>,
 ): Promise<T> {
   const response = await dispatcher.request({ method, path, headers, body: body ?? null, signal })
-  // The body fails once more, with nobody listening, when it is dropped before its end.
+  // A body that is dropped before its end emits another error, with no listener.
   response.body.on('error', () => undefined)
   try {
     const [contentType = ''] = String(response.headers['content-type'] ?? '').split(';')
@@ -169,7 +169,7 @@ function asVCenterError(server: string, error: unknown): unknown {
   )
 }
 
-/** The code by which Node and undici name a failed connection; an AggregateError stands for several addresses. */
+/** The error code of Node or undici for a failed connection; an AggregateError covers several addresses. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if ('code' in error && typeof error.code === 'string') return error.code

@@ -1,11 +1,10 @@
-/** Writes SOAP requests. The order of elements is fixed by vSphere's WSDL: callers give them in that order. */
+/** Writes SOAP requests. vSphere's WSDL fixes the order of elements; callers must keep it. */
 import { VCenterError } from './errors.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
 
 /**
- * The API version asked for: that of the oldest vCenter supported. Later ones serve it too, in that version's words, so
- * no answer holds a type that this code has never seen, and no call is spent on negotiating. Where it is refused, see
- * `api-version.ts`.
+ * The requested API version: that of the oldest supported vCenter. Later vCenters support it too and answer in it, so no
+ * answer contains an unknown type and no call is spent on negotiation. Where it is refused, see `api-version.ts`.
  */
 export const API_VERSION = '6.7'
 
@@ -14,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
-  // A parser makes a line feed of a bare carriage return, which would change a password.
+  // A parser turns a bare carriage return into a line feed, which would change a password.
   '\r': '&#13;',
 }
 
@@ -40,7 +39,7 @@ export function reference(name: string, { type, value }: ManagedObjectReference)
   return `<${name} type="${escapeText(type)}">${escapeText(value)}</${name}>`
 }
 
-/** The whole request: `parameters` are elements already written, by `operationID` vCenter's logs name the call. */
+/** The whole request. `parameters` are elements already written; `operationID` identifies the call in vCenter's logs. */
 export function envelope(
   operation: string,
   target: ManagedObjectReference,

@@ -1,4 +1,4 @@
-/** What can go wrong with a vCenter, typed by what someone decides by it. */
+/** Errors of a vCenter, with a type of their own where the handling differs. */
 
 import { timeOfDay } from '../../time-of-day.ts'
 import type { FailureReason } from '../../types/reasons.ts'
@@ -16,7 +16,7 @@ export class VCenterError extends Error {
   }
 }
 
-/** A login that vCenter has refused, or is not given for a while since it refused others. */
+/** A login that vCenter has refused, or that is held back because it refused earlier ones. */
 export class LoginRefused extends VCenterError {
   /** When the next attempt is made, milliseconds since the epoch. */
   readonly retryAt: number
@@ -41,9 +41,9 @@ export class DeadlineError extends VCenterError {
   }
 }
 
-/** An answer with more bytes than are read of one: less is to be asked for at once. */
+/** An answer that is too long to read: less must be requested at once. */
 export class TooLongError extends VCenterError {
-  /** Records that were handed over before. */
+  /** Records that were read before. */
   readonly records: number
 
   constructor(message: string, records: number) {
@@ -53,7 +53,7 @@ export class TooLongError extends VCenterError {
   }
 }
 
-/** How many objects to ask for where so many, or so many as came, made an answer too long; undefined where none is less. */
+/** How many objects to request after an answer was too long; undefined where it cannot be fewer. */
 export function fewerThan(asked: number, { records }: TooLongError): number | undefined {
   return asked <= 1 ? undefined : Math.max(1, Math.min(asked, records) >> 1)
 }
@@ -77,7 +77,7 @@ export class SoapFault extends VCenterError {
   }
 }
 
-// NotAuthenticated extends NoPermission in vSphere's types, but here each has its own name, so neither hides the other.
+// In vSphere's types NotAuthenticated extends NoPermission; here they are told apart by name.
 function reasonOf(fault: string): FailureReason {
   switch (fault) {
     case 'NotAuthenticated':
@@ -100,7 +100,7 @@ function cut(name: string): string {
   return name.slice(0, 100)
 }
 
-/** Whether the session has ended, so that everything made in it is gone as well. */
+/** Whether the session has ended, and with it everything created in it. */
 export function isSessionLost(error: unknown): boolean {
   return error instanceof SoapFault && error.fault === 'NotAuthenticated'
 }
@@ -108,8 +108,8 @@ export function isSessionLost(error: unknown): boolean {
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
- * Whether the collector, its filter or a view is gone or its wait was cancelled: they have to be made anew, and
- * nothing follows about any VM.
+ * Whether the collector, its filter or a view is gone, or its wait was cancelled. They must be created anew; it says nothing
+ * about any VM.
  */
 export function isRebuild(error: unknown): boolean {
   if (!(error instanceof SoapFault)) return false
@@ -117,12 +117,12 @@ export function isRebuild(error: unknown): boolean {
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
 }
 
-/** Whether vCenter was waited for in vain. A long poll may have lost its connection, and vCenter be well. */
+/** Whether vCenter did not answer in time. Not for a long poll, which may only have lost its connection. */
 export function isSilence(error: unknown): boolean {
   return error instanceof DeadlineError && !error.longPoll
 }
 
-/** How the failure looks from outside. What is no VCenterError is a defect of ours and is thrown on. */
+/** The failure for an error. Anything but a VCenterError is a defect and is rethrown. */
 export function toFailure(vCenter: string, error: unknown): VCenterFailure {
   if (!(error instanceof VCenterError)) throw error
   const { reason, message } = error

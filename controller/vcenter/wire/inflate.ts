@@ -1,15 +1,15 @@
-/** Answers that came compressed. vCenter's XML shrinks to a twentieth. */
+/** Decompresses answers. vCenter's XML shrinks to a twentieth. */
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { VCenterError } from './errors.ts'
 
-/** What is asked for, and all that is understood. */
+/** The only encoding requested and supported. */
 export const ACCEPT_ENCODING = 'gzip'
 
 /**
- * The body of an answer with this `content-encoding`, inflated piece by piece as it is read: the limits on what is read
- * of an answer hold for the inflated bytes, and a body that inflates beyond them is inflated no further. Destroying
- * `body` ends both. Throws a VCenterError for another encoding, and while it is read for what is not gzip.
+ * The body of an answer with this `content-encoding`, inflated as it is read: limits on the size of an answer apply to the
+ * inflated bytes, and nothing is inflated beyond them. Destroying `body` ends both. Throws a VCenterError for another
+ * encoding and, while reading, for invalid gzip.
  */
 export function inflate(server: string, body: Readable, encoding: string): AsyncIterable<Uint8Array> {
   if (encoding === '' || encoding === 'identity') return body
@@ -17,7 +17,7 @@ export function inflate(server: string, body: Readable, encoding: string): Async
     throw malformed(server, `has the encoding ${encoding.slice(0, 50)}, which was not asked for`)
   }
   const inflated = createGunzip()
-  // The error is thrown to whoever reads.
+  // The reader gets the error.
   pipeline(body, inflated, () => undefined)
   return readable(server, inflated)
 }

@@ -1,9 +1,9 @@
-/** The two forms of vCenter's REST interface: how a call is written, and what of its answer is meant. */
+/** The two forms of vCenter's REST interface: how to write a call and how to read its answer. */
 
 export interface RestInterface {
   /** The path of a call, with its query. */
   path(resource: string, id: string | undefined, action: string | undefined): string
-  /** What a document answers. */
+  /** The value in an answer's document. */
   value(document: unknown): unknown
 }
 
@@ -15,7 +15,7 @@ export const REST: RestInterface = {
   value: (document) => (document instanceof Object && 'value' in document ? document.value : undefined),
 }
 
-/** From 7.0 U2 on. Sessions stand at its root, and actions name their object in the body alone. */
+/** From 7.0 U2 on. Sessions are at its root, and actions name their object only in the body. */
 export const API: RestInterface = {
   path(resource, id, action) {
     if (resource === 'session') return '/api/session'

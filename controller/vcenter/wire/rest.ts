@@ -1,4 +1,4 @@
-/** Calls of vCenter's REST interface, the older or the newer, with one session that is made when first needed. */
+/** A client for vCenter's REST interface, the older or the newer one, with a session created when first needed. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
@@ -9,7 +9,7 @@ import { VCenterError } from './errors.ts'
 import { API, REST, type RestInterface } from './rest-interface.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
-/** What can be sent in a header. */
+/** Characters that can be sent in a header. */
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
@@ -30,39 +30,39 @@ export class RESTError extends VCenterError {
 
 export interface RESTCall {
   readonly method: 'GET' | 'POST'
-  /** As `tagging/tag`, without identifiers: the call's name in metrics and messages. */
+  /** As `tagging/tag`, without identifiers; also used in metrics and messages. */
   readonly resource: string
-  /** Of what the call is about; with an action, it stands in the body too. */
+  /** The object of the call; with an action it is in the body too. */
   readonly id?: string
   readonly action?: string
   readonly body?: unknown
-  /** Milliseconds; that of a small call unless given. */
+  /** Milliseconds; that of a small call by default. */
   readonly deadline?: number
   readonly signal: AbortSignal
 }
 
 export interface RESTClient {
-  /** What is answered. Logs in where needed, once more when the session has ended. Throws a VCenterError. */
+  /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */
   call(call: RESTCall): Promise<unknown>
   logout(signal: AbortSignal): Promise<void>
 }
 
 export interface RESTClientOptions {
   readonly connection: Connection
-  /** Its password is read for each login: it may change meanwhile. */
+  /** The password is read at each login, as it may change. */
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly clock: Clock
   readonly metrics: InventoryMetrics
   readonly logins: Logins
-  /** For logging in: it outlives the calls' signals, so that a session just made is known and can be ended. */
+  /** For login calls. It outlives the signals of other calls, so that a new session is known and can be ended. */
   readonly loginSignal: AbortSignal
 }
 
 /** Not for concurrent calls: they would log in more than once. */
 export function createRESTClient(options: RESTClientOptions): RESTClient {
   const { connection, config, timings, clock, metrics, logins, loginSignal } = options
-  /** All versions of vCenter have had the older one so far. */
+  /** So far every version of vCenter has the older one. */
   let spoken: RestInterface = REST
   let session: string | undefined
 
@@ -106,8 +106,8 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   }
 
   /**
-   * A vCenter that does not have an interface answers 404 before it looks at the credential; one whose services are
-   * starting may say so of both, so that the other is tried whichever was spoken last.
+   * A vCenter without an interface answers 404 before it checks the credential. While its services start, it may answer so
+   * for both interfaces, so the other one is always tried too.
    */
   async function openSession(headers: Record<string, string>): Promise<unknown> {
     const open = () => send('POST', 'session', { headers, signal: loginSignal })
@@ -120,7 +120,7 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     return await open()
   }
 
-  /** Whether it is not the object that is missing but the interface, as after an upgrade of vCenter. */
+  /** Whether not the object but the interface is missing, as after an upgrade of vCenter. */
   async function isGone(signal: AbortSignal): Promise<boolean> {
     if (session === undefined) return false
     try {

@@ -1,4 +1,4 @@
-/** Calls of vSphere's SOAP interface, and the cookie that carries the session. */
+/** A client for vSphere's SOAP interface; keeps the session's cookie. */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
@@ -20,16 +20,16 @@ export interface SoapCall {
   /** Milliseconds. */
   readonly deadline: number
   readonly longPoll?: boolean
-  /** Takes large answers piece by piece, see {@link readXML}. */
+  /** Reads large answers record by record, see {@link readXML}. */
   readonly records?: RecordReader
   readonly signal: AbortSignal
 }
 
 export interface SoapClient {
   readonly server: string
-  /** The answer's response element. Throws SoapFault for a fault, VCenterError for everything else. */
+  /** Returns the response element. Throws a SoapFault for a fault, a VCenterError for any other failure. */
   call(call: SoapCall): Promise<XMLElement>
-  /** Whether a session's cookie is held. */
+  /** Whether there is a session cookie. */
   hasSession(): boolean
   forgetSession(): void
 }
@@ -43,7 +43,7 @@ export interface SoapClientOptions {
 export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {
   let cookie: string | undefined
   let version = API_VERSION
-  // vCenter's logs keep the calls of many sessions and processes, which must not share their numbers.
+  // vCenter's logs have calls of many sessions and processes, so operation IDs must be unique.
   const operations = `rollcall-${randomBytes(4).toString('hex')}`
   let calls = 0
 
@@ -59,14 +59,14 @@ export function createSoapClient({ connection, clock, metrics }: SoapClientOptio
       longPoll === true ? { ...request, longPoll } : request,
       async (answer) => {
         const response = await readAnswer(connection.server, answer, records)
-        // A quoted value goes back as it came.
+        // A quoted value is sent back as received.
         for (const each of answer.cookies) cookie = new RegExp(`^${COOKIE}=([^;]*)`).exec(each)?.[1] ?? cookie
         return response
       },
     )
   }
 
-  /** Sends it again in a version that vCenter serves, where it refuses the one that was spoken. */
+  /** Sends it again in a version that vCenter supports, if it refused the first. */
   async function sendInSomeVersion(call: SoapCall): Promise<XMLElement> {
     const spoken = version
     try {
@@ -107,7 +107,7 @@ function outcomeOf(error: unknown): string {
   return error instanceof VCenterError ? error.reason : 'Defect'
 }
 
-/** 200 is a result and 500 a fault; anything else did not come from the SOAP service. */
+/** 200 is a result, 500 a fault; any other status does not come from the SOAP service. */
 async function readAnswer(
   server: string,
   answer: HTTPAnswer,
@@ -141,14 +141,14 @@ async function readAnswer(
 function readFault(fault: XMLElement): SoapFault {
   const [detail] = child(fault, 'detail')?.children ?? []
   const text = textOf(fault, 'faultstring') ?? ''
-  // Said by the code or by the words alone, with or without a detail.
+  // Told by the code or only by the text, with or without a detail.
   if (/VersionMismatch/.test(textOf(fault, 'faultcode') ?? '') || /unsupported version/i.test(text)) {
     return new SoapFault(VERSION_MISMATCH, text)
   }
   return readFaultDetail(detail, text) ?? new SoapFault(textOf(fault, 'faultcode') ?? 'unknown', text)
 }
 
-/** A fault by its own element, as it stands in `detail` and, for one property, in `missingSet`. */
+/** Parses a fault element, as found in `detail` and, for one property, in `missingSet`. */
 export function readFaultDetail(detail: XMLElement | undefined, text = ''): SoapFault | undefined {
   if (detail === undefined) return undefined
   const type = detail.type ?? detail.name.replace(/Fault$/, '')
@@ -157,7 +157,7 @@ export function readFaultDetail(detail: XMLElement | undefined, text = ''): Soap
   return new SoapFault(type, text, object, textOf(detail, 'privilegeId'))
 }
 
-/** A reference out of an answer; undefined where the element is missing or names no object. */
+/** Parses a managed object reference; undefined where the element is missing or names no object. */
 export function toReference(element: XMLElement | undefined): ManagedObjectReference | undefined {
   if (element?.kind === undefined || element.text === '') return undefined
   return { type: element.kind, value: element.text }

@@ -10,19 +10,19 @@ const CONNECT_TIMEOUT = 10_000
 
 export interface TrustOptions {
   readonly trust: Trust
-  /** The word for the vCenter in messages. */
+  /** Name of the vCenter for messages. */
   readonly server: string
-  /** Drops connections that are being made: nobody else holds them yet. */
+  /** Aborts connections that are still being opened. */
   readonly signal: AbortSignal
-  /** Told when the certificate that was shown expires, milliseconds since the epoch, whether it is trusted or not. */
+  /** Called with the certificate's expiry, milliseconds since the epoch, whether or not it is trusted. */
   readonly onCertificate?: ((expiresAt: number) => void) | undefined
 }
 
 /**
- * Opens connections that meet `trust`. No byte of a request is sent on one that does not.
+ * Opens connections that satisfy `trust`. Nothing is sent on a connection that does not.
  *
- * The handshake is let through and judged afterwards, for only then is the certificate at hand to be named in the
- * message. TLS sessions are never resumed: a resumed one carries no certificate.
+ * The certificate is checked after the handshake, because only then can a message name it. TLS sessions are never resumed:
+ * a resumed session has no certificate.
  */
 export function trustConnector({
   trust,
@@ -41,7 +41,7 @@ export function trustConnector({
       ALPNProtocols: ['http/1.1'],
       timeout: CONNECT_TIMEOUT,
     })
-    // The long poll is silent for a minute: the system is to notice a dead peer too.
+    // The long poll is silent for a minute, so TCP keep-alive helps to notice a dead peer.
     socket.setNoDelay(true).setKeepAlive(true, 30_000)
     const settle = (error: Error | undefined) => {
       signal.removeEventListener('abort', onAbort)
@@ -64,7 +64,7 @@ export function trustConnector({
       .on('error', settle)
       .once('secureConnect', () => {
         const certificate = socket.getPeerCertificate()
-        // As in "Nov 28 16:00:00 2026 GMT"; what is no date tells nothing.
+        // As in "Nov 28 16:00:00 2026 GMT"; anything else is ignored.
         const expiresAt = Date.parse(certificate.valid_to)
         if (!Number.isNaN(expiresAt)) onCertificate?.(expiresAt)
         settle(judge(trust, server, socket, certificate))
@@ -106,7 +106,7 @@ function judge(
     case 'system': {
       if (socket.authorized) return undefined
       const by = trust.kind === 'ca' ? 'the configured CA' : "this system's CAs"
-      // Node's types promise an Error here; at run time it is the code, such as SELF_SIGNED_CERT_IN_CHAIN.
+      // Node's types say Error, but at run time it is the code, such as SELF_SIGNED_CERT_IN_CHAIN.
       return new VCenterError(
         'CertificateNotTrusted',
         `the certificate of ${server} is not trusted by ${by} (${String(socket.authorizationError)}, SHA-256 thumbprint ` +

@@ -1,4 +1,4 @@
-/** A streaming, namespace-aware XML reader that trusts nothing: vCenter's answers come through proxies. */
+/** A streaming, namespace-aware XML reader for untrusted input: vCenter's answers come through proxies. */
 import { type SaxesAttributeNS, SaxesParser } from 'saxes'
 import { createCharacterReader } from './characters.ts'
 import { TooLongError, VCenterError } from './errors.ts'
@@ -17,24 +17,24 @@ import {
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
-/** One element. Values stay text: nothing is converted by its looks. */
+/** One element. Values stay text: nothing is converted. */
 export interface XMLElement {
   /** Without prefix. */
   readonly name: string
-  /** `xsi:type` without prefix, whatever prefix stands for the namespace. */
+  /** `xsi:type` without its prefix, whatever prefix the namespace has. */
   readonly type: string | undefined
   /** The attribute `type` without namespace: the kind of a managed object reference. */
   readonly kind: string | undefined
-  /** Its own text, that of its children left out. */
+  /** Its own text, without that of its children. */
   text: string
   readonly children: XMLElement[]
 }
 
-/** Elements of this name at this depth (the root is 1) are handed over when complete, and not kept. */
+/** Elements of this name at this depth (the root is 1) are passed on when complete, and not kept. */
 export interface RecordReader {
   readonly name: string
   readonly depth: number
-  /** `whole` is false for one that exceeds the limits: the rest of it was passed over. */
+  /** `whole` is false for a record that exceeds the limits: the rest of it was skipped. */
   take(record: XMLElement, whole: boolean): void
 }
 
@@ -42,8 +42,8 @@ export interface RecordReader {
  * Reads one document whose root has the local name `root`.
  *
  * Characters that XML does not allow become U+FFFD. Throws a VCenterError: `NotVCenter` for HTML or another root,
- * `MalformedAnswer` for what is truncated, has a DOCTYPE (entities would expand), or exceeds the limits, and among these
- * a TooLongError where records make it too long.
+ * `MalformedAnswer` for a document that is truncated, has a DOCTYPE (entities would expand) or exceeds the limits, and a
+ * TooLongError where its records make it too long.
  */
 export async function readXML(
   body: AsyncIterable<Uint8Array>,
@@ -78,15 +78,15 @@ class TreeBuilder {
   #document: XMLElement | undefined
   #elements = 0
   #characters = 0
-  /** What is held besides the record that is being read; undefined outside of records. */
+  /** What is kept besides the current record; undefined outside records. */
   #outside: { readonly elements: number; readonly characters: number } | undefined
-  /** Whether the record that is being read exceeds the limits. */
+  /** Whether the current record exceeds the limits. */
   #excess = false
-  /** Records handed over. */
+  /** Records passed on. */
   records = 0
   #attributes = 0
   #inTag = false
-  /** Position where the parser last handed something over. */
+  /** Position of the parser's last event. */
   #handed = 0
 
   constructor(root: string, records: RecordReader | undefined) {
@@ -179,7 +179,7 @@ class TreeBuilder {
     if (this.#characters > limit) this.#exceeded('it has too much text in one piece')
   }
 
-  /** Fails the record that is being read, or else the whole answer. */
+  /** Fails the current record or, outside records, the whole answer. */
   #exceeded(what: string): void {
     if (this.#outside === undefined) throw malformed(what)
     this.#excess = true
