@@ -1,17 +1,17 @@
 import { type ClaimResult, mayPass, writeClaim } from './claim.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 
-/** Knows how the claim of this machine stands, so that a report asks the host only where something is to be done. */
+/** Remembers the state of this machine's claim, so that a report calls the host only if there is something to do. */
 export interface ClaimKeeper {
-  /** How the claim for this Node and boot stands: as known, else it is looked at and, where it must be, written. */
+  /** The state of the claim for this Node and boot; unless known, the claim is read and, if necessary, written. */
   stand(nodeUID: string, bootID: string | undefined): Promise<ClaimResult>
-  /** The last answer; undefined before the first and after {@link forget}. */
+  /** The last result; undefined before the first and after {@link forget}. */
   known(): ClaimResult | undefined
-  /** Whether it was not written for a cause that may pass by itself. */
+  /** Whether it was not written for a reason that may pass by itself. */
   pending(): boolean
-  /** Tries once more to write it for the Node and boot of the last answer. */
+  /** Tries once more to write it for the Node and boot of the last result. */
   retry(): Promise<void>
-  /** The host is asked again by the next {@link stand}. */
+  /** Makes the next {@link stand} call the host again. */
   forget(): void
 }
 
@@ -21,7 +21,7 @@ export function createClaimKeeper(guestinfo: Guestinfo): ClaimKeeper {
   let everWritten = false
 
   const write = async (nodeUID: string, bootID: string | undefined) => {
-    // Written at start even where it stands already, so that vCenter sees a write of this very boot.
+    // Written at start even if it is there already, so that vCenter sees a write of this boot.
     const now = await writeClaim(guestinfo, { nodeUID, bootID, always: !everWritten })
     everWritten ||= now.written
     of = { nodeUID, bootID }

@@ -6,13 +6,13 @@ export type ClaimResult = NodeReportSpec['claim']
 export interface ClaimOptions {
   readonly nodeUID: string
   readonly bootID: string | undefined
-  /** Write it even where it stands already: at start, so that vCenter sees a write of this very boot. */
+  /** Write it even if it is there already: at start, so that vCenter sees a write of this boot. */
   readonly always: boolean
 }
 
 /**
- * Sees to it that the claim stands in guestinfo, and reads back what was written: a host may take a write and drop it.
- * A failure is a result; what there is to do about it stands in its message.
+ * Makes sure that the claim is in guestinfo, and reads it back: a host may accept a write and drop it. A failure is returned
+ * as a result whose message says what to do.
  */
 export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): Promise<ClaimResult> {
   const claim = formatClaim(options)
@@ -23,7 +23,7 @@ export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): P
   const set = await guestinfo.set(GUESTINFO_CLAIM, claim)
   if (!set.ok) return { written: false, reason: set.reason, message: set.message }
   const back = await guestinfo.get(GUESTINFO_CLAIM)
-  // Where reading is forbidden and writing is not, only vCenter can tell; the host said that it took it.
+  // Where writing is allowed but reading is not, only vCenter can tell; the host accepted the write.
   if (!back.ok || back.value?.trim() === claim) return WRITTEN
   return {
     written: false,
@@ -32,10 +32,10 @@ export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): P
   }
 }
 
-/** Why a claim was not written that may be over in seconds, with nobody's help but the host's or the package manager's. */
+/** Reasons for a failed write that may pass within seconds, without anyone's help. */
 const PASSING = ['TimedOut', 'Failed', 'PrivilegedChannelFailed', 'NotKept', 'ToolMissing']
 
-/** Whether it is worth trying again before the next refresh: what the host forbids, it forbids for long. */
+/** Whether to retry before the next refresh; not where the host forbids it, which lasts. */
 export function mayPass({ written, reason }: ClaimResult): boolean {
   return !written && PASSING.includes(reason)
 }

@@ -6,19 +6,19 @@ import { describe } from './log.ts'
 /** Why a report was not sent, in words for the log. */
 export interface Failure {
   readonly cause: string
-  /** What one cause has in common at each attempt, so that it is said once; the cause itself where it is left out. */
+  /** Identifies the cause across attempts, so that it is logged once; the cause itself by default. */
   readonly key?: string
   readonly message: string
   /** What to do about it. */
   readonly next: string
-  /** Seconds that the API server asks to wait. */
+  /** How long the API server asks to wait, seconds. */
   readonly retryAfterSeconds?: number
 }
 
-/** The request that failed: who am I, or here is my report. */
+/** The step that failed. */
 export type Step = 'identify' | 'publish'
 
-/** Explains what {@link Step} threw; undefined for an error that is none of these, which is a fault of the agent. */
+/** Explains an error of a {@link Step}; undefined for any other error, which is a defect of the agent. */
 export function explainFailure(error: unknown, step: Step): Failure | undefined {
   if (error instanceof NodeMissingError) {
     return { cause: 'NodeMissing', message: error.message, next: 'waiting for the kubelet to register it' }
@@ -36,7 +36,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
   const { status, reason, message, retryAfterSeconds } = error
   const failure = {
     cause: [step, status, reason].filter((part) => part !== '').join('/'),
-    // The reason is the server's word, and may be another one each time.
+    // The reason is the server's text and may differ each time.
     key: `${step}/${status}`,
     message,
     next: apiStep(error, step),

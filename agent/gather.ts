@@ -10,13 +10,13 @@ import { readDefaultRoutes } from './facts/routes.ts'
 import { readToolsVersion } from './facts/tools-version.ts'
 import type { Facts } from './report.ts'
 
-/** What the kernel tells, in a millisecond and without a process: read at each look. */
+/** Facts from the kernel, read at each look: takes a millisecond and no process. */
 export type LocalFacts = Pick<
   Facts,
   'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses' | 'routes'
 >
 
-/** What only the hypervisor tells, by a process for each question: read at start and at each refresh. */
+/** Facts from the hypervisor, read at start and at each refresh: each takes a process. */
 export type GuestFacts = Pick<Facts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
 
 /** @param system `os.networkInterfaces` */
@@ -33,7 +33,7 @@ export function readLocalFacts(root: string, system: () => AddressTable): LocalF
   }
 }
 
-/** Never rejects: a call that failed is a fact. */
+/** Never rejects: a failed call is returned as a fact. */
 export async function readGuestFacts(
   root: string,
   guestinfo: Guestinfo,
@@ -50,7 +50,7 @@ async function readCloudInit(
   guestinfo: Guestinfo,
   metadata: Fact<string | undefined>,
 ): Promise<Fact<CloudInit | undefined>> {
-  // That guestinfo cannot be read is said once, as the fact "guestinfo".
+  // Unreadable guestinfo is reported once, as the fact "guestinfo".
   if (!metadata.ok || metadata.value === undefined) return known(undefined)
   const encoding = await guestinfo.get(GUESTINFO_METADATA_ENCODING)
   return encoding.ok ? parseMetadata(metadata.value, encoding.value) : encoding

@@ -1,13 +1,13 @@
 import type { ApiClient } from './api/client.ts'
 import { ApiError } from './api/errors.ts'
 
-/** The Node that the agent's credential stands for. */
+/** The Node that the agent's credential belongs to. */
 export interface NodeIdentity {
   readonly nodeName: string
   readonly nodeUID: string
 }
 
-/** Names and answers of another shape than expected; the message says which credential the agent needs. */
+/** An unexpected name or answer; the message says which credential the agent needs. */
 export class IdentityError extends Error {
   override readonly name = 'IdentityError'
   /** What to do about it. */
@@ -31,7 +31,7 @@ const EXTRA_NAME = 'authentication.kubernetes.io/node-name'
 const EXTRA_UID = 'authentication.kubernetes.io/node-uid'
 
 /**
- * Asks the API server whom the credential stands for. A pod-bound token carries its Node's name and UID; a kubelet's
+ * Asks the API server who the credential belongs to. A pod-bound token carries its Node's name and UID; a kubelet's
  * credential carries the name, and may read its own Node for the UID.
  *
  * @throws IdentityError, NodeMissingError, and what the client throws
@@ -69,7 +69,7 @@ async function ownNode(client: ApiClient, nodeName: string): Promise<NodeIdentit
     const node = await client.request({
       method: 'GET',
       path: `/api/v1/nodes/${encodeURIComponent(nodeName)}`,
-      // Metadata alone: a Node with its images is many times as long.
+      // Metadata only: a whole Node with its images is many times longer.
       accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
     })
     const uid = field(field(node, 'metadata'), 'uid')

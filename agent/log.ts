@@ -1,7 +1,7 @@
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Says one constant message, with what varies in fields. */
+/** Logs one constant message; whatever varies is in fields. */
 type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void
 export type Logger = Readonly<Record<LogLevel, Say>>
 
@@ -9,7 +9,7 @@ export interface LoggerOptions {
   readonly level: LogLevel
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Takes one line, newline included. */
+  /** Writes one line, including its newline. */
   readonly write: (line: string) => void
 }
 

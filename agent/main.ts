@@ -17,8 +17,8 @@ import { systemClock } from './shared/clock.ts'
 import { VERSION } from './shared/version.ts'
 
 /**
- * Made anew at each start of a kubelet, as it promises to device plugins, and a kubelet registers its Node at its start
- * alone. A pod sees the same in its token: a kubelet that starts asks for new ones, in which the new Node stands.
+ * A kubelet recreates this file at each start, as it promises to device plugins, and registers its Node only at its start. A
+ * pod sees the same by its token: a kubelet that starts requests new ones, which name the new Node.
  */
 const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
 
@@ -84,8 +84,8 @@ async function start(options: Options): Promise<number> {
 }
 
 /**
- * After a report 2.5 MB of pages are free that V8 would keep for the next one, minutes later. A collection of the
- * last resort is the one that gives pages back; it takes 8 ms. Needs `--expose-gc`, which the binary is built with.
+ * After a report V8 would keep 2.5 MB of free pages for the next one, minutes later. Only a last-resort collection returns
+ * them to the system; it takes 8 ms. Needs `--expose-gc`, which is built into the binary.
  */
 function trim(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })

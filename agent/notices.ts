@@ -2,7 +2,7 @@ import type { Failure } from './failure.ts'
 import type { Logger } from './log.ts'
 import type { ReportOutcome } from './reporter.ts'
 
-/** Logs outcomes: each cause once, when it begins and when it is over. */
+/** Logs failures: each cause once when it begins and once when it is over. */
 export interface Notices {
   take(outcome: ReportOutcome): void
 }

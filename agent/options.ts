@@ -6,9 +6,9 @@ import { didYouMean } from './shared/did-you-mean.ts'
 export interface Options {
   /** Kubeconfig file; without it the service account of the pod. */
   readonly kubeconfig: string | undefined
-  /** The folder that every path of the host hangs from. */
+  /** The root of all paths of the host. */
   readonly root: string
-  /** Guest RPC tool; without it the usual places are tried. */
+  /** Guest RPC tool; by default the usual places are tried. */
   readonly rpctool: string | undefined
   /** Milliseconds between two full reports. */
   readonly refresh: number
@@ -24,7 +24,7 @@ export type CommandLine =
   | { readonly kind: 'version' }
   | { readonly kind: 'wrong'; readonly message: string }
 
-/** Below this a thousand nodes are a load on the API server; changes are reported by the look in any case. */
+/** With less, a thousand nodes would be a load on the API server; changes are reported at once anyway. */
 const MIN_REFRESH = 60_000
 const MIN_LOOK = 1000
 /** The longest that a timer takes, and more than anyone needs. */
@@ -65,7 +65,7 @@ const SPEC = {
   help: { type: 'boolean', default: false },
 } as const
 
-/** Reads the command line. What is wrong comes back as one sentence that names the option. */
+/** Parses the command line. An error is one sentence that names the option. */
 export function parseOptions(args: readonly string[]): CommandLine {
   const unknown = findUnknown(args)
   if (unknown !== undefined) return wrong(unknown)

@@ -19,7 +19,7 @@ export interface PrintOptions {
   readonly log: Logger
 }
 
-/** Stands in the printed report where the API server could not say which Node this is. */
+/** Printed where the API server could not say which Node this is. */
 const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-0000-0000-000000000000' }
 
 /** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
@@ -40,7 +40,7 @@ export async function renderReport(options: PrintOptions): Promise<string> {
   return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
 }
 
-/** What stands where the claim goes, which can be seen without writing. */
+/** The present claim, read without writing. */
 async function describeClaim(
   guestinfo: Guestinfo,
   { nodeUID }: NodeIdentity,

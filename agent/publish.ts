@@ -12,7 +12,7 @@ import {
 import type { NodeIdentity } from './identity.ts'
 
 /**
- * The report as it is applied: named as its Node and owned by it, so that it goes when the Node goes.
+ * The report as applied: named after its Node and owned by it, so that it is deleted with the Node.
  *
  * @param reportedAt RFC 3339, seconds
  */
@@ -30,8 +30,8 @@ export function reportObject({ nodeName, nodeUID }: NodeIdentity, spec: NodeRepo
 }
 
 /**
- * Writes the report by server-side apply, which needs no read right and makes it where there is none. An apply that
- * changes nothing leaves no trace at all; the time in it does, and leaves the generation as it was.
+ * Writes the report by server-side apply, which needs no permission to read and creates the report if necessary. An apply
+ * that changes nothing would leave no trace; the time in an annotation does, without a new generation.
  *
  * @param now milliseconds since 1970
  */

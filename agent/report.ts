@@ -12,7 +12,7 @@ import type { CloudInit } from './facts/cloud-init.ts'
 import type { DMIFacts } from './facts/dmi.ts'
 import type { Fact } from './facts/fact.ts'
 
-/** All that a report says. */
+/** Everything that goes into a report. */
 export interface Facts {
   readonly nodeUID: string
   readonly agentVersion: string
@@ -32,13 +32,13 @@ export interface Facts {
   readonly claim: NodeReportSpec['claim']
 }
 
-/** Bytes left to the object around the spec: names, owner, `apiVersion`, `kind`. */
+/** Bytes reserved for the object around the spec: names, owner, `apiVersion`, `kind`. */
 const ENVELOPE_BYTES = 900
 export const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
 
 /**
- * Facts to a report that the schema takes and that fits into {@link MAX_SPEC_BYTES} of JSON. Equal facts give equal
- * bytes. What cannot be read, and what had to be left out, is said in `unreadable`.
+ * Builds a report from facts, valid by the schema and within {@link MAX_SPEC_BYTES} of JSON. Equal facts give equal bytes.
+ * `unreadable` says what could not be read and what had to be left out.
  */
 export function buildReport(facts: Facts): NodeReportSpec {
   const unreadable: UnreadableFact[] = []
@@ -84,7 +84,7 @@ export function buildReport(facts: Facts): NodeReportSpec {
   return fit(whole, had)
 }
 
-/** The first interface is never cut, nor its first address: a report without them would say nothing. */
+/** The first interface and its first address are always kept: a report without them would be useless. */
 function fit(whole: NodeReportSpec, had: Count): NodeReportSpec {
   let spec = whole
   let report = withTruncation(spec, had)

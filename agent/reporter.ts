@@ -34,22 +34,22 @@ export type ReportOutcome =
 
 export interface Reporter {
   /**
-   * Finds out whose report it is, writes the claim, sends the report with the time, as a sign of life. What only the hypervisor tells is asked once and
-   * kept until {@link forget}, so that attempts against a dead API server cost no processes.
+   * Finds out which Node this is, writes the claim, and sends the report with the time as a sign of life. Facts from the
+   * hypervisor are read once and kept until {@link forget}, so that attempts while the API server is down cost no processes.
    *
-   * @throws only what is a fault of the agent
+   * @throws only for a defect of the agent
    */
   report(): Promise<ReportOutcome>
   /**
-   * Whether the machine, or what is known of the claim, differs from the report sent last, or the Node may be another
-   * one by now; true where none was sent. Costs no request and no process.
+   * Whether the machine or the state of the claim differs from the last report sent, or the Node may have been registered
+   * anew; true where none was sent. Costs no request and no process.
    */
   changed(): boolean
-  /** Whether the claim was not written for a cause that may pass by itself. */
+  /** Whether the claim was not written for a reason that may pass by itself. */
   claimPending(): boolean
-  /** Tries again to write it; another outcome makes {@link changed} true. */
+  /** Retries writing it; a new result makes {@link changed} true. */
   retryClaim(): Promise<void>
-  /** To be called when a refresh is due: the hypervisor is asked again, and the claim looked at. */
+  /** To be called when a refresh is due: facts from the hypervisor and the claim are read again. */
   forget(): void
 }
 
@@ -64,9 +64,9 @@ export function createReporter(options: ReporterOptions): Reporter {
   return {
     async report() {
       let step: Step = 'identify'
-      // Asked while the API server is: neither waits for the other.
+      // In parallel with the API server, so that neither waits for the other.
       const asked = guest === undefined ? options.readGuest() : Promise.resolve(guest)
-      // Before the question who this is: what changes after it makes another report.
+      // Read before the identity: a change after that leads to another report.
       const sign = options.readFingerprint()
       try {
         return await withApiClient(await options.credential(), options.client, async (client) => {
@@ -98,7 +98,7 @@ export function createReporter(options: ReporterOptions): Reporter {
     claimPending: claim.pending,
     async retryClaim() {
       await claim.retry()
-      // What hung or was missing has hidden the metadata as well.
+      // If the tool hung or was missing, the metadata could not be read either.
       if (claim.known()?.written && !guest?.guestinfo.ok) guest = undefined
     },
     forget() {

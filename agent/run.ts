@@ -14,7 +14,7 @@ export interface ReportLoopOptions {
   readonly refresh: number
   /** Milliseconds between two looks at the machine. */
   readonly look: number
-  /** Gives memory back before a rest. */
+  /** Returns memory to the system before a pause. */
   readonly trim: () => void
 }
 
@@ -22,14 +22,14 @@ export interface ReportLoopOptions {
 const BACKOFF = { base: 1000, max: 30_000 }
 /** Waits between attempts to write a claim, milliseconds: each may cost a process that hangs. */
 const CLAIM_BACKOFF = { base: 5000, max: 120_000 }
-/** Time between two trims at rest, milliseconds: looks leave garbage, slowly. */
+/** Time between two trims while idle, milliseconds: looks slowly leave garbage. */
 const TRIM_EVERY = 300_000
-/** The longest wait that a server may ask for, milliseconds. */
+/** The longest wait that is granted to a server, milliseconds. */
 const MAX_RETRY_AFTER = 300_000
 
 /**
- * Reports at start, when the machine has changed, and at each refresh; until the signal aborts. Never gives up. A claim
- * that could not be written, and may be, is tried again in between.
+ * Reports at start, when the machine has changed, and at each refresh, until the signal aborts. Never gives up. Retries in
+ * between to write a claim that could not be written.
  */
 export async function run(options: ReportLoopOptions, signal: AbortSignal): Promise<void> {
   const { reporter, clock, log, random } = options
@@ -61,7 +61,7 @@ export async function run(options: ReportLoopOptions, signal: AbortSignal): Prom
       options.trim()
       trimmedAt = clock.monotonic()
     }
-    // A server that asks for a pause gets it whole.
+    // A pause that the server asks for is kept in full.
     const next = behind ? wait : Math.min(wait, refreshAt - clock.monotonic(), claim.wait())
     await clock.sleep(Math.max(0, next), signal)
   }
@@ -77,7 +77,7 @@ export async function runOnce({
   return outcome.ok
 }
 
-/** When the claim is to be tried again; never, as long as none is pending. */
+/** When to retry the claim; never while none is pending. */
 function createClaimTimer({ reporter, clock, random }: ReportLoopOptions) {
   const backoff = createBackoff({ ...CLAIM_BACKOFF, random })
   let at = Number.POSITIVE_INFINITY

@@ -1,12 +1,12 @@
-/** Flow collections that may stand open at once: a configuration has a few. */
+/** Most nested flow collections: a configuration has a few. */
 const MAX_OPEN = 64
 
 /**
  * Values of a YAML or JSON text. The parser takes 2 MB of memory, so it is loaded for the first text that is not JSON.
- * Aliases are refused beyond a few: they are how a small text becomes a large value. So are texts with too many open
- * brackets: the parser takes some kilobytes for each level. Of a key that stands twice the last counts.
+ * More than a few aliases are refused, as they turn a small text into a large value. So are texts with too many open
+ * brackets: the parser takes some kilobytes for each level. Of duplicate keys the last one counts.
  *
- * @throws an error of the parser's, whose message may quote the text, and SyntaxError for what is nested too deeply
+ * @throws an error of the parser, whose message may quote the text, and SyntaxError for too deep nesting
  */
 export async function parseYAML(text: string): Promise<unknown> {
   refuseDepth(text)
@@ -22,7 +22,7 @@ export async function parseYAML(text: string): Promise<unknown> {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
-    // Looking for equal keys takes time by the square of their number; nobody reads where an error is.
+    // Checking for duplicate keys takes quadratic time; and nobody reads positions of errors.
     return parse(text, { maxAliasCount: 16, logLevel: 'error', uniqueKeys: false, prettyErrors: false })
   } finally {
     Error.stackTraceLimit = stackTraceLimit

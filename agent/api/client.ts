@@ -20,7 +20,7 @@ export interface ApiClient {
   /**
    * The parsed answer.
    *
-   * @throws ApiError for an answer other than 2xx, ConnectionError for none in time or one that is no JSON
+   * @throws ApiError for an answer other than 2xx, ConnectionError for no answer in time or one that is not JSON
    */
   request(request: ApiRequest): Promise<unknown>
 }
@@ -33,12 +33,12 @@ export interface ApiClientOptions {
 }
 
 const TIMEOUT = 10_000
-/** More than any object that the agent asks for. */
+/** More than any object that the agent reads. */
 const MAX_BODY = 1 << 20
 
 /**
- * Lends a client for a few requests over one connection, which is closed afterwards: between two reports the agent
- * holds none. On `node:https`, which takes the least memory of Node's clients.
+ * Provides a client for a few requests over one connection and closes it afterwards: between two reports the agent has no
+ * connection. Uses `node:https`, which needs the least memory of Node's clients.
  */
 export async function withApiClient<T>(
   credential: Credential,
@@ -93,7 +93,7 @@ function send(
     try {
       outgoing = request(settings)
     } catch (error) {
-      // A CA or certificate that is not PEM is refused before anything is sent.
+      // Node refuses a CA or certificate that is not PEM before anything is sent.
       return fail(error)
     }
     outgoing.on('error', fail)
@@ -138,7 +138,7 @@ function read(response: IncomingMessage, text: string): unknown {
   return answer
 }
 
-/** The `Status` that the API server explains a refusal with. */
+/** The `Status` by which the API server explains an error. */
 function statusObject(answer: unknown, status: number): { message: string; reason: string } {
   const found = { message: `HTTP status ${status}`, reason: '' }
   if (answer === null || typeof answer !== 'object') return found

@@ -1,9 +1,9 @@
 import { readSmallFile } from '../facts/files.ts'
 
-/** What one connection to the API server is made with; files are read at that moment, for they rotate. */
+/** The credential for one connection to the API server; files are read for each connection, because they rotate. */
 export interface Credential {
   readonly server: URL
-  /** PEM; without it the system's roots count. */
+  /** PEM; by default the system's roots are used. */
   readonly ca: string | undefined
   /** Name to expect in the server's certificate instead of the host. */
   readonly serverName: string | undefined
@@ -12,10 +12,10 @@ export interface Credential {
   readonly token: string | undefined
 }
 
-/** Makes a credential anew for each connection; throws {@link CredentialError}. */
+/** Creates the credential for a connection; throws {@link CredentialError}. */
 export type CredentialSource = () => Promise<Credential>
 
-/** There is no usable credential; the message names the file and the next step, never what stands in it. */
+/** There is no usable credential. The message names the file and the next step, never the file's contents. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
 }
@@ -24,7 +24,7 @@ export class CredentialError extends Error {
 const MAX_FILE = 1 << 20
 
 /**
- * Reads a credential's file anew.
+ * Reads a credential's file.
  *
  * @param what the file is, as `token file`, for the message
  * @throws CredentialError

@@ -1,8 +1,8 @@
-/** The API server answered, with another status than 2xx. */
+/** The API server answered with a status other than 2xx. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** `reason` of the Status object, as `Forbidden`; empty where the answer was none. */
+  /** `reason` of the Status object, as `Forbidden`; empty where the answer was not a Status. */
   readonly reason: string
   /** Seconds from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The API server did not answer, or not as one; `code` is the system's, TLS's or HTTP's. */
+/** No answer, or not one of an API server; `code` comes from the system, TLS or HTTP. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly code: string

@@ -3,10 +3,10 @@ import { parseYAML } from '../yaml.ts'
 import { type Credential, CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
 /**
- * The credential of a kubeconfig's current context. The file and all that it names are read anew for each connection,
- * so that a rotated certificate or token counts at once; the text is parsed again only when it has changed.
+ * The credential of a kubeconfig's current context. The file and all files that it names are read for each connection, so
+ * that a rotated certificate or token is used at once; the text is parsed again only when it has changed.
  *
- * Taken: `server`, `certificate-authority(-data)`, `tls-server-name`, `client-certificate(-data)`, `client-key(-data)`,
+ * Supported: `server`, `certificate-authority(-data)`, `tls-server-name`, `client-certificate(-data)`, `client-key(-data)`,
  * `token`, `tokenFile`. Refused: what would run a program (`exec`, `auth-provider`), what would not check the server
  * (`insecure-skip-tls-verify`), and `http`.
  */
@@ -32,7 +32,7 @@ async function parse(path: string, text: string): Promise<Parts> {
   try {
     config = await parseYAML(text)
   } catch {
-    // The parser's message quotes the text, in which keys and tokens stand.
+    // The parser's message quotes the text, which contains keys and tokens.
     throw new CredentialError(`kubeconfig ${path} is not YAML`)
   }
   const name = string(fields(config), 'current-context')
@@ -85,7 +85,7 @@ function resolveParts(path: string, { server, cluster, user }: Parts): Credentia
   }
 }
 
-/** The data in the kubeconfig itself counts before the file that it names, as with kubectl. */
+/** Data in the kubeconfig itself takes precedence over the file that it names, as with kubectl. */
 function material(path: string, from: Fields, key: string): string | undefined {
   const data = string(from, `${key}-data`)
   if (data) return Buffer.from(data, 'base64').toString('utf8')

@@ -3,12 +3,12 @@ import { type Fact, known, unreadable } from './fact.ts'
 import { readSmallFile } from './files.ts'
 import type { AddressTable } from './interfaces.ts'
 
-/** Where the addresses stand under another root than `/`, in the form of Node's `os.networkInterfaces()`. */
+/** The file with the addresses under a root other than `/`, in the form of Node's `os.networkInterfaces()`. */
 export const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
 
 /**
- * The addresses by interface. The kernel has them in no file, so with the root `/` they come from the system, with
- * another one from {@link ADDRESS_FILE}.
+ * The addresses by interface. The kernel has no file for them, so with the root `/` they come from the system, with any
+ * other root from {@link ADDRESS_FILE}.
  *
  * @param system `os.networkInterfaces`
  */
@@ -28,7 +28,7 @@ export function readAddressTable(root: string, system: () => AddressTable): Fact
   try {
     json = JSON.parse(text.value)
   } catch {
-    // JSON.parse throws nothing but SyntaxError, whose message quotes the text.
+    // JSON.parse throws only SyntaxError, whose message quotes the text.
     return unreadable('Malformed', `${path} is not JSON`)
   }
   if (json === null || typeof json !== 'object' || Array.isArray(json)) {

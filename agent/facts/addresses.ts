@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import type { InterfaceAddress } from '../contract.ts'
 import { type IPv6Flags, ipv6Key } from './ipv6-flags.ts'
 
-/** As `os.networkInterfaces()` gives it; only these two fields are looked at. */
+/** As `os.networkInterfaces()` returns it; only these two fields are used. */
 export interface RawAddress {
   readonly address: string
   /** Null where the netmask has no prefix length. */
@@ -10,8 +10,8 @@ export interface RawAddress {
 }
 
 /**
- * The addresses of one interface that other machines may reach, in the kernel's order, those first that the kernel
- * would use by itself. Left out: loopback, link-local, unspecified and multicast addresses, and IPv6 addresses that
+ * The addresses of one interface that other machines may reach, in the kernel's order, but first those that the kernel would
+ * choose by itself. Left out: loopback, link-local, unspecified and multicast addresses, and IPv6 addresses that
  * have not passed duplicate address detection.
  */
 export function selectAddresses(

@@ -3,7 +3,7 @@ import { parseYAML } from '../yaml.ts'
 import { type Fact, known, unreadable } from './fact.ts'
 import { decodeGuestinfo } from './guestinfo-encoding.ts'
 
-/** What cloud-init's VMware datasource was given. */
+/** The data of cloud-init's VMware datasource. */
 export interface CloudInit {
   readonly instanceID?: string
   readonly localHostname?: string
@@ -11,12 +11,12 @@ export interface CloudInit {
   readonly addresses?: readonly string[]
 }
 
-/** As much as a variable has; what decompresses to more is refused. */
+/** The size of a variable; anything that decompresses to more is refused. */
 const MAX_METADATA = 64 * 1024
 
 /**
- * Reads `guestinfo.metadata`, encoded as `guestinfo.metadata.encoding` says. Fields of another shape than cloud-init's
- * are left out; only a text that is not YAML, or a wrong encoding, is an unreadable fact.
+ * Reads `guestinfo.metadata`, encoded as `guestinfo.metadata.encoding` says. Fields of an unexpected
+ * shape are left out; only a text that is not YAML, or a wrong encoding, makes the fact unreadable.
  */
 export async function parseMetadata(text: string, encoding: string | undefined): Promise<Fact<CloudInit>> {
   const metadata = await load('guestinfo.metadata', text, encoding)
@@ -35,7 +35,7 @@ export async function parseMetadata(text: string, encoding: string | undefined):
   })
 }
 
-/** The network configuration is a map, or a text with an encoding of its own beside it. */
+/** The network configuration is a map, or a text with its own encoding. */
 async function readNetwork(fields: Readonly<Record<string, unknown>>): Promise<Fact<unknown>> {
   const { network } = fields
   if (typeof network !== 'string') return known(network)
@@ -49,7 +49,7 @@ async function load(name: string, text: string, encoding: string | undefined): P
   try {
     return known(await parseYAML(decoded.value))
   } catch {
-    // Whatever the parser dislikes, from a tab to a nesting too deep for its stack; its message quotes the text.
+    // Any parser error, from a tab to nesting too deep for its stack; its message quotes the text.
     return unreadable('Malformed', `${name} is neither YAML nor JSON`)
   }
 }
@@ -60,7 +60,7 @@ function staticAddresses(network: unknown): string[] {
     for (const device of Object.values(asObject(asObject(network)?.[kind]) ?? {})) {
       const list = asObject(device)?.addresses
       for (const entry of Array.isArray(list) ? list : []) {
-        // An entry is a text, or a map of one whose key is the address and whose value are its options.
+        // An entry is a text, or a map with one entry from the address to its options.
         const address: unknown = typeof entry === 'string' ? entry : Object.keys(asObject(entry) ?? {})[0]
         if (typeof address === 'string' && isAddress(address) && !found.includes(address)) found.push(address)
       }
@@ -82,7 +82,7 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined
   return { ...value }
 }
 
-/** Printable ASCII of at most `max` characters; a number is taken as its digits, as YAML writers expect. */
+/** Printable ASCII of at most `max` characters; a number becomes its digits, as YAML authors expect. */
 function asText(value: unknown, max: number): string | undefined {
   const text = typeof value === 'number' ? String(value) : value
   return typeof text === 'string' && text.length <= max && /^[\x20-\x7e]+$/.test(text) ? text : undefined

@@ -12,13 +12,13 @@ export interface DMIFacts {
   readonly productUUID: Fact<string>
 }
 
-/** Longest text that a report takes of a DMI field. */
+/** Longest text of a DMI field in a report. */
 const MAX_TEXT = 128
 const DIGITS = 32
 
 /**
- * Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. Of the vendor only the words
- * of an error depend: with `SMBIOS.reflectHost` a VM shows its host's, and a serial of VMware's form is proof enough.
+ * Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. The vendor only affects error
+ * messages: with `SMBIOS.reflectHost` a VM shows its host's vendor, and a serial of VMware's form is proof enough.
  */
 export function readDMI(root: string): DMIFacts {
   const folder = join(root, 'sys/class/dmi/id')
@@ -57,7 +57,7 @@ function parseUUID(text: string, path: string): Fact<string> {
   return isPlaceholder(text) ? notSet(path, 'a placeholder') : parseBytes(text, path)
 }
 
-/** Hexadecimal digits in any grouping: spaces, hyphens and braces around them say nothing. */
+/** Hexadecimal digits in any grouping: spaces, hyphens and braces are ignored. */
 function parseBytes(text: string, path: string): Fact<string> {
   const digits = text.replace(/[ {}-]/g, '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(digits)) {
@@ -79,7 +79,7 @@ function notSet(path: string, shape: string): Fact<never> {
   return unreadable('NotSet', `${path} is ${shape}: the firmware was given none, set uuid.bios of the VM`)
 }
 
-/** What makers of firmware, and the kernel, put where nobody has set anything. */
+/** Placeholders that firmware and kernel use for unset values. */
 function isPlaceholder(text: string): boolean {
   return /^(none|n\/a|null|0|unknown|empty|(system )?serial number|to be filled by o\.?e\.?m\.?|default string|not (specified|set|settable|present|available|applicable))$/i.test(
     text,

@@ -6,10 +6,10 @@ const TABLE_CHUNK = 1 << 16
 const MAX_LINE = 4096
 
 /**
- * The text of a small file, whole. Read at once and without a thread: the kernel's files are memory, and a thread pool
- * is not. Only regular files are read, for a FIFO or a device could hold the agent for ever.
+ * The whole text of a small file. Read synchronously: the kernel's files are in memory, and a thread pool would cost memory.
+ * Only regular files are read, since a FIFO or a device could block the agent for ever.
  *
- * @param limit bytes; a longer file is refused after as much, whatever its size says
+ * @param limit bytes; a longer file is refused after this much, whatever its size says
  */
 export function readSmallFile(path: string, limit: number): Fact<string> {
   return withFile(path, (file) => {
@@ -27,8 +27,7 @@ export function readSmallFile(path: string, limit: number): Fact<string> {
 }
 
 /**
- * Hands over the lines of a file one by one, for tables that may be long. What was handed over before a failure
- * stands.
+ * Passes on the lines of a file one by one, for tables that may be long. Lines passed on before a failure stay valid.
  *
  * @param limit bytes, as with {@link readSmallFile}
  */
@@ -54,7 +53,7 @@ export function scanLines(path: string, limit: number, take: (line: string) => v
   })
 }
 
-/** A file's text as one line: at most `limit` bytes of printable ASCII, without the space around it. */
+/** A file's text as one line: at most `limit` bytes of printable ASCII, trimmed. */
 export function readLine(path: string, limit: number): Fact<string> {
   const text = readSmallFile(path, limit + 1)
   if (!text.ok) return text

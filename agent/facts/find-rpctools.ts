@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The programs by which this machine can speak to its host, as far as they are there. */
+/** The installed programs by which this machine can talk to its host. */
 export interface RpcTools {
   /** By the backdoor port: fast, and without any privilege. */
   readonly plain: string | undefined
@@ -11,10 +11,10 @@ export interface RpcTools {
 
 /**
  * Finds the guest RPC tools: the plain one is the host's own, else the helper `rollcall-guestinfo` beside this program,
- * as in the image. Costs a few system calls, so it can be asked again: packages are installed at any time.
+ * as in the image. Costs only a few system calls, so it can be repeated: packages may be installed at any time.
  *
  * @param program path of the running program
- * @param named the plain tool where somebody named one; taken as it is
+ * @param named the plain tool from the command line, if any; used as it is
  */
 export function findTools(root: string, program: string, named?: string): RpcTools {
   const helper = join(dirname(program), 'rollcall-guestinfo')
@@ -29,7 +29,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    // Not there or not executable: either way not the one to take.
+    // Missing or not executable.
     return false
   }
 }

@@ -29,7 +29,7 @@ export function decodeGuestinfo(
       ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
       : known(bytes.toString('utf8'))
   }
-  // Loaded when there is something to decompress: half a megabyte that most machines never need.
+  // Loaded only if there is something to decompress: it takes half a megabyte that most machines never need.
   const { gunzipSync } = process.getBuiltinModule('node:zlib')
   try {
     return known(gunzipSync(bytes, { maxOutputLength: max }).toString('utf8'))

@@ -9,12 +9,12 @@ export interface Guestinfo {
   /** The value of a variable; undefined where it is not set. */
   get(key: string): Promise<Fact<string | undefined>>
   set(key: string, value: string): Promise<Fact<undefined>>
-  /** Begins another round of calls: tools are looked for again, and one that hung is given another chance. */
+  /** Starts another round of calls: looks for the tools again and gives one that hung another chance. */
   renew(): void
 }
 
 export interface GuestinfoOptions {
-  /** Asked once in each round. */
+  /** Called once in each round. */
   readonly findTools: () => RpcTools
   readonly clock: Pick<Clock, 'sleep'>
   /** Ends a call that is under way. */
@@ -30,19 +30,19 @@ const MAX_OUTPUT = 128 * 1024
 const TIMEOUT = 5000
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 /**
- * Milliseconds between two calls of vmtoolsd: as long as a host still clears the last one's channel away, old versions
- * wait two seconds, or fall back to the plain way and are refused (vmware/open-vm-tools#377, #692). Theirs is as long.
+ * Milliseconds between two calls of vmtoolsd. While a host still cleans up the last channel, old versions wait two seconds,
+ * or fall back to the plain channel and are refused (vmware/open-vm-tools#377, #692).
  */
 const PAUSE = 100
 
 /**
- * Speaks to the host by `vmware-rpctool` or a tool with its command line, and where the host answers "Permission denied"
- * by `vmtoolsd --cmd`: a VM's settings may ask for the privileged channel, which the former does not know
- * (vmware/open-vm-tools#690). Which of the two a command needs is remembered for as long as it works. The whole command
- * is one argument, no shell is between, the environment is empty but for what makes messages English. After a call that
- * hung, all others of the round fail alike, at once.
+ * Talks to the host by `vmware-rpctool` or a tool with its command line, and where the host answers "Permission denied" by
+ * `vmtoolsd --cmd`: a VM's settings may require the privileged channel, which the former does not support
+ * (vmware/open-vm-tools#690). Which of the two a command needs is remembered while it works. The whole command is one
+ * argument, there is no shell, and the environment only contains what makes messages English. After a call that hung, all
+ * others of the round fail at once.
  *
- * Failures come back as facts: `ToolMissing`, `NotVMware`, `Disabled`, `TimedOut`, `Failed`; `PermissionDenied` (it
+ * Failures are returned as facts: `ToolMissing`, `NotVMware`, `Disabled`, `TimedOut`, `Failed`; `PermissionDenied` (it
  * needs the privileged channel, and vmtoolsd is not there), `PrivilegedChannelRefused`, `PrivilegedChannelFailed`.
  */
 export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
@@ -109,7 +109,7 @@ export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
 interface Round {
   readonly tools: RpcTools
   hung: boolean
-  /** What all calls get after one that hung. */
+  /** The result of all calls after one that hung. */
   answer: Fact<string> | undefined
 }
 

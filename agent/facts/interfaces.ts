@@ -16,9 +16,9 @@ interface Nic {
 }
 
 /**
- * The machine's NICs (what has a device behind it) and what stands on them with the same MAC address: a bond, a VLAN, a
- * bridge. Container interfaces have MAC addresses of their own and stay out. The most important come first: those with
- * a default route, then those with addresses.
+ * The machine's NICs (interfaces with a device) and interfaces on top of them with the same MAC address: bonds, VLANs,
+ * bridges. Container interfaces have MAC addresses of their own and are left out. Interfaces with a default route come
+ * first, then those with addresses.
  *
  * @param defaultRoutes names of the interfaces by which a default route leaves
  */
@@ -54,17 +54,17 @@ export function readInterfaces(
   return known(interfaces.sort(byImportance))
 }
 
-/** An interface may be called `constructor`, as every object has a property. */
+/** An interface may be called `constructor`, which is a property of every object. */
 function own(addresses: AddressTable, name: string): readonly RawAddress[] {
   return (Object.hasOwn(addresses, name) ? addresses[name] : undefined) ?? []
 }
 
 function readNic(folder: string, name: string): Nic[] {
-  // The kernel's own bound on names, IFNAMSIZ; anything else in that folder is no interface.
+  // The kernel's limit on names, IFNAMSIZ; anything else in that folder is not an interface.
   if (!/^[\x21-\x7e]{1,15}$/.test(name)) return []
   const path = join(folder, name)
   const physical = existsSync(join(path, 'device'))
-  // In a bond all members show the bond's address; the NIC's own, which vCenter knows, stands beside it.
+  // All members of a bond show the bond's address; the NIC's own, which vCenter knows, is in another file.
   const own = physical ? readLine(join(path, 'bonding_slave/perm_hwaddr'), 64) : undefined
   const mac = own?.ok ? own : readLine(join(path, 'address'), 64)
   if (!mac.ok || !/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(mac.value) || /^[0:]+$/.test(mac.value)) return []

@@ -2,20 +2,20 @@ import { join } from 'node:path'
 import { type Fact, known } from './fact.ts'
 import { scanLines } from './files.ts'
 
-/** The kernel's flags of a route (`linux/route.h`): in use; answers with "unreachable". */
+/** The kernel's flags of a route (`linux/route.h`): in use; rejects packets. */
 const RTF_UP = 0x1
 const RTF_REJECT = 0x200
-/** A quarter of a million routes, as no machine has that is a node; they take a third of a second. */
+/** A quarter of a million routes, more than any node has; they take a third of a second. */
 const MAX_TABLE = 1 << 25
 
 export interface DefaultRoutes {
   /** Names of the interfaces by which a default route leaves. */
   readonly interfaces: ReadonlySet<string>
-  /** Whether the tables could be read. One that is not there has no route, as without IPv6. */
+  /** Whether the tables could be read. A missing table, as without IPv6, counts as empty. */
   readonly read: Fact<undefined>
 }
 
-/** Reads the kernel's tables, which may be long where BGP writes them. */
+/** Reads the kernel's tables, which may be long with BGP. */
 export function readDefaultRoutes(root: string): DefaultRoutes {
   const interfaces = new Set<string>()
   const ipv4 = scanLines(join(root, 'proc/net/route'), MAX_TABLE, (line) => {

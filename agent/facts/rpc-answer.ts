@@ -1,13 +1,13 @@
 import { type AgentReason, type Fact, known, unreadable } from './fact.ts'
 import type { ToolOptions, ToolResult } from './run-tool.ts'
 
-/** The variable is not set; no failure, and nothing that a report says. */
+/** The variable is not set: not a failure, and not reported. */
 export const NO_VALUE = 'NoValue'
-/** The host refuses this channel; another one may do. */
+/** The host refuses this channel; another one may work. */
 export const DENIED = 'Denied'
 
 /**
- * What tools and host say, in the order of judgement, as open-vm-tools' sources have it: the tools' own words are in
+ * Messages of the tools and the host, in the order in which they are checked, from open-vm-tools' sources: the tools' are in
  * `rpctool/rpctool.c` and `services/vmtoolsd/cmdLine.c`, the host's in `lib/include/vmware/tools/guestrpc.h`
  * (RPCCHANNEL_SEND_PERMISSION_DENIED) and `lib/include/vmware/guestrpc/tclodefs.h` (RPCI_UNKNOWN_COMMAND, its answer
  * to a command that it does not take). The host's refusals go to stderr as they are, with exit code 1.
@@ -27,7 +27,7 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
   ],
 ]
 
-/** Makes a fact of a tool's end: its answer, or a reason and what to do. Never quotes what the tool said. */
+/** Turns a tool's result into a fact: its answer, or a reason and what to do. Never quotes the tool's output. */
 export function judgeAnswer(
   tool: string,
   result: ToolResult,

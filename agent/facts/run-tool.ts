@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 export interface ToolOptions {
   /** The whole environment of the process. */
   readonly env: Readonly<Record<string, string>>
-  /** Milliseconds after which the tool, and what it has started, is killed. */
+  /** Milliseconds after which the tool and its children are killed. */
   readonly timeout: number
   /** Bytes of stdout and stderr together. */
   readonly maxOutput: number
-  /** Kills it before. */
+  /** Kills it earlier. */
   readonly signal: AbortSignal
 }
 
@@ -25,9 +25,9 @@ export type ToolResult =
   | { readonly kind: 'late' }
 
 /**
- * Runs a small program to its end, without a shell and in a process group of its own, which is killed as a whole.
- * Resolves in time even where the kernel cannot end the process, or something outside the group keeps its output open:
- * such a process is left behind. Never rejects.
+ * Runs a small program, without a shell and in its own process group, which is killed as a whole. Resolves in time even if
+ * the kernel cannot end the process or something outside the group keeps its output open: such a process is left behind.
+ * Never rejects.
  */
 export function runTool(
   tool: string,
@@ -59,7 +59,7 @@ export function runTool(
       else chunks.push(chunk)
     }
     child.on('error', (error) => settle({ kind: 'not-started', code: codeOf(error) }))
-    // Where descriptors have run out there are no pipes, and the error follows.
+    // Without free file descriptors there are no pipes, and the error follows.
     child.stdout?.on('data', collect(stdout))
     child.stderr?.on('data', collect(stderr))
     child.on('close', (code, killedBy) => {
@@ -68,7 +68,7 @@ export function runTool(
   })
 }
 
-/** Most errors come as an event later, some at once: their code. */
+/** The error code: most errors come later as an event, some at once. */
 function start(tool: string, args: readonly string[], env: ToolOptions['env']): ChildProcess | string {
   try {
     return spawn(tool, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -77,7 +77,7 @@ function start(tool: string, args: readonly string[], env: ToolOptions['env']): 
   }
 }
 
-/** Kills the group, and waits for nothing of it any more. */
+/** Kills the group without waiting for it. */
 function abandon(child: ChildProcess): void {
   for (const stream of [child.stdout, child.stderr]) stream?.destroy()
   child.unref()
@@ -85,7 +85,7 @@ function abandon(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch (error) {
-    // The whole group has ended meanwhile, or has become another user's, which is left behind.
+    // The group has ended meanwhile, or belongs to another user and is left behind.
     if (!['ESRCH', 'EPERM'].includes(codeOf(error))) throw error
   }
 }

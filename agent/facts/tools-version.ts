@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { runTool } from './run-tool.ts'
 
 /**
- * The version that open-vm-tools' daemon states of itself, as `12.3.5.46049`; undefined where it is not installed or
- * says something else, for a daemon that cannot say its version is no obstacle to anything. One short process; the
- * answer changes with the package alone.
+ * The version of open-vm-tools' daemon, as `12.3.5.46049`; undefined where it is not installed or prints something else,
+ * which does not matter to anything else. Takes one short process; the version changes only with the package.
  */
 export async function readToolsVersion(root: string, signal: AbortSignal): Promise<string | undefined> {
   const tool = join(root, 'usr/bin/vmtoolsd')

@@ -16,8 +16,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Waits between half the ceiling and the ceiling, so that a crowd, as a rack that boots at once, spreads out and no wait is close to nothing. The
- * ceiling doubles with each call, up to `max`.
+ * Each wait is between half the ceiling and the ceiling, so that many clients, such as a rack that boots at once, spread
+ * out and no wait is close to zero. The ceiling doubles with each call, up to `max`.
  */
 export function createBackoff({ base, max, random }: BackoffOptions): Backoff {
   let attempts = 0

@@ -56,7 +56,7 @@ const CONCURRENCY = 16
 /** Nodes probed at once: each probe costs a vCenter some six small calls. */
 const PROBES = 4
 /** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */
-const QUESTION_INTERVAL = 5_000
+const PROBE_INTERVAL = 5_000
 const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** The work of the leader. */
@@ -90,7 +90,7 @@ export function createLeadership(options: LeadOptions): Leadership {
     concurrency: PROBES,
     backoff: BACKOFF,
     // A node that reports another machine every second must not cost vCenter a search every second.
-    rate: { ...DEFAULT_RATE, interval: Math.min(QUESTION_INTERVAL, settings.lifecycle.absentFor / 60) },
+    rate: { ...DEFAULT_RATE, interval: Math.min(PROBE_INTERVAL, settings.lifecycle.absentFor / 60) },
     clock,
     random,
   })

@@ -114,7 +114,7 @@ function judgedAnew(
 
 function patchOf(
   { patch: before }: IdentityDecision,
-  { taints, takesLeaveBack }: LifecycleResult,
+  { taints, removesAnnotation }: LifecycleResult,
 ): NodePatch | undefined {
   const initializes = before?.taints !== undefined
   const patch: NodePatch = {
@@ -122,7 +122,7 @@ function patchOf(
     ...(taints === undefined
       ? {}
       : { taints: initializes ? taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) : taints }),
-    ...(takesLeaveBack ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
+    ...(removesAnnotation ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
   }
   return Object.keys(patch).length === 0 ? undefined : patch
 }

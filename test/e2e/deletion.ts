@@ -69,7 +69,7 @@ export async function watched({ vcsim }: Stage): Promise<void> {
   })
 }
 
-/** Waits until vCenter was asked so many times more whether one VM is there, each time with all questions. */
+/** Waits until one VM was probed completely this many more times. */
 export async function probed({ vcsim }: Stage, times: number, within?: number): Promise<void> {
   const asked = async () => (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
   const before = await asked()

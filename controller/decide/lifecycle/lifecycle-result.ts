@@ -20,7 +20,7 @@ export interface LifecycleResult {
   /** Whether the effects cannot be undone, so that the leader must confirm its Lease first. */
   readonly fenced: boolean
   /** True when the `proceed` annotation should be removed because the VM is back. */
-  readonly takesLeaveBack: boolean
+  readonly removesAnnotation: boolean
   /** The new binding, where the VM was registered again. */
   readonly rebound?: BoundVM
   /** The other VM that must be gone too, for the status. */
@@ -35,7 +35,7 @@ export interface LifecycleResult {
 /** The result where nothing follows. */
 export const NOTHING: LifecycleResult = {
   fenced: false,
-  takesLeaveBack: false,
+  removesAnnotation: false,
   searches: false,
   events: [],
 }

@@ -153,8 +153,8 @@ function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): Life
     ...(isPending(previous)
       ? { deletionPending: no('VMExists', `${describeVM(vm)} is there; the Node is kept`) }
       : {}),
-    takesLeaveBack: mayProceed(node),
-    events: mayProceed(node) ? [leaveTakenBack(vm)] : [],
+    removesAnnotation: mayProceed(node),
+    events: mayProceed(node) ? [annotationRemoved(vm)] : [],
   }
 }
 
@@ -194,7 +194,7 @@ function seen(
 }
 
 /** Tells the person who set the annotation why it is gone. */
-function leaveTakenBack(vm: VirtualMachine): NodeEvent {
+function annotationRemoved(vm: VirtualMachine): NodeEvent {
   return {
     type: 'Normal',
     reason: 'LeaveTakenBack',

@@ -92,13 +92,13 @@ function sessionEnded(): VCenterError {
 }
 
 function givenUp(): VCenterError {
-  return new VCenterError('TimedOut', 'the question about a VM was given up before vCenter had answered it')
+  return new VCenterError('TimedOut', 'the probe of a VM was given up before vCenter had answered it')
 }
 
 function tooLong(milliseconds: number): VCenterError {
   return new VCenterError(
     'TimedOut',
-    `vCenter did not answer all questions about a VM within ${milliseconds / 1000} s, check the state of its services`,
+    `vCenter did not answer the probe of a VM within ${milliseconds / 1000} s, check the state of its services`,
   )
 }
 

@@ -8,7 +8,7 @@ import type { Work } from './promises.ts'
 /** How old an answer may be when it is acted on, milliseconds; said here once more, so that the code cannot change it. */
 const FRESH = 10_000
 /** What a probe takes at most, and what two writes and a confirmation do, when the API server is slow. */
-const QUESTIONS = 60_000
+const PROBE_TIME = 60_000
 const WRITES = 30_000
 
 export function judgeDeletion(world: World, by: string, before: NodeObject): void {
@@ -31,7 +31,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
       .flatMap((each) => [each?.moref, each?.instanceUUID, each?.biosUUID])
       .concat(uuidsOf(world, before)),
   )
-  const since = Math.max(answered?.asked.at ?? 0, now - QUESTIONS - FRESH - WRITES)
+  const since = Math.max(answered?.asked.at ?? 0, now - PROBE_TIME - FRESH - WRITES)
   for (const machine of machines) {
     const why = existence(machine, known, { since, from: now - lifecycle.absentFor, decided })
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
@@ -68,7 +68,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const wait = lifecycle.waitForVolumes
   const volumes = api.attachments.get(name) ?? 0
   // Where they could not be listed, it is not known that there is anything to be detached, and time has to do.
-  const listed = !api.volumesRefused && now - api.volumesChangedAt > QUESTIONS
+  const listed = !api.volumesRefused && now - api.volumesChangedAt > PROBE_TIME
   const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
   if (wait !== undefined && volumes > 0 && !detaching && (listed || gone < lifecycle.absentFor + wait))
     says('volumes are detached first', `${volumes} are not`)
