@@ -59,10 +59,9 @@ t.test('a process that cannot be killed with the group holds nothing', async (t)
   const root = makeRoot(t)
   const file = join(root, 'pid')
   const tool = plantTool(root, `setsid sh -c 'echo $$ > ${file}; exec sleep 60' &\nexit 0`)
-  const start = performance.now()
   t.same(await runTool(tool, [], { ...options, timeout: 500 }), { kind: 'late' })
-  t.ok(performance.now() - start < 3000)
-  process.kill(await pidIn(file), 'SIGKILL')
+  const pid = await pidIn(file)
+  t.doesNotThrow(() => process.kill(pid, 'SIGKILL'), 'it is there still')
 })
 
 t.test('nothing is started for an agent that ends', async (t) => {

@@ -76,11 +76,10 @@ t.test('a duration or off', async (t) => {
   for (const [text, message] of cases) t.same(parseDurationOrOff(text, '1s'), { ok: false, message }, text)
 })
 
-t.test('a hostile text takes no time', async (t) => {
-  const start = performance.now()
+// A million characters: what took the square of them would not end before the whole file is given up.
+t.test('a hostile text is read in one go', async (t) => {
   for (const part of ['1', '1.', '.1', '1s', '1m'])
-    t.notOk(parseDuration(`${part.repeat(100_000)}!`, '0s').ok)
-  t.ok(performance.now() - start < 1_000, `${performance.now() - start} ms`)
+    t.notOk(parseDuration(`${part.repeat(1_000_000)}!`, '0s').ok)
 })
 
 t.test('a server, or what to write instead', async (t) => {

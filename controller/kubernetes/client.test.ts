@@ -167,7 +167,6 @@ t.test('a path on which no connection comes about', async (t) => {
   const clock = createHandClock()
   const client = createKubeClient({ credentials: { kind: 'kubeconfig', path }, clock, userAgent: 'test' })
   t.teardown(() => client.close())
-  const start = performance.now()
 
   const late = failure(client.request({ ...get, path: '/late', timeout: 5_000 }))
   await until('it connects', () => sockets.size === 1)
@@ -182,7 +181,6 @@ t.test('a path on which no connection comes about', async (t) => {
   t.match(await request, { message: 'shutting down' })
   t.match(await stream, { message: 'shutting down' })
   t.match(await failure(client.request({ ...get, signal: stop.signal })), { message: 'shutting down' })
-  t.ok(performance.now() - start < 5_000, 'long before the connection is given up')
   t.equal(clock.sleepers, 0)
 })
 

@@ -201,10 +201,11 @@ t.test('keeps trying when the list fails, in whatever way', async (t) => {
 })
 
 t.test('waits as long as the server asks', async (t) => {
-  const asked: number[] = []
+  let asked = 0
+  const slept: number[] = []
   await using stub = await startApiStub((_, response, url) => {
-    asked.push(performance.now())
-    if (asked.length === 1) answer(response, 429, {}, { 'retry-after': '2' })
+    asked += 1
+    if (asked === 1) answer(response, 429, {}, { 'retry-after': '2' })
     else if (url.searchParams.has('watch')) response.writeHead(200).flushHeaders()
     else answer(response, 200, list(10))
   })
@@ -214,7 +215,12 @@ t.test('waits as long as the server asks', async (t) => {
     path: '/api/v1/things',
     parse: () => undefined,
     onChange: () => undefined,
-    clock: systemClock,
+    clock: {
+      ...systemClock,
+      async sleep(ms) {
+        slept.push(ms)
+      },
+    },
     random: () => 0,
     logger: createLogLines().logger,
   })
@@ -222,8 +228,7 @@ t.test('waits as long as the server asks', async (t) => {
   await until('it is synced', () => watch.synced)
   stop.abort()
   await ended
-  const [first = 0, second = 0] = asked
-  t.ok(second - first >= 1_990, `${Math.round(second - first)} ms`)
+  t.strictSame(slept, [2_000])
 })
 
 t.test('drops what is not to be kept', async (t) => {
@@ -253,8 +258,6 @@ t.test('ends when the signal aborts, whatever it waits for', async (t) => {
   ]) {
     const it = await run(script)
     await until('it has begun', () => it.stub.requests.length > 0)
-    const start = performance.now()
-    await it[Symbol.asyncDispose]()
-    t.ok(performance.now() - start < 1_000)
+    await t.resolves(async () => it[Symbol.asyncDispose]())
   }
 })

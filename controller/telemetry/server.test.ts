@@ -124,10 +124,13 @@ await t.test('the port', async (t) => {
   half.on('error', () => undefined)
   const ended = new Promise((resolve) => half.once('close', resolve))
   await new Promise((resolve) => half.write('GET /metrics HTTP/1.1\r\nHost: ', resolve))
-  const start = performance.now()
+  let answered = ''
+  half.on('data', (bytes) => {
+    answered += String(bytes)
+  })
   await server.close()
-  t.ok(performance.now() - start < 2_000, 'closing waits for no half request')
   await ended
+  t.equal(answered, '', 'closing waits for no half request: that would be told that it is late')
   await server.close()
   await t.rejects(fetch(`http://127.0.0.1:${port}/healthz`))
 

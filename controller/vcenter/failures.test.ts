@@ -87,9 +87,7 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
   for (const [name, config, reason] of cases) {
     const lab = await openLab(t, { config })
     t.match(await failureOf(lab), { reason }, name)
-    const start = performance.now()
-    await lab.stop()
-    t.ok(performance.now() - start < 3_000, `${name}: stops in time`)
+    await t.resolves(lab.stop(), `${name}: stops`)
   }
 })
 

@@ -27,6 +27,9 @@ export const QUICK: Timings = {
   backoff: { base: 200, max: 1_000 },
 }
 
+/** A time that is not over before the whole test file is given up: what waits for it does not end. */
+export const NEVER = 3_600_000
+
 export interface Lab {
   readonly vCenter: Vcsim
   readonly inventory: RunningInventory
@@ -102,7 +105,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
 export async function until<T>(
   what: string,
   holds: () => T | undefined | false | Promise<T | undefined | false>,
-  within = 10_000,
+  within = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + within
   for (;;) {
