@@ -1,25 +1,29 @@
 import t from 'tap'
 import { writeClaim } from './claim.ts'
 import { GUESTINFO_CLAIM } from './contract.ts'
-import { type Fact, known, unreadable } from './facts/fact.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
+import { type Unreadable, unreadable } from './facts/unreadable.ts'
+import { ok, type Result } from './shared/result.ts'
 
 const nodeUID = '11111111-1111-1111-1111-111111111111'
 const bootID = '22222222-2222-2222-2222-222222222222'
 const CLAIM = `v1 ${nodeUID} ${bootID}`
 
 /** A host that keeps variables, unless told otherwise, and remembers what it was asked. */
-function host(answers: { get?: Fact<string | undefined>; set?: Fact<undefined> } = {}, value?: string) {
+function host(
+  answers: { get?: Result<string | undefined, Unreadable>; set?: Result<undefined, Unreadable> } = {},
+  value?: string,
+) {
   const calls: string[] = []
   const guestinfo: Guestinfo = {
     async get(key) {
       calls.push(`get ${key}`)
-      return answers.get ?? known(value)
+      return answers.get ?? ok(value)
     },
     async set(key, text) {
       calls.push(`set ${key} ${text}`)
       if (answers.set === undefined) value = text
-      return answers.set ?? known(undefined)
+      return answers.set ?? ok(undefined)
     },
     renew: () => void calls.push('renew'),
   }
@@ -50,7 +54,7 @@ t.test('when it cannot be', async (t) => {
       { set: denied },
       { written: false, reason: 'PermissionDenied', message: 'the host refuses' },
     ],
-    ['the value is dropped', { set: known(undefined) }, { written: false, reason: 'NotKept' }],
+    ['the value is dropped', { set: ok(undefined) }, { written: false, reason: 'NotKept' }],
     ['reading alone is refused', { get: denied }, { written: true, reason: 'Written' }],
   ] as const) {
     t.match(await writeClaim(host(answers).guestinfo, { nodeUID, bootID, always: true }), expected, name)

@@ -2,13 +2,14 @@ import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './contract.ts'
 import { readAddressTable } from './facts/address-table.ts'
 import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
 import { readDMI } from './facts/dmi.ts'
-import { type Fact, known } from './facts/fact.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type AddressTable, readInterfaces } from './facts/interfaces.ts'
 import { readBootID, readHostname } from './facts/kernel.ts'
 import { readDefaultRoutes } from './facts/routes.ts'
 import { readToolsVersion } from './facts/tools-version.ts'
+import type { Unreadable } from './facts/unreadable.ts'
 import type { Facts } from './report.ts'
+import { ok, type Result } from './shared/result.ts'
 
 /** Facts from the kernel, read at each look: takes a millisecond and no process. */
 export type LocalFacts = Pick<
@@ -48,10 +49,10 @@ export async function readGuestFacts(
 
 async function readCloudInit(
   guestinfo: Guestinfo,
-  metadata: Fact<string | undefined>,
-): Promise<Fact<CloudInit | undefined>> {
+  metadata: Result<string | undefined, Unreadable>,
+): Promise<Result<CloudInit | undefined, Unreadable>> {
   // Unreadable guestinfo is reported once, as the fact "guestinfo".
-  if (!metadata.ok || metadata.value === undefined) return known(undefined)
+  if (!metadata.ok || metadata.value === undefined) return ok(undefined)
   const encoding = await guestinfo.get(GUESTINFO_METADATA_ENCODING)
   return encoding.ok ? parseMetadata(metadata.value, encoding.value) : encoding
 }

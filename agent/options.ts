@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { parseDuration } from './duration.ts'
 import { LOG_LEVELS, type LogLevel } from './log.ts'
 import { didYouMean } from './shared/did-you-mean.ts'
+import { failed, ok, type Result } from './shared/result.ts'
 
 export interface Options {
   /** Kubeconfig file; without it the service account of the pod. */
@@ -84,13 +85,22 @@ export function parseOptions(args: readonly string[]): CommandLine {
     if (values[name] === '') return wrong(`--${name}: expected a path, got an empty string`)
   }
   const refresh = durationOf('refresh', values.refresh, MIN_REFRESH, '1m')
-  if (typeof refresh === 'string') return wrong(refresh)
+  if (!refresh.ok) return wrong(refresh.message)
   const look = durationOf('look', values.look, MIN_LOOK, '1s')
-  if (typeof look === 'string') return wrong(look)
+  if (!look.ok) return wrong(look.message)
   if (values.once && values.print) return wrong('--once and --print: give one of the two')
   const mode = values.once ? 'once' : values.print ? 'print' : 'run'
   const { kubeconfig, root, rpctool } = values
-  return { kind: 'options', options: { kubeconfig, root, rpctool, refresh, look, mode, logLevel: level } }
+  const options = {
+    kubeconfig,
+    root,
+    rpctool,
+    refresh: refresh.value,
+    look: look.value,
+    mode,
+    logLevel: level,
+  } as const
+  return { kind: 'options', options }
 }
 
 function parse(args: readonly string[]) {
@@ -101,12 +111,14 @@ function wrong(message: string): CommandLine {
   return { kind: 'wrong', message }
 }
 
-function durationOf(name: string, text: string, min: number, minText: string): number | string {
+function durationOf(name: string, text: string, min: number, minText: string): Result<number> {
   const ms = parseDuration(text)
   if (ms === undefined)
-    return `--${name}: expected a duration such as 90s or 15m, got ${JSON.stringify(text.slice(0, 40))}`
-  if (ms < min) return `--${name}: expected at least ${minText}, got ${text}`
-  return ms > MAX_DURATION ? `--${name}: expected at most 24h, got ${text}` : ms
+    return failed(
+      `--${name}: expected a duration such as 90s or 15m, got ${JSON.stringify(text.slice(0, 40))}`,
+    )
+  if (ms < min) return failed(`--${name}: expected at least ${minText}, got ${text}`)
+  return ms > MAX_DURATION ? failed(`--${name}: expected at most 24h, got ${text}`) : ok(ms)
 }
 
 function findUnknown(args: readonly string[]): string | undefined {

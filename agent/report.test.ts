@@ -1,28 +1,29 @@
 import t from 'tap'
 import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './contract.ts'
-import { known, unreadable } from './facts/fact.ts'
+import { unreadable } from './facts/unreadable.ts'
 import { reportObject } from './publish.ts'
 import { buildReport, type Facts } from './report.ts'
+import { ok } from './shared/result.ts'
 
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
 
 const FACTS: Facts = {
   nodeUID: UUID,
   agentVersion: '0.1.0',
-  bootID: known(UUID),
-  hostname: known('n1'),
+  bootID: ok(UUID),
+  hostname: ok('n1'),
   machine: {
-    vendor: known('VMware, Inc.'),
-    product: known('VMware7,1'),
-    serialUUID: known(UUID),
-    productUUID: known(UUID),
+    vendor: ok('VMware, Inc.'),
+    product: ok('VMware7,1'),
+    serialUUID: ok(UUID),
+    productUUID: ok(UUID),
   },
-  interfaces: known([nic(0, 1)]),
-  addresses: known({}),
-  routes: known(undefined),
+  interfaces: ok([nic(0, 1)]),
+  addresses: ok({}),
+  routes: ok(undefined),
   toolsVersion: '12.3.5',
-  guestinfo: known(undefined),
-  cloudInit: known({ instanceID: 'i', addresses: ['10.0.0.5/24'] }),
+  guestinfo: ok(undefined),
+  cloudInit: ok({ instanceID: 'i', addresses: ['10.0.0.5/24'] }),
   claim: { written: true, reason: 'Written', message: 'the claim stands' },
 }
 
@@ -86,9 +87,9 @@ t.test('a report always fits', (t) => {
   const long = 'x'.repeat(300)
   const everything = unreadable('Failed', long)
   for (const [name, facts] of [
-    ['many addresses', { interfaces: known([nic(0, 200), nic(1, 3)]) }],
-    ['many interfaces', { interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 1))) }],
-    ['many of both', { interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 100))) }],
+    ['many addresses', { interfaces: ok([nic(0, 200), nic(1, 3)]) }],
+    ['many interfaces', { interfaces: ok(Array.from({ length: 100 }, (_, i) => nic(i, 1))) }],
+    ['many of both', { interfaces: ok(Array.from({ length: 100 }, (_, i) => nic(i, 100))) }],
     [
       'everything unreadable',
       {
@@ -99,16 +100,16 @@ t.test('a report always fits', (t) => {
         routes: everything,
         guestinfo: everything,
         cloudInit: everything,
-        interfaces: known(Array.from({ length: 16 }, (_, i) => nic(i, 16))),
+        interfaces: ok(Array.from({ length: 16 }, (_, i) => nic(i, 16))),
         claim: { written: false, reason: 'Failed', message: long },
       },
     ],
     [
       'long texts',
       {
-        hostname: known('x'.repeat(253)),
-        interfaces: known([nic(0, 16)]),
-        cloudInit: known({
+        hostname: ok('x'.repeat(253)),
+        interfaces: ok([nic(0, 16)]),
+        cloudInit: ok({
           instanceID: 'x'.repeat(128),
           localHostname: 'x'.repeat(253),
           addresses: Array.from({ length: 100 }, (_, i) => `2001:db8:1111:2222:3333:4444:5555:${i}/64`),
@@ -129,7 +130,7 @@ t.test('a report always fits', (t) => {
       'the first address stays',
     )
   }
-  const cut = buildReport({ ...FACTS, interfaces: known(Array.from({ length: 100 }, (_, i) => nic(i, 1))) })
+  const cut = buildReport({ ...FACTS, interfaces: ok(Array.from({ length: 100 }, (_, i) => nic(i, 1))) })
   t.match(cut.unreadable, [{ fact: 'interfaces', reason: 'TooMany', message: /of 100 interfaces/ }])
   t.end()
 })

@@ -10,25 +10,26 @@ import {
 } from './contract.ts'
 import type { CloudInit } from './facts/cloud-init.ts'
 import type { DMIFacts } from './facts/dmi.ts'
-import type { Fact } from './facts/fact.ts'
+import type { Unreadable } from './facts/unreadable.ts'
+import type { Result } from './shared/result.ts'
 
 /** Everything that goes into a report. */
 export interface Facts {
   readonly nodeUID: string
   readonly agentVersion: string
-  readonly bootID: Fact<string>
-  readonly hostname: Fact<string>
+  readonly bootID: Result<string, Unreadable>
+  readonly hostname: Result<string, Unreadable>
   readonly machine: DMIFacts
-  readonly interfaces: Fact<readonly NetworkInterface[]>
+  readonly interfaces: Result<readonly NetworkInterface[], Unreadable>
   /** Whether the addresses on the interfaces could be read. */
-  readonly addresses: Fact<unknown>
+  readonly addresses: Result<unknown, Unreadable>
   /** Whether the routes, by which `defaultRoute` is known, could be read. */
-  readonly routes: Fact<unknown>
+  readonly routes: Result<unknown, Unreadable>
   readonly toolsVersion: string | undefined
   /** Whether guestinfo could be read. */
-  readonly guestinfo: Fact<unknown>
+  readonly guestinfo: Result<unknown, Unreadable>
   /** Undefined where there is no metadata. */
-  readonly cloudInit: Fact<CloudInit | undefined>
+  readonly cloudInit: Result<CloudInit | undefined, Unreadable>
   readonly claim: NodeReportSpec['claim']
 }
 
@@ -42,7 +43,7 @@ export const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
  */
 export function buildReport(facts: Facts): NodeReportSpec {
   const unreadable: UnreadableFact[] = []
-  const value = <T>(fact: string, read: Fact<T>): T | undefined => {
+  const value = <T>(fact: string, read: Result<T, Unreadable>): T | undefined => {
     if (read.ok) return read.value
     unreadable.push({ fact, reason: read.reason, message: printable(read.message) })
     return undefined

@@ -2,7 +2,7 @@
  * Label selectors as `kubectl -l` takes them: `a=b`, `a==b`, `a!=b`, `a in (b,c)`, `a notin (b,c)`, `a`, `!a`, `a>1`,
  * `a<1`, with commas for "and". Grammar and meaning are those of k8s.io/apimachinery/pkg/labels 0.36. Pure.
  */
-import type { Result } from './config/result.ts'
+import { failed, ok, type Result } from '../agent/shared/result.ts'
 
 export type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
 
@@ -69,7 +69,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector> {
     requirements.push(requirement.value)
   } while (tokens.skip(','))
   if (tokens.next !== undefined) return wrong(tokens, 'a comma or the end')
-  return { ok: true, value: { text: text.trim(), requirements } }
+  return ok({ text: text.trim(), requirements })
 }
 
 const EXACT: ReadonlyMap<string, Operator> = new Map([
@@ -119,12 +119,12 @@ function parseValues(tokens: Tokens): Result<readonly string[]> {
     if (!isLabelValue(tokens.word ?? '')) return wrong(tokens, VALUE)
     values.push(tokens.word === undefined ? '' : tokens.take())
   } while (tokens.skip(','))
-  return tokens.skip(')') ? { ok: true, value: values } : wrong(tokens, 'a comma or )')
+  return tokens.skip(')') ? ok(values) : wrong(tokens, 'a comma or )')
 }
 
 function wrong(tokens: Tokens, expected: string): Result<never> {
   const message = `expected a label selector as "kubectl -l" takes it: at character ${tokens.place} of it, ${expected} should stand`
-  return { ok: false, message }
+  return failed(message)
 }
 
 /** Walks a selector by its words and signs. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../agent/shared/result.ts'
 import { LOG_LEVELS, type LogLevel } from './log.ts'
 
 /** Where to listen. */
@@ -74,8 +75,9 @@ const RUN_OPTIONS = [
 ] as const
 
 function parseRun(args: readonly string[]): CommandLine {
-  const values = readOptions(args, RUN_OPTIONS)
-  if (typeof values === 'string') return wrong(values)
+  const read = readOptions(args, RUN_OPTIONS)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
   const config = values.get('config')
   if (config === undefined)
     return wrong('--config is missing: expected the path of the vSphere configuration')
@@ -101,11 +103,8 @@ function parseRun(args: readonly string[]): CommandLine {
   }
 }
 
-/** Options that each take a value. Returns what is wrong as a sentence. */
-function readOptions(
-  args: readonly string[],
-  known: readonly string[],
-): ReadonlyMap<string, string> | string {
+/** Options that each take a value. */
+function readOptions(args: readonly string[], known: readonly string[]): Result<ReadonlyMap<string, string>> {
   // Not strict: its messages run over several lines and know nothing near.
   const { tokens } = parseArgs({
     args: [...args],
@@ -116,19 +115,19 @@ function readOptions(
   const values = new Map<string, string>()
   for (const token of tokens) {
     if (token.kind === 'positional')
-      return `unexpected argument "${excerpt(token.value)}": every option begins with --`
+      return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
     if (token.kind === 'option-terminator')
-      return 'unexpected argument "--": there is nothing that could follow it'
+      return failed('unexpected argument "--": there is nothing that could follow it')
     const { name, value, inlineValue } = token
     if (!known.includes(name))
-      return `unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`
+      return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
     if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
-      return `--${name}: its value is missing`
+      return failed(`--${name}: its value is missing`)
     }
-    if (values.has(name)) return `--${name}: given twice, expected once`
+    if (values.has(name)) return failed(`--${name}: given twice, expected once`)
     values.set(name, value)
   }
-  return values
+  return ok(values)
 }
 
 function parseListen(text: string): ListenAddress | undefined {

@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
-import { type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
 import { readSmallFile } from './files.ts'
 import type { AddressTable } from './interfaces.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** The file with the addresses under a root other than `/`, in the form of Node's `os.networkInterfaces()`. */
 export const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
@@ -12,10 +13,10 @@ export const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
  *
  * @param system `os.networkInterfaces`
  */
-export function readAddressTable(root: string, system: () => AddressTable): Fact<AddressTable> {
+export function readAddressTable(root: string, system: () => AddressTable): Result<AddressTable, Unreadable> {
   if (resolve(root) === '/') {
     try {
-      return known(system())
+      return ok(system())
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error)
       return unreadable('Unreadable', `the system's addresses cannot be read: ${cause.slice(0, 120)}`)
@@ -34,7 +35,7 @@ export function readAddressTable(root: string, system: () => AddressTable): Fact
   if (json === null || typeof json !== 'object' || Array.isArray(json)) {
     return unreadable('Malformed', `${path} is not an object of interfaces`)
   }
-  return known(Object.fromEntries(Object.entries(json).map(([name, list]) => [name, parseList(list)])))
+  return ok(Object.fromEntries(Object.entries(json).map(([name, list]) => [name, parseList(list)])))
 }
 
 function parseList(list: unknown): { address: string; cidr: string | null }[] {

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
+import { ok, type Result } from '../shared/result.ts'
 import { parseYAML } from '../yaml.ts'
-import { type Fact, known, unreadable } from './fact.ts'
 import { decodeGuestinfo } from './guestinfo-encoding.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** The data of cloud-init's VMware datasource. */
 export interface CloudInit {
@@ -18,7 +19,10 @@ const MAX_METADATA = 64 * 1024
  * Reads `guestinfo.metadata`, encoded as `guestinfo.metadata.encoding` says. Fields of an unexpected
  * shape are left out; only a text that is not YAML, or a wrong encoding, makes the fact unreadable.
  */
-export async function parseMetadata(text: string, encoding: string | undefined): Promise<Fact<CloudInit>> {
+export async function parseMetadata(
+  text: string,
+  encoding: string | undefined,
+): Promise<Result<CloudInit, Unreadable>> {
   const metadata = await load('guestinfo.metadata', text, encoding)
   if (!metadata.ok) return metadata
   const fields = asObject(metadata.value)
@@ -28,7 +32,7 @@ export async function parseMetadata(text: string, encoding: string | undefined):
   const instanceID = asText(fields['instance-id'], 128)
   const localHostname = asText(fields['local-hostname'], 253)
   const addresses = staticAddresses(network.value)
-  return known({
+  return ok({
     ...(instanceID === undefined ? {} : { instanceID }),
     ...(localHostname === undefined ? {} : { localHostname }),
     ...(addresses.length === 0 ? {} : { addresses }),
@@ -36,18 +40,22 @@ export async function parseMetadata(text: string, encoding: string | undefined):
 }
 
 /** The network configuration is a map, or a text with its own encoding. */
-async function readNetwork(fields: Readonly<Record<string, unknown>>): Promise<Fact<unknown>> {
+async function readNetwork(fields: Readonly<Record<string, unknown>>): Promise<Result<unknown, Unreadable>> {
   const { network } = fields
-  if (typeof network !== 'string') return known(network)
+  if (typeof network !== 'string') return ok(network)
   const encoding = fields['network.encoding']
   return load('guestinfo.metadata: network', network, typeof encoding === 'string' ? encoding : undefined)
 }
 
-async function load(name: string, text: string, encoding: string | undefined): Promise<Fact<unknown>> {
+async function load(
+  name: string,
+  text: string,
+  encoding: string | undefined,
+): Promise<Result<unknown, Unreadable>> {
   const decoded = decodeGuestinfo(name, text, encoding, MAX_METADATA)
   if (!decoded.ok) return decoded
   try {
-    return known(await parseYAML(decoded.value))
+    return ok(await parseYAML(decoded.value))
   } catch {
     // Any parser error, from a tab to nesting too deep for its stack; its message quotes the text.
     return unreadable('Malformed', `${name} is neither YAML nor JSON`)

@@ -1,9 +1,10 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { Result } from '../shared/result.ts'
 import { type FileTree, makeRoot } from '../testing/root.ts'
 import { readDMI } from './dmi.ts'
-import type { Fact } from './fact.ts'
+import type { Unreadable } from './unreadable.ts'
 
 const ID = 'sys/class/dmi/id'
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
@@ -18,7 +19,8 @@ function machine(files: Readonly<Record<string, string | Buffer>>) {
 }
 
 /** The value, or the reason with its message. */
-const outcome = (fact: Fact<string>) => (fact.ok ? fact.value : `${fact.reason}: ${fact.message}`)
+const outcome = (fact: Result<string, Unreadable>) =>
+  fact.ok ? fact.value : `${fact.reason}: ${fact.message}`
 
 t.test('a VMware machine', (t) => {
   const vm = machine({

@@ -1,15 +1,16 @@
 import { join } from 'node:path'
-import { type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
 import { readLine } from './files.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** What the firmware says. */
 export interface DMIFacts {
-  readonly vendor: Fact<string>
-  readonly product: Fact<string>
+  readonly vendor: Result<string, Unreadable>
+  readonly product: Result<string, Unreadable>
   /** BIOS UUID from `product_serial`, in vCenter's byte order, lower case. */
-  readonly serialUUID: Fact<string>
+  readonly serialUUID: Result<string, Unreadable>
   /** UUID from `product_uuid`, in the kernel's byte order, lower case. */
-  readonly productUUID: Fact<string>
+  readonly productUUID: Result<string, Unreadable>
 }
 
 /** Longest text of a DMI field in a report. */
@@ -35,7 +36,11 @@ export function readDMI(root: string): DMIFacts {
 }
 
 /** `VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b`: sixteen bytes in vCenter's order. */
-function parseSerial(text: string, path: string, vendor: Fact<string>): Fact<string> {
+function parseSerial(
+  text: string,
+  path: string,
+  vendor: Result<string, Unreadable>,
+): Result<string, Unreadable> {
   const bytes = /^vmware-(.*)$/i.exec(text)?.[1]
   if (bytes !== undefined) return parseBytes(bytes, path)
   if (vendor.ok && !/^vmware\b/i.test(vendor.value)) {
@@ -53,12 +58,12 @@ function parseSerial(text: string, path: string, vendor: Fact<string>): Fact<str
   )
 }
 
-function parseUUID(text: string, path: string): Fact<string> {
+function parseUUID(text: string, path: string): Result<string, Unreadable> {
   return isPlaceholder(text) ? notSet(path, 'a placeholder') : parseBytes(text, path)
 }
 
 /** Hexadecimal digits in any grouping: spaces, hyphens and braces are ignored. */
-function parseBytes(text: string, path: string): Fact<string> {
+function parseBytes(text: string, path: string): Result<string, Unreadable> {
   const digits = text.replace(/[ {}-]/g, '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(digits)) {
     return malformed(`${path} has other characters than hexadecimal digits`)
@@ -68,14 +73,14 @@ function parseBytes(text: string, path: string): Fact<string> {
   }
   if (/^0+$/.test(digits)) return notSet(path, 'all zeros')
   if (/^f+$/.test(digits)) return notSet(path, 'all ones')
-  return known(digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
+  return ok(digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
 }
 
-function malformed(shape: string): Fact<never> {
+function malformed(shape: string): Result<never, Unreadable> {
   return unreadable('Malformed', `${shape}: see uuid.bios in the VM's settings`)
 }
 
-function notSet(path: string, shape: string): Fact<never> {
+function notSet(path: string, shape: string): Result<never, Unreadable> {
   return unreadable('NotSet', `${path} is ${shape}: the firmware was given none, set uuid.bios of the VM`)
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 const CHUNK = 4096
 const TABLE_CHUNK = 1 << 16
@@ -11,7 +12,7 @@ const MAX_LINE = 4096
  *
  * @param limit bytes; a longer file is refused after this much, whatever its size says
  */
-export function readSmallFile(path: string, limit: number): Fact<string> {
+export function readSmallFile(path: string, limit: number): Result<string, Unreadable> {
   return withFile(path, (file) => {
     let content = Buffer.alloc(Math.min(limit + 1, CHUNK))
     let length = 0
@@ -19,7 +20,7 @@ export function readSmallFile(path: string, limit: number): Fact<string> {
       if (length === content.length)
         content = Buffer.concat([content, Buffer.alloc(length)], Math.min(limit + 1, 2 * length))
       const count = readSync(file, content, length, content.length - length, null)
-      if (count === 0) return known(content.toString('utf8', 0, length))
+      if (count === 0) return ok(content.toString('utf8', 0, length))
       length += count
     }
     return tooLong(path, limit)
@@ -31,7 +32,11 @@ export function readSmallFile(path: string, limit: number): Fact<string> {
  *
  * @param limit bytes, as with {@link readSmallFile}
  */
-export function scanLines(path: string, limit: number, take: (line: string) => void): Fact<undefined> {
+export function scanLines(
+  path: string,
+  limit: number,
+  take: (line: string) => void,
+): Result<undefined, Unreadable> {
   return withFile(path, (file) => {
     const chunk = Buffer.alloc(TABLE_CHUNK)
     let length = 0
@@ -40,7 +45,7 @@ export function scanLines(path: string, limit: number, take: (line: string) => v
       const count = readSync(file, chunk, 0, chunk.length, null)
       if (count === 0) {
         take(rest)
-        return known(undefined)
+        return ok(undefined)
       }
       length += count
       const lines = (rest + chunk.toString('latin1', 0, count)).split('\n')
@@ -54,17 +59,17 @@ export function scanLines(path: string, limit: number, take: (line: string) => v
 }
 
 /** A file's text as one line: at most `limit` bytes of printable ASCII, trimmed. */
-export function readLine(path: string, limit: number): Fact<string> {
+export function readLine(path: string, limit: number): Result<string, Unreadable> {
   const text = readSmallFile(path, limit + 1)
   if (!text.ok) return text
   const line = text.value.trim()
   if (line === '') return unreadable('Empty', `${path} is empty`)
   if (!/^[\x20-\x7e]*$/.test(line))
     return unreadable('Malformed', `${path} is not one line of printable ASCII`)
-  return known(line)
+  return ok(line)
 }
 
-function withFile<T>(path: string, use: (file: number) => Fact<T>): Fact<T> {
+function withFile<T>(path: string, use: (file: number) => Result<T, Unreadable>): Result<T, Unreadable> {
   let file: number
   try {
     // Opening a FIFO for reading waits for a writer unless told not to.
@@ -83,11 +88,11 @@ function withFile<T>(path: string, use: (file: number) => Fact<T>): Fact<T> {
   }
 }
 
-function tooLong(path: string, limit: number): Fact<never> {
+function tooLong(path: string, limit: number): Result<never, Unreadable> {
   return unreadable('TooLong', `${path} is longer than ${limit} bytes`)
 }
 
-function explain(path: string, error: unknown): Fact<never> {
+function explain(path: string, error: unknown): Result<never, Unreadable> {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
   if (code === 'ENOENT' || code === 'ENOTDIR') return unreadable('NotFound', `${path} is not there`)
   if (code === 'EACCES' || code === 'EPERM') {

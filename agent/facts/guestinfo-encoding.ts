@@ -1,4 +1,5 @@
-import { type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /**
  * Decodes a guestinfo value by the names that cloud-init knows: `base64` or `b64`, `gzip+base64` or `gz+b64`, none.
@@ -10,12 +11,12 @@ export function decodeGuestinfo(
   text: string,
   encoding: string | undefined,
   max: number,
-): Fact<string> {
+): Result<string, Unreadable> {
   const kind = (encoding ?? '').trim().toLowerCase()
   if (kind === '') {
     return Buffer.byteLength(text) > max
       ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
-      : known(text)
+      : ok(text)
   }
   const gzip = kind === 'gzip+base64' || kind === 'gz+b64'
   if (!gzip && kind !== 'base64' && kind !== 'b64') {
@@ -27,12 +28,12 @@ export function decodeGuestinfo(
   if (!gzip) {
     return bytes.length > max
       ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
-      : known(bytes.toString('utf8'))
+      : ok(bytes.toString('utf8'))
   }
   // Loaded only if there is something to decompress: it takes half a megabyte that most machines never need.
   const { gunzipSync } = process.getBuiltinModule('node:zlib')
   try {
-    return known(gunzipSync(bytes, { maxOutputLength: max }).toString('utf8'))
+    return ok(gunzipSync(bytes, { maxOutputLength: max }).toString('utf8'))
   } catch (error) {
     if (error instanceof RangeError)
       return unreadable('TooLong', `${name} decompresses to more than ${max} bytes`)

@@ -1,14 +1,15 @@
 import type { Clock } from '../shared/clock.ts'
-import { type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
 import type { RpcTools } from './find-rpctools.ts'
 import { DENIED, judgeAnswer, NO_VALUE } from './rpc-answer.ts'
 import { runTool } from './run-tool.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** The guest's side of the VM's guestinfo variables; one call at a time. */
 export interface Guestinfo {
   /** The value of a variable; undefined where it is not set. */
-  get(key: string): Promise<Fact<string | undefined>>
-  set(key: string, value: string): Promise<Fact<undefined>>
+  get(key: string): Promise<Result<string | undefined, Unreadable>>
+  set(key: string, value: string): Promise<Result<undefined, Unreadable>>
   /** Starts another round of calls: looks for the tools again and gives one that hung another chance. */
   renew(): void
 }
@@ -53,12 +54,20 @@ export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
   let pause = 0
   let last: Promise<unknown> = Promise.resolve()
 
-  const run = async (of: Round, tool: string, args: readonly string[]): Promise<Fact<string>> => {
+  const run = async (
+    of: Round,
+    tool: string,
+    args: readonly string[],
+  ): Promise<Result<string, Unreadable>> => {
     const result = await runTool(tool, args, limits)
     if (result.kind === 'late') of.hung = true
     return judgeAnswer(tool, result, limits)
   }
-  const runPrivileged = async (of: Round, tool: string, command: string): Promise<Fact<string>> => {
+  const runPrivileged = async (
+    of: Round,
+    tool: string,
+    command: string,
+  ): Promise<Result<string, Unreadable>> => {
     for (let retries = 1; ; retries--) {
       await options.clock.sleep(pause, signal)
       pause = PAUSE
@@ -66,7 +75,7 @@ export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
       if (!isDenied(answer) || retries === 0) return answer
     }
   }
-  const ask = async (of: Round, verb: Verb, command: string): Promise<Fact<string>> => {
+  const ask = async (of: Round, verb: Verb, command: string): Promise<Result<string, Unreadable>> => {
     const { plain, privileged } = of.tools
     if (plain !== undefined && !needsPrivilege.has(verb)) {
       const answer = await run(of, plain, [command])
@@ -78,7 +87,7 @@ export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
     else needsPrivilege.delete(verb)
     return answer.ok ? answer : explainPrivileged(verb, answer, of.tools)
   }
-  const call = (verb: Verb, operands: string): Promise<Fact<string>> => {
+  const call = (verb: Verb, operands: string): Promise<Result<string, Unreadable>> => {
     const turn = last.then(async () => {
       round ??= { tools: options.findTools(), hung: false, answer: undefined }
       const of = round
@@ -93,12 +102,12 @@ export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
   return {
     async get(key) {
       const answer = await call('info-get', key)
-      if (!answer.ok && answer.reason === NO_VALUE) return known(undefined)
+      if (!answer.ok && answer.reason === NO_VALUE) return ok(undefined)
       return answer
     },
     async set(key, value) {
       const answer = await call('info-set', `${key} ${value}`)
-      return answer.ok ? known(undefined) : answer
+      return answer.ok ? ok(undefined) : answer
     },
     renew() {
       round = undefined
@@ -110,16 +119,14 @@ interface Round {
   readonly tools: RpcTools
   hung: boolean
   /** The result of all calls after one that hung. */
-  answer: Fact<string> | undefined
+  answer: Result<string, Unreadable> | undefined
 }
 
-type Unreadable = Extract<Fact<never>, { ok: false }>
-
-function isDenied(answer: Fact<string>): boolean {
+function isDenied(answer: Result<string, Unreadable>): boolean {
   return !answer.ok && answer.reason === DENIED
 }
 
-function explainMissing(verb: Verb, { plain }: RpcTools): Fact<never> {
+function explainMissing(verb: Verb, { plain }: RpcTools): Result<never, Unreadable> {
   if (plain === undefined) {
     const message = 'no guest RPC tool was found: install open-vm-tools or name one with --rpctool'
     return unreadable('ToolMissing', message)
@@ -130,7 +137,7 @@ function explainMissing(verb: Verb, { plain }: RpcTools): Fact<never> {
   )
 }
 
-function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools): Fact<never> {
+function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools): Result<never, Unreadable> {
   if (failure.reason === DENIED) {
     return unreadable(
       'PrivilegedChannelRefused',
@@ -138,7 +145,8 @@ function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools)
     )
   }
   // Where vmtoolsd is the only tool nobody has asked for the privileged channel; the others are what the host said.
-  if (plain === undefined || [NO_VALUE, 'NotVMware', 'Disabled'].includes(failure.reason)) return failure
+  if (plain === undefined || [NO_VALUE, 'NotVMware', 'Disabled'].includes(failure.reason))
+    return unreadable(failure.reason, failure.message)
   return unreadable(
     'PrivilegedChannelFailed',
     `${verb} needs vmtoolsd (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and ${failure.message}`,

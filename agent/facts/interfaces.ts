@@ -1,10 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NetworkInterface } from '../contract.ts'
+import { ok, type Result } from '../shared/result.ts'
 import { type RawAddress, selectAddresses } from './addresses.ts'
-import { type Fact, known, unreadable } from './fact.ts'
 import { readLine } from './files.ts'
 import { readIPv6Flags } from './ipv6-flags.ts'
+import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** Addresses by interface, in the kernel's order. */
 export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
@@ -26,7 +27,7 @@ export function readInterfaces(
   root: string,
   addresses: AddressTable,
   defaultRoutes: ReadonlySet<string>,
-): Fact<NetworkInterface[]> {
+): Result<NetworkInterface[], Unreadable> {
   const folder = join(root, 'sys/class/net')
   let names: string[]
   try {
@@ -51,7 +52,7 @@ export function readInterfaces(
     }))
     .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
     .map(({ report }) => report)
-  return known(interfaces.sort(byImportance))
+  return ok(interfaces.sort(byImportance))
 }
 
 /** An interface may be called `constructor`, which is a property of every object. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { type Fact, known } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
 import { scanLines } from './files.ts'
+import type { Unreadable } from './unreadable.ts'
 
 /** The kernel's flags of a route (`linux/route.h`): in use; rejects packets. */
 const RTF_UP = 0x1
@@ -12,7 +13,7 @@ export interface DefaultRoutes {
   /** Names of the interfaces by which a default route leaves. */
   readonly interfaces: ReadonlySet<string>
   /** Whether the tables could be read. A missing table, as without IPv6, counts as empty. */
-  readonly read: Fact<undefined>
+  readonly read: Result<undefined, Unreadable>
 }
 
 /** Reads the kernel's tables, which may be long with BGP. */
@@ -30,7 +31,7 @@ export function readDefaultRoutes(root: string): DefaultRoutes {
   })
   return {
     interfaces,
-    read: [ipv4, ipv6].find((table) => !table.ok && table.reason !== 'NotFound') ?? known(undefined),
+    read: [ipv4, ipv6].find((table) => !table.ok && table.reason !== 'NotFound') ?? ok(undefined),
   }
 }
 

@@ -1,5 +1,6 @@
-import { type AgentReason, type Fact, known, unreadable } from './fact.ts'
+import { ok, type Result } from '../shared/result.ts'
 import type { ToolOptions, ToolResult } from './run-tool.ts'
+import { type AgentReason, type Unreadable, unreadable } from './unreadable.ts'
 
 /** The variable is not set: not a failure, and not reported. */
 export const NO_VALUE = 'NoValue'
@@ -32,7 +33,7 @@ export function judgeAnswer(
   tool: string,
   result: ToolResult,
   { timeout, maxOutput }: Pick<ToolOptions, 'timeout' | 'maxOutput'>,
-): Fact<string> {
+): Result<string, Unreadable> {
   switch (result.kind) {
     case 'not-started':
       return notStarted(tool, result.code)
@@ -41,18 +42,18 @@ export function judgeAnswer(
     case 'late':
       return unreadable('TimedOut', `${tool} gave no answer within ${timeout / 1000} s`)
     case 'ended':
-      return result.code === 0 ? known(result.stdout.replace(/\n$/, '')) : refusal(tool, result)
+      return result.code === 0 ? ok(result.stdout.replace(/\n$/, '')) : refusal(tool, result)
   }
 }
 
-function notStarted(tool: string, code: string): Fact<never> {
+function notStarted(tool: string, code: string): Result<never, Unreadable> {
   if (code === 'ENOENT')
     return unreadable('ToolMissing', `${tool} is not there: install it or name another with --rpctool`)
   if (code === 'EACCES') return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
   return unreadable('Failed', `${tool} cannot be started: ${code}`)
 }
 
-function refusal(tool: string, result: Extract<ToolResult, { kind: 'ended' }>): Fact<never> {
+function refusal(tool: string, result: Extract<ToolResult, { kind: 'ended' }>): Result<never, Unreadable> {
   const output = `${result.stderr}\n${result.stdout}`.slice(0, 1000)
   for (const [pattern, reason, message] of ANSWERS) {
     if (pattern.test(output)) return unreadable(reason, message)

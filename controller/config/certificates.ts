@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { isAbsolute, join } from 'node:path'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { type ReadFile, readText } from './read-text.ts'
-import type { Result } from './result.ts'
 
 /** A vCenter has a handful of CA certificates; a system's whole bundle is some 250 kB. */
 const MAX_BYTES = 1024 * 1024
@@ -18,28 +18,27 @@ export async function readCertificates(
   readFile: ReadFile,
 ): Promise<Result<string>> {
   if (paths.includes('-----BEGIN')) {
-    return { ok: false, message: 'expected a path, got PEM text: put it into a file and write its path here' }
+    return failed('expected a path, got PEM text: put it into a file and write its path here')
   }
   const blocks: string[] = []
   for (const path of paths.split(':').filter((part) => part !== '')) {
     const file = isAbsolute(path) ? path : join(folder, path)
     const read = await readText(file, readFile, MAX_BYTES)
-    if (!read.ok) return { ok: false, message: `${file} ${read.message}` }
+    if (!read.ok) return failed(`${file} ${read.message}`)
     const found = parseCertificates(read.value)
-    if (!found.ok) return { ok: false, message: `${file} ${found.message}` }
+    if (!found.ok) return failed(`${file} ${found.message}`)
     blocks.push(...found.value)
   }
-  return { ok: true, value: blocks.join('\n') }
+  return ok(blocks.join('\n'))
 }
 
 function parseCertificates(text: string): Result<readonly string[]> {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) {
     const found = text.includes('PRIVATE KEY-----') ? 'a private key' : `${text.length} characters`
-    return {
-      ok: false,
-      message: `holds no PEM certificate, but ${found}: expected "-----BEGIN CERTIFICATE-----", as vCenter's /certs/download.zip has it`,
-    }
+    return failed(
+      `holds no PEM certificate, but ${found}: expected "-----BEGIN CERTIFICATE-----", as vCenter's /certs/download.zip has it`,
+    )
   }
   for (const [index, block] of blocks.entries()) {
     try {
@@ -47,8 +46,8 @@ function parseCertificates(text: string): Result<readonly string[]> {
     } catch {
       // OpenSSL's reason ("asn1 encoding routines::...") says no more than that.
       const which = blocks.length === 1 ? 'a certificate' : `certificate ${index + 1} of ${blocks.length}`
-      return { ok: false, message: `holds ${which} that cannot be read: copy it from its source again` }
+      return failed(`holds ${which} that cannot be read: copy it from its source again`)
     }
   }
-  return { ok: true, value: blocks }
+  return ok(blocks)
 }

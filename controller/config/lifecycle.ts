@@ -1,6 +1,6 @@
+import { ok, type Result } from '../../agent/shared/result.ts'
 import type { LifecycleConfig } from './config.ts'
 import type { Findings } from './findings.ts'
-import type { Result } from './result.ts'
 import type { Section } from './sections.ts'
 import {
   parseChoice,
@@ -40,7 +40,7 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleC
     // `off` is undefined, which must not select the default.
     const boxed = (text: string): Result<{ readonly value: LifecycleConfig[K] }> => {
       const checked = parse(text)
-      return checked.ok ? { ok: true, value: { value: checked.value } } : checked
+      return checked.ok ? ok({ value: checked.value }) : checked
     }
     const taken = take(section.get(key), boxed, findings)
     return taken === undefined ? standard[key] : taken.value
@@ -68,7 +68,7 @@ export function checkLifecycle(section: Section, findings: Findings): LifecycleC
 /** In YAML `on` and `off` are `true` and `false`; quoted they mean the same here. */
 function parseDeletion(text: string): Result<LifecycleConfig['deletion']> {
   const flag = parseFlag(text)
-  if (flag.ok) return { ok: true, value: flag.value ? 'on' : 'off' }
+  if (flag.ok) return ok(flag.value ? 'on' : 'off')
   return parseChoice(text, ['on', 'dry-run', 'off'])
 }
 

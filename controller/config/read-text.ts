@@ -1,4 +1,4 @@
-import type { Result } from './result.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
 
 /**
  * Reads a whole file; fails as `node:fs` does, with a `code`. May refuse a file of more than `maxBytes` with `EFBIG` and
@@ -14,13 +14,13 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (typeof code !== 'string') throw error
-    return { ok: false, message: whyNot(code, maxBytes) }
+    return failed(whyNot(code, maxBytes))
   }
-  if (bytes.byteLength > maxBytes) return { ok: false, message: whyNot('EFBIG', maxBytes) }
+  if (bytes.byteLength > maxBytes) return failed(whyNot('EFBIG', maxBytes))
   try {
-    return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+    return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return { ok: false, message: 'is no UTF-8 text: check that it is the right file, or convert it' }
+    return failed('is no UTF-8 text: check that it is the right file, or convert it')
   }
 }
 

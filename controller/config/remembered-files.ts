@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { attempt, type Result } from '../../agent/shared/result.ts'
 import type { ReadFile } from './read-text.ts'
 
 /** What a file held when it was read. */
@@ -19,29 +20,19 @@ export interface RememberingReader {
   files(): RememberedFiles
 }
 
-type Outcome =
-  | { readonly ok: true; readonly bytes: Uint8Array }
-  | { readonly ok: false; readonly error: unknown }
+type Outcome = Result<Uint8Array, { readonly error: unknown }>
 
 export function createRememberingReader(readFile: ReadFile): RememberingReader {
   const files = new Map<string, Remembered>()
   const outcomes = new Map<string, Outcome>()
 
-  async function read(path: string, maxBytes: number): Promise<Outcome> {
-    try {
-      return { ok: true, bytes: await readFile(path, maxBytes) }
-    } catch (error) {
-      return { ok: false, error }
-    }
-  }
-
   return {
     async readFile(path, maxBytes) {
-      const outcome = outcomes.get(path) ?? (await read(path, maxBytes))
+      const outcome = outcomes.get(path) ?? (await attempt(() => readFile(path, maxBytes)))
       outcomes.set(path, outcome)
       files.set(path, { maxBytes, mark: markOf(outcome) })
       if (!outcome.ok) throw outcome.error
-      return outcome.bytes
+      return outcome.value
     },
     files: () => files,
   }
@@ -63,7 +54,7 @@ export function sameFiles(a: RememberedFiles, b: RememberedFiles): boolean {
 }
 
 function markOf(outcome: Outcome): string {
-  if (outcome.ok) return createHash('sha256').update(outcome.bytes).digest('hex')
+  if (outcome.ok) return createHash('sha256').update(outcome.value).digest('hex')
   const { error } = outcome
   return error instanceof Error && 'code' in error ? `not read: ${String(error.code)}` : 'not read'
 }

@@ -1,9 +1,9 @@
 /** What the text of a setting means: one parser for each kind of value, each refusing with what was expected instead. */
 import { isIP } from 'node:net'
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { Findings } from './findings.ts'
 import { spelling } from './known-settings.ts'
-import type { Result } from './result.ts'
 import type { Setting } from './sections.ts'
 import { shapeOfText } from './tree.ts'
 
@@ -23,25 +23,25 @@ export function take<T>(
 
 /** The words of YAML 1.1, which the CPI reads, and of its INI form. */
 export function parseFlag(text: string): Result<boolean> {
-  if (/^(true|yes|on|y|1)$/i.test(text)) return { ok: true, value: true }
-  if (/^(false|no|off|n|0)$/i.test(text)) return { ok: true, value: false }
-  return { ok: false, message: `expected true or false, got ${shapeOfText(text)}` }
+  if (/^(true|yes|on|y|1)$/i.test(text)) return ok(true)
+  if (/^(false|no|off|n|0)$/i.test(text)) return ok(false)
+  return failed(`expected true or false, got ${shapeOfText(text)}`)
 }
 
 /** One of a few words; case, `-` and `_` do not matter. */
 export function parseChoice<const T extends string>(text: string, choices: readonly T[]): Result<T> {
   const found = choices.find((choice) => spelling(choice) === spelling(text))
-  if (found !== undefined) return { ok: true, value: found }
+  if (found !== undefined) return ok(found)
   const near = didYouMean(text, choices)
   const next = near === undefined ? '' : `: did you mean "${near}"?`
-  return { ok: false, message: `expected ${choices.join(', ')}, got ${shapeOfText(text)}${next}` }
+  return failed(`expected ${choices.join(', ')}, got ${shapeOfText(text)}${next}`)
 }
 
 /** A whole number, digits only. */
 export function parseInteger(text: string, min: number, max: number): Result<number> {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= min && value <= max) return { ok: true, value }
-  return { ok: false, message: `expected a whole number from ${min} to ${max}, got ${shapeOfText(text)}` }
+  if (value >= min && value <= max) return ok(value)
+  return failed(`expected a whole number from ${min} to ${max}, got ${shapeOfText(text)}`)
 }
 
 /**
@@ -52,12 +52,9 @@ export function parseInteger(text: string, min: number, max: number): Result<num
 export function parseShare(text: string): Result<number> {
   const [, percent, fraction] = /^(?:(\d{1,3}(?:\.\d*)?)\s*%|(\d?\.\d+|0))$/.exec(text) ?? []
   const value = percent === undefined ? Number(fraction) : Number(percent) / 100
-  if (value >= 0 && value <= 1) return { ok: true, value }
+  if (value >= 0 && value <= 1) return ok(value)
   const near = /^\d{1,2}$|^100$/.test(text) ? `: did you mean "${Number(text)}%"?` : ''
-  return {
-    ok: false,
-    message: `expected a share from 0% to 100%, as 20% or 0.2, got ${shapeOfText(text)}${near}`,
-  }
+  return failed(`expected a share from 0% to 100%, as 20% or 0.2, got ${shapeOfText(text)}${near}`)
 }
 
 /** In milliseconds, by the letters of Go's time.ParseDuration; both code points of the micro sign are its, too. */
@@ -95,24 +92,23 @@ const SLIPS: ReadonlyMap<string, { readonly unit: string; readonly times: number
  */
 export function parseDuration(text: string, least: '0s' | '1s'): Result<number> {
   if (text !== '0' && !new RegExp(`^(?:${PART})+$`).test(text)) {
-    return { ok: false, message: `expected ${DURATION}, got ${shapeOfText(text)}${hint(text)}` }
+    return failed(`expected ${DURATION}, got ${shapeOfText(text)}${hint(text)}`)
   }
   let ms = 0
   for (const [, number, unit = ''] of text.matchAll(new RegExp(PART, 'g')))
     ms += Number(number) * (UNITS.get(unit) ?? Number.NaN)
   if (ms < (least === '1s' ? 1_000 : 0))
-    return { ok: false, message: `expected a duration of at least ${least}, got a shorter one` }
-  if (ms > LONGEST.ms)
-    return { ok: false, message: `expected a duration of at most ${LONGEST.text}, got a longer one` }
-  return { ok: true, value: Math.round(ms) }
+    return failed(`expected a duration of at least ${least}, got a shorter one`)
+  if (ms > LONGEST.ms) return failed(`expected a duration of at most ${LONGEST.text}, got a longer one`)
+  return ok(Math.round(ms))
 }
 
 /** The same, or undefined for `off` and the other words that people use for it. */
 export function parseDurationOrOff(text: string, least: '0s' | '1s'): Result<number | undefined> {
-  if (/^(off|false|no|n|never|none)$/i.test(text)) return { ok: true, value: undefined }
+  if (/^(off|false|no|n|never|none)$/i.test(text)) return ok(undefined)
   const checked = parseDuration(text, least)
   if (checked.ok) return checked
-  return { ok: false, message: checked.message.replace(/^expected /, 'expected "off" or ') }
+  return failed(checked.message.replace(/^expected /, 'expected "off" or '))
 }
 
 const DURATION = 'a duration such as 90s, 5m or 1h30m'
@@ -130,8 +126,8 @@ function hint(text: string): string {
  */
 export function parseServer(text: string): Result<string> {
   const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text
-  if (isIP(bare) !== 0) return { ok: true, value: bare }
-  if (isHostName(bare) && bare === text) return { ok: true, value: text }
+  if (isIP(bare) !== 0) return ok(bare)
+  if (isHostName(bare) && bare === text) return ok(text)
   if (/^[\d.]+$/.test(text))
     return notServer(`got ${shapeOfText(text)} that looks like an IPv4 address but is none`)
   return notServer(takeApart(text))
@@ -162,7 +158,7 @@ function takeApart(text: string): string {
 }
 
 function notServer(got: string): Result<never> {
-  return { ok: false, message: `expected a host name or IP address, ${got}` }
+  return failed(`expected a host name or IP address, ${got}`)
 }
 
 /**
@@ -183,25 +179,24 @@ export function parseThumbprints(text: string): Result<readonly string[]> {
     const checked = parseThumbprint(part)
     if (!checked.ok) {
       const which = written.length === 1 ? '' : `number ${index + 1} of ${written.length} is wrong: `
-      return { ok: false, message: `${which}${checked.message}` }
+      return failed(`${which}${checked.message}`)
     }
     found.add(checked.value)
   }
-  return { ok: true, value: [...found] }
+  return ok([...found])
 }
 
 function parseThumbprint(text: string): Result<string> {
   const hex = text.replaceAll(':', '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(hex)) return notThumbprint(shapeOfText(text))
   if (hex.length !== 40 && hex.length !== 64) return notThumbprint(`${hex.length} of them`)
-  return { ok: true, value: hex }
+  return ok(hex)
 }
 
 function notThumbprint(got: string): Result<never> {
-  return {
-    ok: false,
-    message: `expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got ${got}: take it from "openssl x509 -noout -fingerprint -sha256"`,
-  }
+  return failed(
+    `expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got ${got}: take it from "openssl x509 -noout -fingerprint -sha256"`,
+  )
 }
 
 /** The CPI's default port. */
@@ -210,13 +205,13 @@ export const DEFAULT_PORT = 443
 export function parsePort(text: string): Result<number> {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   // In the CPI zero means that no port is set.
-  if (port === 0) return { ok: true, value: DEFAULT_PORT }
-  if (port <= 65535) return { ok: true, value: port }
-  return { ok: false, message: `expected a number from 1 to 65535, got ${shapeOfText(text)}` }
+  if (port === 0) return ok(DEFAULT_PORT)
+  if (port <= 65535) return ok(port)
+  return failed(`expected a number from 1 to 65535, got ${shapeOfText(text)}`)
 }
 
 /** The CPI takes a certificate as user and its key as password for a login by SAML token. */
 export function parseUser(text: string): Result<string> {
-  if (!text.includes('-----BEGIN')) return { ok: true, value: text }
-  return { ok: false, message: 'a certificate as user is not supported yet: write a user name and password' }
+  if (!text.includes('-----BEGIN')) return ok(text)
+  return failed('a certificate as user is not supported yet: write a user name and password')
 }

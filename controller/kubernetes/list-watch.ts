@@ -1,5 +1,6 @@
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { attempt } from '../../agent/shared/result.ts'
 import type { Logger } from '../log.ts'
 import { ApiError, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
@@ -178,15 +179,5 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
         await clock.sleep(wait, signal)
       }
     },
-  }
-}
-
-type Attempt<V> = { readonly ok: true; readonly value: V } | { readonly ok: false; readonly error: unknown }
-
-async function attempt<V>(work: () => Promise<V>): Promise<Attempt<V>> {
-  try {
-    return { ok: true, value: await work() }
-  } catch (error) {
-    return { ok: false, error }
   }
 }

@@ -1,0 +1,21 @@
+/** A value, or why there is none: in one sentence, unless something else is said. */
+export type Result<T, Failure extends object = { readonly message: string }> =
+  | { readonly ok: true; readonly value: T }
+  | (Failure & { readonly ok: false })
+
+export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value }
+}
+
+export function failed(message: string): { readonly ok: false; readonly message: string } {
+  return { ok: false, message }
+}
+
+/** What the work comes to, its error as a value. */
+export async function attempt<T>(work: () => Promise<T>): Promise<Result<T, { readonly error: unknown }>> {
+  try {
+    return ok(await work())
+  } catch (error) {
+    return { ok: false, error }
+  }
+}
