@@ -1,4 +1,4 @@
-/** What happens just when a controller asks about a VM, or has decided to delete its Node and has not done it yet. */
+/** What happens just when a controller probes a VM, or has decided to delete its Node but not yet done so. */
 
 import { canSpeak } from '../model/machine.ts'
 import type { Machines } from '../model/machines.ts'
@@ -7,7 +7,7 @@ import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
 
-/** Lies in wait for one decision. */
+/** Waits for one decision. */
 function whenDeleting(strike: (world: World, process: Process, focus: Focus) => void): Fault {
   return (world, focus) => {
     const { judge, timeline, random } = world

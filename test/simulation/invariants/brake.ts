@@ -2,17 +2,17 @@ import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
 
-/** So long must others have been gone, or braked, to be known to whoever deletes, milliseconds. */
+/** How long others must have been gone, or held by the brake, before a deleting controller knows, milliseconds. */
 const KNOWN = 60_000
 /** What a decision takes from the last answer to the deletion at most, when the API server is slow. */
 const WRITES = 30_000
 
-/** VMs that vanish within so many milliseconds of one another, or of the next, vanish at once; shorter than the code has it. */
+/** VMs that vanish within this many milliseconds of one another vanish at once; shorter than in the code. */
 const AT_ONCE = 3_000
 
 /**
- * Nobody is deleted while too many have vanished at once, nor while the brake holds anyone, unless a person says so or an
- * autoscaler does.
+ * No Node is deleted while too many VMs have vanished at once, or while the brake holds any Node, unless a person or an
+ * autoscaler says so.
  */
 export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: string, says: Says): void {
   const { api, timeline, settings, judge } = world

@@ -1,11 +1,11 @@
-/** What must be true at the moment at which the API server deletes a Node for a controller. */
+/** What must hold at the moment when the API server deletes a Node for a controller. */
 import type { Machine, VM } from '../model/machine.ts'
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { judgeBrake } from './brake.ts'
 import type { Work } from './promises.ts'
 
-/** How old an answer may be when it is acted on, milliseconds; said here once more, so that the code cannot change it. */
+/** How old a result may be when it is acted on, milliseconds; repeated here, so that a change of the code cannot change it. */
 const FRESH = 10_000
 /** What a probe takes at most, and what two writes and a confirmation do, when the API server is slow. */
 const PROBE_TIME = 60_000

@@ -1,4 +1,4 @@
-/** What must have come true some time after all faults are over. */
+/** What must hold some time after all faults are over. */
 import type { Machine } from '../model/machine.ts'
 import type { NodeObject, Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -111,7 +111,7 @@ function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status
     )
 }
 
-/** In quiet nothing is written, and nothing asked but about VMs that are missed. */
+/** While nothing happens, nothing is written, and only missed VMs are probed. */
 const MOST_IN_A_MINUTE = { writes: 6, probes: 13 }
 
 export function judgeQuiet(world: World, minutes: number): void {

@@ -1,4 +1,4 @@
-/** Looks at each thing that happens, and says which promise it breaks. */
+/** Checks everything that happens, and tells which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import { ROOT } from '../model/answers.ts'
@@ -17,10 +17,10 @@ const MOST_REFUSALS = 3
 /** Longer than a probe takes, milliseconds. */
 const RECENT = 90_000
 
-/** So many answers are remembered. */
+/** Number of results that are remembered. */
 const MOST_HEARD = 20
 
-/** Said here once more, so that the code cannot change it: what vCenter must say of a VM that is gone. */
+/** What vCenter must say of a VM that is gone; repeated here, so that a change of the code cannot change it. */
 function isWhole({ moref, instanceUUID, biosUUID, privileges, canary }: VCenterProbe): boolean {
   const found = [moref, instanceUUID, biosUUID].some(
     (finding) => finding !== undefined && finding.state !== 'not-found',

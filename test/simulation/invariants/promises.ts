@@ -1,4 +1,4 @@
-/** What is kept of a run to judge it by. */
+/** What is recorded of a run to check it by. */
 import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
 import type { Process } from '../model/process.ts'
@@ -15,7 +15,7 @@ export interface Moment {
   readonly monotonic: number
 }
 
-/** What is remembered of a controller's work on one Node: when it last began to ask, was answered, decided to delete. */
+/** A controller's work on one Node: when it last sent a probe, got a result, and decided to delete. */
 export interface Work {
   asked?: Moment
   /** Whether the account could not read the root folder of some vCenter then. */
@@ -36,7 +36,7 @@ export interface Judge extends ControllerWatch, LoginJudge {
   violate(promise: string, what: string): void
   /** Called when the probe of a Node's VM begins. */
   readonly onProbe: Set<(nodeName: string) => void>
-  /** Called when a controller has decided to delete a Node, and has not begun to do it. */
+  /** Called when a controller has decided to delete a Node but not yet begun. */
   readonly onDecision: Set<(process: Process, nodeName: string) => void>
   /** Since when the brake holds each Node, by its name. */
   readonly braked: Map<string, number>

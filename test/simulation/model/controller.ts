@@ -20,13 +20,13 @@ import { createModelClient } from './network.ts'
 import type { Process } from './process.ts'
 import type { VCenterModel } from './vcenter.ts'
 
-/** Told what a controller does, before anybody else hears of it. */
+/** Called with what a controller does, before it takes effect. */
 export interface ControllerWatch extends LoginWatch {
   /** A VM is probed in all vCenters. */
   asked(process: Process, nodeName: string): void
-  /** All have answered, or failed to: this... */
+  /** All have answered or failed; this is the result. */
   heard(process: Process, nodeName: string, probes: readonly VCenterProbe[]): void
-  /** ... which is known to the controller from now on. */
+  /** From now on the controller knows the result. */
   answered(process: Process, nodeName: string): void
   /** The report of a Node has arrived as it was written then. */
   arrived(process: Process, nodeName: string, writtenAt: number): void

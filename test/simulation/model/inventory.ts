@@ -1,6 +1,6 @@
 /**
- * One vCenter's VMs as a controller follows them. Session, table, health and prober are the real ones; the calls between
- * them, SOAP and XML aside, go the way of `vcenter/inventory.ts` and `vcenter/serve.ts`.
+ * One vCenter's VMs as a controller follows them. Session, table, health and prober are the real ones; the calls
+ * between them, except for SOAP and XML, follow `vcenter/inventory.ts` and `vcenter/list-and-watch.ts`.
  */
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import { runTogether } from '../../../controller/tasks.ts'
@@ -28,7 +28,7 @@ export interface ModelInventoryOptions
   readonly process: Process
   readonly timeline: Timeline
   readonly watch: LoginWatch
-  /** Of this inventory and no other. */
+  /** Unique to this inventory. */
   readonly owner: string
 }
 

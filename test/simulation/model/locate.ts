@@ -1,4 +1,4 @@
-/** What one search and one read of vCenter say of the UUIDs that are wanted, by the rules of `vcenter/follow.ts`. */
+/** What one search and one read of vCenter say about the wanted UUIDs, by the rules of `vcenter/sync-vms.ts`. */
 
 import type { Table } from '../../../controller/vcenter/cache/table.ts'
 import type { VMProperties as Row } from '../../../controller/vcenter/cache/vm-properties.ts'
@@ -7,7 +7,7 @@ import type { VM } from './machine.ts'
 import type { VCenterModel } from './vcenter.ts'
 import { readRow } from './views.ts'
 
-/** The answers for these UUIDs. VMs that had one before are read by reference too, whatever the search finds. */
+/** The answers for these UUIDs. VMs that had one before are also read by moref, whatever the search finds. */
 export function locate(
   vCenter: VCenterModel,
   table: Table,
@@ -30,7 +30,7 @@ function locateOne(vCenter: VCenterModel, table: Table, uuid: string): readonly 
   return rows
 }
 
-/** Undefined for one that is gone; an error for one that may not be read. */
+/** Undefined for a VM that is gone; an error for one that may not be read. */
 function readVM(vCenter: VCenterModel, moref: string): VM | SoapFault | undefined {
   try {
     const vm = vCenter.read(moref)
