@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { parseDuration } from './duration.ts'
-import { parseOptions } from './options.ts'
+import { parseDuration, parseOptions } from './options.ts'
 import { VERSION } from './shared/version.ts'
 
 t.test('defaults', (t) => {

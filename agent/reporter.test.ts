@@ -17,9 +17,9 @@ import {
   GUESTINFO_CLAIM,
   type NodeReportSpec,
 } from './contract.ts'
-import { fileFingerprint } from './facts/file-fingerprint.ts'
-import { findTools as locate } from './facts/find-rpctools.ts'
+import { fileFingerprint } from './facts/files.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
+import { findTools as locate } from './facts/tools.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'

@@ -1,7 +1,6 @@
 import { type ApiClientOptions, withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
-import type { ClaimResult } from './claim.ts'
-import { createClaimKeeper } from './claim-keeper.ts'
+import { type ClaimResult, createClaimKeeper } from './claim.ts'
 import type { NodeReportSpec } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure, type Failure, type Step } from './failure.ts'

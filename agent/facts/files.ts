@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { ok, type Result } from '../shared/result.ts'
 import { type Unreadable, unreadable } from './unreadable.ts'
 
@@ -99,4 +99,18 @@ function explain(path: string, error: unknown): Result<never, Unreadable> {
     return unreadable('PermissionDenied', `${path} may not be read: run the agent as root`)
   }
   return unreadable('Unreadable', `${path} cannot be read: ${code}`)
+}
+
+/**
+ * A text that changes when the file is replaced or touched; it is not opened, and may be of any kind. Empty where it is
+ * not there or may not be seen.
+ */
+export function fileFingerprint(path: string): string {
+  try {
+    const { ino, ctimeMs } = statSync(path)
+    return `${ino} ${ctimeMs}`
+  } catch {
+    // An empty text never changes, so the agent finds out at its next refresh.
+    return ''
+  }
 }

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../shared/clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
-import { findTools as locate, type RpcTools } from './find-rpctools.ts'
 import { createGuestinfo, type GuestinfoOptions } from './guestinfo.ts'
-import { readToolsVersion } from './tools-version.ts'
+import { findTools as locate, type RpcTools, readToolsVersion } from './tools.ts'
 
 const { signal } = new AbortController()
 

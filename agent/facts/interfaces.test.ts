@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { type FileTree, makeRoot, VM_TREE } from '../testing/root.ts'
-import { readAddressTable } from './address-table.ts'
-import { type AddressTable, readInterfaces } from './interfaces.ts'
+import { type AddressTable, readAddressTable } from './addresses.ts'
+import { readInterfaces } from './interfaces.ts'
 import { readDefaultRoutes } from './routes.ts'
 
 const NET = 'sys/class/net'

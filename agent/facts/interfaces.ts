@@ -2,13 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NetworkInterface } from '../contract.ts'
 import { ok, type Result } from '../shared/result.ts'
-import { type RawAddress, selectAddresses } from './addresses.ts'
+import { type AddressTable, type RawAddress, selectAddresses } from './addresses.ts'
 import { readLine } from './files.ts'
 import { readIPv6Flags } from './ipv6-flags.ts'
 import { type Unreadable, unreadable } from './unreadable.ts'
-
-/** Addresses by interface, in the kernel's order. */
-export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
 
 interface Nic {
   readonly name: string
