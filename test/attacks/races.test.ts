@@ -118,15 +118,17 @@ await runTheme(t, races, {
   'without rest': async (t, row) => {
     const { victim, forger } = await two('restless')
     await forger.proven()
+    let proven = false
+    // It goes on as long as the victim waits: one that it could hold up would never be proven.
     const turns = (async () => {
-      for (let turn = 0; turn < 200; turn += 1) {
+      for (let turn = 0; turn < 200 || !proven; turn += 1) {
         await written(t, forger, turn % 2 === 0 ? posing(forger, victim) : truth(forger))
       }
       await written(t, forger, posing(forger, victim))
     })()
-    const start = performance.now()
-    await victim.proven()
-    t.ok(performance.now() - start < 10_000, `${Math.round(performance.now() - start)} ms`)
+    await victim.proven().finally(() => {
+      proven = true
+    })
     await turns
     t.match(condition(await forger.judged(), 'IdentityVerified'), { status: 'False', reason: row.seen })
     t.equal(await level(victim), 'proven')

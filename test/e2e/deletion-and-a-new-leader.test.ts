@@ -45,5 +45,5 @@ t.test('one that is young deletes nothing', async (t) => {
   await deletionPending(stage, other.name, { status: 'True', reason: 'LeaderTooYoung', message })
   await nodes.until('the Node is deleted', () => nodes.last(other.name) === undefined)
   const led = ledUntil(third, other.name)
-  t.ok(led >= LEADER_AGE && led < LEADER_AGE + 10_000, `after ${led} ms`)
+  t.ok(led >= LEADER_AGE, `after ${led} ms`)
 })

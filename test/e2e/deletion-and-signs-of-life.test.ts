@@ -55,7 +55,6 @@ for (const name of Object.keys(signs)) {
     await nodes.until('the Node is deleted', () => nodes.last(name) === undefined, 120_000)
     const took = (nodes.of(name).at(-1)?.at ?? 0) - (last.get(name) ?? 0)
     t.ok(took >= ABSENT_FOR, `${took.toFixed()} ms`)
-    t.ok(took < ABSENT_FOR + 10_000, 'in time')
     t.equal(eventsOfReason(stage, name, 'NodeDeleted').length <= 1, true)
   })
 }

@@ -21,7 +21,6 @@ t.test('its Node is deleted', async (t) => {
   const took = Math.round(performance.now() - start)
   t.comment(`destroyed to deleted: ${took} ms`)
   t.ok(took >= 3_000, 'not before its time')
-  t.ok(took < 3_000 + 10_000, 'in time')
 
   await events.until('it is told', () => eventsOfReason(stage, gone.name, 'NodeDeleted').length === 1)
   t.match(eventsOfReason(stage, gone.name, 'NodeDeleted'), [

@@ -140,7 +140,6 @@ t.test('off for long enough, and nothing in the way', async (t) => {
   await tainted(plain)
   const took = Math.round(performance.now() - start)
   t.ok(took >= AFTER, `not before its time: ${took} ms`)
-  t.ok(took < AFTER + 2_000, `nor long after: ${took} ms`)
   t.comment(`out of service ${took} ms after it went off, where it has to be off for ${AFTER} ms`)
   t.ok(isShutDown(nodes.last(plain.name)))
   t.ok((await asked()) > 0)
