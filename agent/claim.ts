@@ -3,7 +3,7 @@ import type { Guestinfo } from './facts/guestinfo.ts'
 
 export type ClaimResult = NodeReportSpec['claim']
 
-export interface ClaimOptions {
+interface ClaimOptions {
   readonly nodeUID: string
   readonly bootID: string | undefined
   /** Write it even if it is there already: at start, so that vCenter sees a write of this boot. */
@@ -36,7 +36,7 @@ export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): P
 const PASSING = ['TimedOut', 'Failed', 'PrivilegedChannelFailed', 'NotKept', 'ToolMissing']
 
 /** Whether to retry before the next refresh; not where the host forbids it, which lasts. */
-export function mayPass({ written, reason }: ClaimResult): boolean {
+function mayPass({ written, reason }: ClaimResult): boolean {
   return !written && PASSING.includes(reason)
 }
 

@@ -1,3 +1,5 @@
+import type { Clock } from '../agent/shared/clock.ts'
+
 /** Something that goes on until its signal aborts. */
 export type Task = (signal: AbortSignal) => Promise<void>
 
@@ -32,4 +34,15 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** Repeats the work every `interval` milliseconds, give or take a tenth, so that several do not coincide. */
+export function every(interval: number, work: Task, clock: Clock, random: () => number): Task {
+  return async (signal) => {
+    for (;;) {
+      await clock.sleep(interval * (0.9 + 0.2 * random()), signal)
+      if (signal.aborted) return
+      await work(signal)
+    }
+  }
 }

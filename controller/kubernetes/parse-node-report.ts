@@ -7,7 +7,7 @@ import {
   parseSpec,
 } from '../../agent/contract.ts'
 import type { NodeReport } from '../types/node.ts'
-import { shortText } from './parse-node-text.ts'
+import { shortText } from './parse-node.ts'
 
 const NodeReportObject = v.object({
   metadata: v.object({

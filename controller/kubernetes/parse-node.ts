@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { ANNOTATION_DELETION, type Node } from '../types/node.ts'
-import { shortText } from './parse-node-text.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 
@@ -71,4 +70,15 @@ export function parseNode(object: unknown): Node | undefined {
     },
     deletion: deletion === undefined ? undefined : shortText(deletion),
   }
+}
+
+/** Longer than any expected word or time. */
+const MAX_LENGTH = 40
+
+/**
+ * The first characters of a text, which a node may make as long as it likes. It is a copy, because a slice would keep the
+ * whole text in memory.
+ */
+export function shortText(text: string): string {
+  return text.length <= MAX_LENGTH ? text : Buffer.from(text.slice(0, MAX_LENGTH)).toString()
 }

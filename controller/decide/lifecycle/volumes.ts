@@ -1,4 +1,4 @@
-import { duration } from './duration.ts'
+import { duration } from '../../format-time.ts'
 import { OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
 import type { DeletionFacts } from './preconditions.ts'
 import type { Missing } from './proofs.ts'

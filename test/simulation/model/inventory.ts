@@ -3,12 +3,11 @@
  * between them, except for SOAP and XML, follow `vcenter/inventory.ts` and `vcenter/list-and-watch.ts`.
  */
 import { createBackoff } from '../../../agent/shared/backoff.ts'
-import { runTogether } from '../../../controller/tasks.ts'
+import { every, runTogether } from '../../../controller/tasks.ts'
 import type { Lookup } from '../../../controller/types/inventory.ts'
 import { Table } from '../../../controller/vcenter/cache/table.ts'
 import { createDebounce, type RunOutcome } from '../../../controller/vcenter/collect/debounce.ts'
 import { createConnectionHealth } from '../../../controller/vcenter/connection-health.ts'
-import { every } from '../../../controller/vcenter/every.ts'
 import type { InventoryOptions, RunningInventory } from '../../../controller/vcenter/inventory.ts'
 import { createProber } from '../../../controller/vcenter/probe/prober.ts'
 import { createSession, type ServiceContent } from '../../../controller/vcenter/session/session.ts'

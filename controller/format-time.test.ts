@@ -1,5 +1,9 @@
 import t from 'tap'
-import { duration } from './duration.ts'
+import { duration, timeOfDay } from './format-time.ts'
+
+t.equal(timeOfDay(Date.parse('2026-01-01T14:05:00Z')), '14:05 UTC')
+t.equal(timeOfDay(Date.parse('2026-01-01T14:05:00.001Z')), '14:06 UTC', 'when it has happened, not before')
+t.equal(timeOfDay(Date.parse('2026-01-01T23:59:30Z')), '00:00 UTC')
 
 t.test('times read as people write them', async (t) => {
   const written: readonly [ms: number, text: string][] = [
