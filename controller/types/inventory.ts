@@ -11,7 +11,15 @@ export type Lookup =
   /** The vCenter could not be asked; `alone` where it answers and only its answer for this UUID is unusable. */
   | { readonly state: 'unknown'; readonly failure: VCenterFailure; readonly alone?: true }
   /** Every VM with this UUID that this vCenter shows us, templates and foreign datacenters included. */
-  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
+  | {
+      readonly state: 'answered'
+      readonly vms: readonly VirtualMachine[]
+      /**
+       * There was a VM, and the others have not been read again since it was lost: whether it vanished alone is not known
+       * yet. The inventory will call back.
+       */
+      readonly othersUnread?: true
+    }
 
 /** One vCenter's VMs, kept up to date by push. */
 export interface Inventory {

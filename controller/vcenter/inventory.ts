@@ -79,6 +79,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     tags: createDebounce(timings.tags, clock),
     members: createDebounce(timings.members, clock),
     provability: createDebounce(timings.provability, clock),
+    lost: createDebounce(timings.lost, clock),
   }
   let instanceUUID = ''
   let certificateExpiry: number | undefined
@@ -91,6 +92,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       onChange(uuids)
       triggers.provability.trigger()
     },
+    onLost: triggers.lost.trigger,
   })
   const health = createConnectionHealth({
     grace: timings.failureGrace,

@@ -33,8 +33,10 @@ export interface ListAndWatchOptions {
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
-  /** UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them. */
-  readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability', Debounce>>
+  /**
+   * UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them; a VM was lost.
+   */
+  readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability' | 'lost', Debounce>>
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -80,6 +82,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const sync: SyncVMsOptions = { table, topology, locator, reader }
   /** VMs to be read again: they have moved, or an update was not understood. */
   const stale = new Set<string>()
+  /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
+  const reads = new Map<number, Iterable<string>>()
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
@@ -88,6 +92,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     stale.clear()
     if (again.length > 0) askAgain(await readAgain(sync, again, signal))
     await locateWanted(sync, signal)
+    endReads()
     triggers.tags.trigger()
     triggers.members.trigger()
     // Stale answers, and UUIDs doubted meanwhile.
@@ -143,12 +148,40 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function resyncAll(signal: AbortSignal): Promise<void> {
+    const read = table.beginRead()
     await readUnwatched(signal)
-    if (members.size() === 0) return
-    const corrected = await resync(sync, updates.listView, members.has, signal)
-    askAgain(corrected)
-    metrics.resynced(corrected.vms.length, clock.now() / 1000)
-    logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
+    const doubted = await readUnlisted(signal)
+    if (members.size() > 0) {
+      const corrected = await resync(sync, updates.listView, members.has, signal)
+      askAgain(corrected)
+      doubted.push(...corrected.doubted)
+      metrics.resynced(corrected.vms.length, clock.now() / 1000)
+      logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
+    }
+    reads.set(read, doubted)
+    endReads()
+  }
+
+  /** Those that have come since the list was set last. */
+  async function readUnlisted(signal: AbortSignal): Promise<string[]> {
+    const vms = [...table.vms()].filter((vm) => !members.has(vm) && !unwatched.has(vm))
+    if (vms.length === 0) return []
+    const changes = await readAgain(sync, vms, signal)
+    askAgain(changes)
+    return [...changes.doubted]
+  }
+
+  function endReads(): void {
+    for (const [read, doubted] of reads) {
+      if (!table.isAnswered(doubted)) continue
+      reads.delete(read)
+      table.endRead(read)
+    }
+  }
+
+  async function readOthers(signal: AbortSignal): Promise<RunOutcome> {
+    await resyncAll(signal)
+    return 'done'
   }
 
   async function retryFailed(): Promise<void> {
@@ -173,7 +206,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
 
   const watchedBefore = table.vms().size > 0
+  const first = table.beginRead()
+  const asked = table.followed()
   await locate(signal)
+  reads.set(first, asked)
+  endReads()
   // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
   if (watchedBefore) await syncMembers(signal)
   options.onReady()
@@ -185,6 +222,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
       (signal) => triggers.provability.run(look, signal),
+      (signal) => triggers.lost.run(readOthers, signal),
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncAll),

@@ -51,3 +51,27 @@ t.test('vMotion within a cluster', async (t) => {
   await until('the host', () => now()?.host === host && now()?.ancestry?.compute[0]?.name === host, 3_000)
   t.equal(now()?.cluster, 'DC0_C0')
 })
+
+t.test('when one VM is lost, all are read again: push may not have told of the others', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { clusters: 2, vms: 6 },
+    timings: { ...QUICK, pollWait: 60_000, lost: { quiet: 50, max: 100, spacing: 100 } },
+  })
+  const all = await lab.vCenter.vms()
+  const [mover, hidden, kept] = all
+  if (mover === undefined || hidden === undefined || kept === undefined)
+    throw new Error('the simulator has too few VMs')
+  for (const { uuid } of all) lab.inventory.follow(uuid)
+  await until('all', () => all.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await lab.vCenter.hide(mover.ref, hidden.ref)
+  // Its host is pushed, so that it is read again, and found to be gone.
+  await lab.vCenter.move({ vm: mover.ref, host: mover.host.startsWith('DC0_C0') ? 'DC0_C1_H0' : 'DC0_C0_H0' })
+  for (const { uuid } of [mover, hidden]) {
+    await until('gone, and known not to have gone alone', () => {
+      const lookup = lab.inventory.lookup(uuid)
+      return lookup.state === 'answered' && lookup.vms.length === 0 && lookup.othersUnread === undefined
+    })
+  }
+  t.equal(vmsOf(lab.inventory.lookup(kept.uuid))?.length, 1)
+})

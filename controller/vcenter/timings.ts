@@ -17,6 +17,8 @@ export interface Timings {
   readonly keepAlive: number
   /** Some changes are never pushed: everything is read again this often. */
   readonly resync: number
+  /** How losses are collected: when a VM vanishes all are read again, for others may have vanished with it. */
+  readonly lost: Pace
   /** How often UUIDs are located again whose VMs could not be read, for example for lack of a privilege. */
   readonly failed: number
   /** How often the UUIDs of all VMs are read, to find copies and new VMs. */
@@ -58,6 +60,7 @@ export const TIMINGS: Timings = {
   pollGrace: 15_000,
   keepAlive: 600_000,
   resync: 300_000,
+  lost: { quiet: 500, max: 2_000, spacing: 10_000 },
   failed: 30_000,
   sweep: 600_000,
   indexAge: 30_000,

@@ -131,6 +131,12 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   LeaderSettled: [{ leadingFor: lifecycle.leaderAge - 1 }, 'LeaderTooYoung'],
   Confirmed: [{ evidence: absence(gone(), { times: lifecycle.confirmations - 1 }) }, 'NotConfirmed'],
   ConfirmedJustNow: [{ evidence: absence(gone(), { ago: 10_001 }) }, 'NotConfirmed'],
+  OthersRead: [
+    {
+      lookups: gone().lookups.map((each) => ({ ...each, lookup: { ...NO_VM, othersUnread: true } }) as const),
+    },
+    'NotConfirmed',
+  ],
   VolumesDetached: [
     {
       ...settings({ waitForVolumes: 3_600_000 }),

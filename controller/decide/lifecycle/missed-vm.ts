@@ -58,6 +58,7 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
     lifeSign: lifeSignOf(node, facts.report),
     fleet,
     braked: brake.absence.held,
+    othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
     leadingFor,
     monotonic,
     now,

@@ -19,6 +19,8 @@ export interface DeletionFacts {
   readonly fleet: Fleet
   /** Whether the brake holds this Node. */
   readonly braked: boolean
+  /** Whether all other VMs have been read since this one was lost. */
+  readonly othersRead: boolean
   /** How long this replica has led. */
   readonly leadingFor: number
   readonly monotonic: number
@@ -101,6 +103,17 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       !isFresh(evidence, { monotonic, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
         : undefined,
+  },
+  {
+    // Those of a wave that push has told of would go before the others are missed.
+    name: 'OthersRead',
+    missing: ({ othersRead }) =>
+      othersRead
+        ? undefined
+        : {
+            reason: 'NotConfirmed',
+            message: 'all other VMs are read again first, which shows whether they have vanished as well',
+          },
   },
   { name: 'VolumesDetached', missing: volumesAttached },
   {

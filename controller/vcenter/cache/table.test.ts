@@ -117,6 +117,33 @@ t.test('a VM leaves: pending until asked', (t) => {
   t.end()
 })
 
+t.test('whether a VM vanished alone is known once all have been read again', (t) => {
+  const { table, changes } = setUp()
+  const unread = (uuid: string) => {
+    const answer = table.lookup(uuid)
+    return answer.state === 'answered' && answer.othersUnread === true
+  }
+  t.notOk(unread('u2'), 'there never was one')
+  const under = table.beginRead()
+  table.leave(['vm-1'])
+  table.answer(new Map([['u1', []]]))
+  t.ok(unread('u1'))
+  table.endRead(under)
+  t.ok(unread('u1'), 'a read that was under way may have passed the others by')
+  const next = table.beginRead()
+  changes.length = 0
+  table.endRead(next)
+  t.notOk(unread('u1'))
+  t.same(changes, [['u1']], 'which is told')
+  table.endRead(next)
+  t.same(changes, [['u1']], 'once')
+  table.answer(new Map([['u1', [machine('vm-1', 'u1')]]]))
+  table.leave(['vm-1'])
+  t.notOk(table.isAnswered(['u1']), 'what is in doubt is to be answered first')
+  t.ok(table.isAnswered(['u2', 'nobody follows it']))
+  t.end()
+})
+
 t.test('only what differs is told', (t) => {
   const { table, changes, setCluster } = setUp()
   table.update([machine('vm-1', 'u1')])

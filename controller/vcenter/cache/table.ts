@@ -9,12 +9,14 @@ import type { VMProperties } from './vm-properties.ts'
 export type LookupResult =
   | { readonly state: 'pending' }
   | { readonly state: 'failed'; readonly error: VCenterError }
-  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[] }
+  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[]; readonly othersUnread?: true }
 
 interface Entry {
   /** VMs that have the UUID, or had it when last seen. */
   vms: readonly string[]
   state: 'pending' | 'answered' | { readonly error: VCenterError }
+  /** The number of the last read of all VMs that had begun when the last VM was lost; undefined where none was seen. */
+  lostAt?: number
 }
 
 interface Row {
@@ -35,12 +37,17 @@ export interface TableOptions {
   readonly identity: () => VCenterIdentity
   readonly place: (machine: VMProperties) => VMPlacement
   readonly onChange: (uuids: ReadonlySet<string>) => void
+  /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
+  readonly onLost?: () => void
 }
 
 export class Table {
   readonly #entries = new Map<string, Entry>()
   readonly #rows = new Map<string, Row>()
   readonly #wanted = new Set<string>()
+  /** Reads of all VMs, by number. */
+  #begun = 0
+  #ended = 0
   readonly #options: TableOptions
 
   constructor(options: TableOptions) {
@@ -108,7 +115,30 @@ export class Table {
     const entry = this.#entries.get(uuid)
     if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
     if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
-    return { state: 'answered', vms: entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? []) }
+    const vms = entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? [])
+    const othersUnread = vms.length === 0 && entry.lostAt !== undefined && entry.lostAt >= this.#ended
+    return { state: 'answered', vms, ...(othersUnread ? { othersUnread } : {}) }
+  }
+
+  /** A read of all VMs begins. Returns its number, for {@link endRead}. */
+  beginRead(): number {
+    return ++this.#begun
+  }
+
+  /** Whether all that a read has put in doubt is answered, or nobody follows it any more. */
+  isAnswered(doubted: Iterable<string>): boolean {
+    for (const uuid of doubted) if (this.#entries.get(uuid)?.state === 'pending') return false
+    return true
+  }
+
+  /** A read of all VMs has ended, and all that it has put in doubt is answered. */
+  endRead(number: number): void {
+    const before = this.#ended
+    this.#ended = Math.max(before, number)
+    const settled = [...this.#entries].filter(
+      ([, { lostAt = -1 }]) => lostAt >= before && lostAt < this.#ended,
+    )
+    this.#notify(new Set(settled.map(([uuid]) => uuid)))
   }
 
   /** Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored. */
@@ -129,6 +159,10 @@ export class Table {
       for (const vm of entry.vms)
         if (!present.has(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
       for (const machine of answer) if (this.#put(uuid, machine)) changed.add(uuid)
+      if (vms.length === 0 && entry.vms.length > 0) {
+        entry.lostAt = this.#begun
+        this.#options.onLost?.()
+      }
       entry.vms = vms
       entry.state = 'answered'
       if (before === undefined || !isDeepStrictEqual(before, vms)) changed.add(uuid)

@@ -21,7 +21,7 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const own = api.reports.get(name)?.status
   if (own?.brakeClosedAt !== undefined) says('the brake holds', `it closed at ${own.brakeClosedAt}`)
 
-  const moments: number[] = []
+  const others: Gone[] = []
   let bound = 0
   for (const [other, { status }] of api.reports) {
     // Who only names a VM counts for nobody who was verified.
@@ -30,8 +30,8 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     if (other !== name && known?.metadata.uid !== nodeUID) continue
     if (vm?.vCenterInstanceUUID !== vCenter) continue
     bound++
-    const since = goneSince(world, nodeUID ?? '')
-    const away = since !== undefined && timeline.now - since > KNOWN
+    const gone = goneSince(world, nodeUID ?? '')
+    const away = gone !== undefined && timeline.now - gone.at > KNOWN
     if (other === name || !away || known === undefined || isMeant(known)) continue
     if (brakeClosedAt !== undefined && timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN)
       says('the brake holds', `it holds ${other} since ${brakeClosedAt}`)
@@ -39,14 +39,16 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
     const kept = known.metadata.annotations['rollcall.dev/deletion'] !== undefined
-    if (proven && readyOf(known) !== 'True' && !kept) moments.push(since)
+    // Those of which nobody was told are found when one is lost, and count until they are proven to be gone.
+    if ((proven || gone.untold) && readyOf(known) !== 'True' && !kept) others.push(gone)
   }
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
-  const since = goneSince(world, uid)
-  if (since === undefined || api.holder.since > since) return
+  const gone = goneSince(world, uid)
+  if (gone === undefined || gone.untold || api.holder.since > gone.at) return
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
-  const wave = 1 + moments.filter((each) => Math.abs(each - since) <= AT_ONCE).length
+  const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
+  const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
   if (wave > allowed) says('the brake closes', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
 }
 
@@ -58,10 +60,18 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
   )
 }
 
-/** When the last of a Node's VMs vanished; undefined where one is listed, and where nobody could know when it went. */
-function goneSince(world: World, nodeUID: string): number | undefined {
+interface Gone {
+  readonly at: number
+  /** vCenter may have told nobody. */
+  readonly untold: boolean
+}
+
+/** When the last of a Node's VMs vanished; undefined where one is listed. */
+function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
-  if (machines.length === 0 || machines.some(({ vm, vanishedUntold }) => vm !== undefined || vanishedUntold))
-    return undefined
-  return Math.max(...machines.map(({ vanishedAt }) => vanishedAt))
+  if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
+  return {
+    at: Math.max(...machines.map(({ vanishedAt }) => vanishedAt)),
+    untold: machines.some(({ vanishedUntold }) => vanishedUntold),
+  }
 }

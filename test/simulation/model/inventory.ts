@@ -43,6 +43,7 @@ export function openModelInventory(options: ModelInventoryOptions): RunningInven
       onChange(uuids)
       looking.trigger()
     },
+    onLost: () => lost.trigger(),
   })
   const health = createConnectionHealth({
     grace: TIMINGS.failureGrace,
@@ -59,6 +60,7 @@ export function openModelInventory(options: ModelInventoryOptions): RunningInven
     onProvability: () => onChange(table.followed()),
   })
   const trigger = createDebounce(TIMINGS.locate, clock)
+  const lost = createDebounce(TIMINGS.lost, clock)
   const looking = createDebounce(TIMINGS.provability, clock)
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -83,8 +85,15 @@ export function openModelInventory(options: ModelInventoryOptions): RunningInven
     }
 
     async function resync(signal: AbortSignal): Promise<void> {
+      const read = table.beginRead()
       for (const uuid of table.followed()) table.want(uuid)
       await locateWanted(signal)
+      table.endRead(read)
+    }
+
+    async function readOthers(signal: AbortSignal): Promise<RunOutcome> {
+      await resync(signal)
+      return 'done'
     }
 
     async function look(signal: AbortSignal): Promise<RunOutcome> {
@@ -102,12 +111,13 @@ export function openModelInventory(options: ModelInventoryOptions): RunningInven
         trigger: trigger.trigger,
       })
       try {
-        await locateWanted(signal)
+        await resync(signal)
         health.recovered()
         await runTogether(
           [
             pushes.run,
             (signal) => trigger.run(locateWanted, signal),
+            (signal) => lost.run(readOthers, signal),
             (signal) => prober.run({ soap: link, content, login: session.lastLogin() }, signal),
             (signal) => looking.run(look, signal),
             every(TIMINGS.resync, resync, clock, random),

@@ -86,10 +86,14 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   const sessions = new Map<string, SessionModel>()
   let boot = 0
 
-  function tell(moref: string): void {
+  /** Whether everybody was told. */
+  function tell(moref: string): boolean {
+    let all = true
     for (const session of sessions.values()) {
-      if (!random.chance(self.pushLost)) session.onChange?.([moref])
+      if (random.chance(self.pushLost)) all = false
+      else session.onChange?.([moref])
     }
+    return all
   }
 
   function endSessions(): void {
@@ -148,15 +152,15 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
     unregister(vm) {
       vms.delete(vm.moref)
+      const told = tell(vm.moref)
       if (vm.machine?.vm === vm) {
         // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.
         const other = [...vms.values()].find(({ machine }) => machine === vm.machine)
-        if (other === undefined) vanish(vm.machine, vm, timeline.now)
+        if (other === undefined) vanish(vm.machine, vm, timeline.now, told)
         else vm.machine.vm = other
       }
-      tell(vm.moref)
     },
-    changed: (vm) => tell(vm.moref),
+    changed: (vm) => void tell(vm.moref),
     login(owner) {
       options.onLogin(owner, !self.passwordWrong)
       if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
@@ -222,11 +226,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
 /** One that was back for less than this, milliseconds, may have come and gone between two probes. */
 const BRIEF = 150_000
 
-function vanish(machine: Machine, vm: VM, now: number): void {
+function vanish(machine: Machine, vm: VM, now: number, told: boolean): void {
   machine.vm = undefined
   if (machine.firstVanishedAt === undefined || now - vm.registeredAt > BRIEF) machine.firstVanishedAt = now
   machine.vanishedAt = now
-  machine.vanishedUntold = vm.vCenter.pushLost > 0
+  machine.vanishedUntold = !told
 }
 
 /** One that does not answer. */

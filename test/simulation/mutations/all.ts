@@ -19,17 +19,20 @@ const LEFT_OUT: readonly Mutation[] = [
       ),
     ],
   })),
-  // A second lock to a door: by a heartbeat the evidence begins anew as well. It is taken out with that, below.
-  ...PRECONDITIONS.filter(({ name }) => name !== 'KubeletSilent').map(({ name }) => ({
-    name: `precondition ${name}`,
-    edits: [
-      edit(
-        `${LIFECYCLE}/preconditions.ts`,
-        'return PRECONDITIONS.flatMap(',
-        `return PRECONDITIONS.filter((each) => each.name !== '${name}').flatMap(`,
-      ),
-    ],
-  })),
+  // Second locks to a door: by a heartbeat the evidence begins anew as well, and the other VMs are read again before the
+  // absence is confirmed. They are taken out with that, below.
+  ...PRECONDITIONS.filter(({ name }) => name !== 'KubeletSilent' && name !== 'OthersRead').map(
+    ({ name }) => ({
+      name: `precondition ${name}`,
+      edits: [
+        edit(
+          `${LIFECYCLE}/preconditions.ts`,
+          'return PRECONDITIONS.flatMap(',
+          `return PRECONDITIONS.filter((each) => each.name !== '${name}').flatMap(`,
+        ),
+      ],
+    }),
+  ),
 ]
 
 const OTHERS: readonly Mutation[] = [
@@ -90,6 +93,17 @@ const OTHERS: readonly Mutation[] = [
         `${LIFECYCLE}/preconditions.ts`,
         'return PRECONDITIONS.flatMap(',
         "return PRECONDITIONS.filter((each) => each.name !== 'KubeletSilent').flatMap(",
+      ),
+    ],
+  },
+  {
+    name: 'precondition OthersRead, nor are all read again when one is lost',
+    edits: [
+      edit('controller/vcenter/cache/table.ts', 'this.#options.onLost?.()', ''),
+      edit(
+        `${LIFECYCLE}/preconditions.ts`,
+        'return PRECONDITIONS.flatMap(',
+        "return PRECONDITIONS.filter((each) => each.name !== 'OthersRead').flatMap(",
       ),
     ],
   },
