@@ -1,7 +1,7 @@
 import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { People } from './people.ts'
-import type { Site } from './site.ts'
+import { patient, type Site } from './site.ts'
 
 /** What may become of one machine. Time, chance and the end of the soak are handed in. */
 export interface HappeningContext {
@@ -27,20 +27,23 @@ export async function come(
   like: Guest,
   serial: number,
 ): Promise<void> {
-  await fleet.join(await vcsim.create({ name: `vm-${serial}`, like: like.vm.ref }))
+  await fleet.join(
+    await patient('a VM is made', () => vcsim.create({ name: `vm-${serial}`, like: like.vm.ref })),
+  )
 }
 
 /** Destroys a machine and all that runs in it. */
 export async function go({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<void> {
   guest.machine.destroyedAt = performance.now()
-  await vcsim.destroy(guest.vm.ref)
+  // Not while the account has lost its privileges: they are the simulator's own, too.
+  await patient('a VM is destroyed', () => vcsim.destroy(guest.vm.ref))
   await fleet.leave(guest)
 }
 
 /** Destroys a machine and makes another of its name, with its address, as Terraform does. */
 async function rebuild({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<Guest> {
   guest.machine.destroyedAt = performance.now()
-  const vm = await vcsim.recreate(guest.vm.ref)
+  const vm = await patient('a VM is rebuilt', () => vcsim.recreate(guest.vm.ref))
   const next = await fleet.join(vm, guest)
   await fleet.leave(guest)
   return next

@@ -91,11 +91,6 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'rolling-replacement' }],
   [{ kind: 'scaled-down' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }],
-  [
-    { kind: 'all-silent', until: 1.1 },
-    { kind: 'push-lost', until: 1.1 },
-    { kind: 'old-backup-restored', at: 0.1, until: 1.1 },
-  ],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'configuration-changes', at: 0.7 }],
   [gone, { kind: 'vm-destroyed', who: 'beside', at: 0.2 }, { kind: 'configuration-changes', at: 0.9 }],

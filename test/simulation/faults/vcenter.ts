@@ -148,7 +148,11 @@ export const VCENTER_FAULTS: Faults = {
     const lost = [...vCenter.vms.values()].filter(
       ({ machine }) => machine !== undefined && random.chance(share),
     )
+    // In some restores not all of it is pushed.
+    const { pushLost } = vCenter
+    vCenter.pushLost = Math.max(pushLost, random.pick([0, 0, 0.7]))
     for (const vm of lost) vCenter.unregister(vm)
+    vCenter.pushLost = pushLost
     return () => {
       for (const { machine } of lost) {
         if (machine?.vm === undefined && machine?.destroyed === false) machines.register(machine, vCenter)

@@ -19,8 +19,9 @@ const LEFT_OUT: readonly Mutation[] = [
       ),
     ],
   })),
-  // Second locks to a door: by a heartbeat the evidence begins anew as well, and the other VMs are read again before the
-  // absence is confirmed. They are taken out with that, below.
+  // Second locks to a door. By a heartbeat the evidence begins anew as well: it is taken out with that, below. In as few
+  // VMs as the model has, the canary shows what push has not told of, so that tests hold the other one
+  // (`table.test.ts`, `moves.test.ts`, `deletion.test.ts`).
   ...PRECONDITIONS.filter(({ name }) => name !== 'KubeletSilent' && name !== 'OthersRead').map(
     ({ name }) => ({
       name: `precondition ${name}`,
@@ -93,17 +94,6 @@ const OTHERS: readonly Mutation[] = [
         `${LIFECYCLE}/preconditions.ts`,
         'return PRECONDITIONS.flatMap(',
         "return PRECONDITIONS.filter((each) => each.name !== 'KubeletSilent').flatMap(",
-      ),
-    ],
-  },
-  {
-    name: 'precondition OthersRead, nor are all read again when one is lost',
-    edits: [
-      edit('controller/vcenter/cache/table.ts', 'this.#options.onLost?.()', ''),
-      edit(
-        `${LIFECYCLE}/preconditions.ts`,
-        'return PRECONDITIONS.flatMap(',
-        "return PRECONDITIONS.filter((each) => each.name !== 'OthersRead').flatMap(",
       ),
     ],
   },
