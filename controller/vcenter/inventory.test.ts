@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, NEVER, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
 import { TIMINGS } from './timings.ts'
 
 t.test('all facts of a VM, its ancestors nearest first, and their tags', async (t) => {
@@ -83,26 +83,25 @@ t.test('all facts of a VM, its ancestors nearest first, and their tags', async (
 t.test(
   'a lone UUID is answered at once, and soon known with its tags, however young the session',
   async (t) => {
-    const lab = await openLab(t, { timings: TIMINGS })
+    // Whoever had to wait for the next look would wait until the whole file is given up.
+    const { locate, tags } = TIMINGS
+    const timings = { ...TIMINGS, locate: { ...locate, spacing: NEVER }, tags: { ...tags, spacing: NEVER } }
+    const lab = await openLab(t, { timings })
     const vm = await vmAt(lab, 0)
     await until('a session', () => lab.inventory.connected())
     // The first look for tags finds none to read.
     await sleep(300)
-    const start = performance.now()
     lab.inventory.follow(vm.uuid)
     await answered(lab, vm.uuid)
-    const found = performance.now() - start
-    t.ok(found < 200, `found after ${Math.round(found)} ms`)
     await until('ancestry', () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.ancestry)
-    const known = performance.now() - start
-    t.ok(known < 300, `known in full after ${Math.round(known)} ms`)
     t.equal((await lab.vCenter.calls()).operations.FindAllByUuid, 1)
     t.equal((await lab.vCenter.calls()).operations.FindByUuid, undefined)
   },
 )
 
-t.test('changes are pushed within a second', async (t) => {
-  const lab = await openLab(t)
+t.test('changes are pushed', async (t) => {
+  // Neither a poll that ends nor a resync brings them.
+  const lab = await openLab(t, { timings: { ...QUICK, pollWait: NEVER, resync: NEVER, sweep: NEVER } })
   const vm = await vmAt(lab, 0)
   lab.inventory.follow(vm.uuid)
   await answered(lab, vm.uuid)
@@ -111,15 +110,15 @@ t.test('changes are pushed within a second', async (t) => {
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
   const claim = { vm: vm.ref, key: GUESTINFO_CLAIM }
   await lab.vCenter.setGuestinfo({ ...claim, value: 'first' })
-  await until('the claim', () => now()?.claim === 'first', 1_000)
+  await until('the claim', () => now()?.claim === 'first')
   await lab.vCenter.setGuestinfo({ ...claim, value: 'second' })
-  await until('another claim', () => now()?.claim === 'second', 1_000)
+  await until('another claim', () => now()?.claim === 'second')
   await lab.vCenter.setGuestinfo({ ...claim, value: '' })
-  await until('no claim', () => now()?.claim === undefined, 1_000)
+  await until('no claim', () => now()?.claim === undefined)
   await lab.vCenter.setGuest({ vm: vm.ref, hostName: 'n', nics: [{ addresses: ['10.1.1.1/8'] }] })
-  await until('an address', () => now()?.guestNICs[0]?.addresses[0]?.address === '10.1.1.1', 1_000)
+  await until('an address', () => now()?.guestNICs[0]?.addresses[0]?.address === '10.1.1.1')
   await lab.vCenter.setState({ vm: vm.ref, powerState: 'poweredOff' })
-  await until('the power state', () => now()?.powerState === 'poweredOff', 1_000)
+  await until('the power state', () => now()?.powerState === 'poweredOff')
   const reads = (await lab.vCenter.calls()).operations
   t.equal(reads.FindAllByUuid, 1, 'nothing is asked for what is pushed')
 })
