@@ -18,8 +18,8 @@ import {
   type NodeReportSpec,
 } from './contract.ts'
 import { fileFingerprint } from './facts/files.ts'
+import { findTools as locate } from './facts/find-tools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
-import { findTools as locate } from './facts/tools.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'

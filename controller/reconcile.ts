@@ -3,10 +3,10 @@ import { apply, type Writer } from './apply/apply.ts'
 import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
-import type { NodeEvent } from './decide/events.ts'
+import type { NodeEvent } from './decide/node-events.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
-import { createExpectations, type Expectations } from './gather/expectations.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
+import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
 import type { ProbeTracker } from './probes/probe-tracker.ts'
 import type { Node, NodeReport } from './types/node.ts'
 import type { ReconcileResult } from './watch/work-queue.ts'
@@ -45,8 +45,8 @@ export interface Reconciler {
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { writer, clock, tracker, onDecision } = options
-  const nodes = createExpectations<Node>(options.sources.node)
-  const reports = createExpectations<NodeReport>(options.sources.report)
+  const nodes = createMutationCache<Node>(options.sources.node)
+  const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
@@ -156,7 +156,7 @@ function withEventsOf(pending: PendingStatus | undefined, decision: Decision): D
 }
 
 function remember<T extends Node | NodeReport>(
-  writes: Expectations<T>,
+  writes: MutationCache<T>,
   before: T,
   answers: readonly T[],
 ): void {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../shared/clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
+import { findTools as locate, type RpcTools, readToolsVersion } from './find-tools.ts'
 import { createGuestinfo, type GuestinfoOptions } from './guestinfo.ts'
-import { findTools as locate, type RpcTools, readToolsVersion } from './tools.ts'
 
 const { signal } = new AbortController()
 

@@ -20,8 +20,25 @@ export function changesOf(before: Config, after: Config): readonly string[] {
 
 const SECTIONS = ['labels', 'identity', 'lifecycle', 'topology'] as const satisfies (keyof Config)[]
 
-/** Settings that need a new inventory when they change. */
-const SETTINGS = ['server', 'port', 'user', 'trust'] as const satisfies (keyof VCenterConfig)[]
+/** What becomes of a vCenter when a setting of it changes; a setting that is missing here does not compile. */
+const EFFECTS = {
+  name: 'another vCenter',
+  server: 'new inventory',
+  port: 'new inventory',
+  user: 'new inventory',
+  trust: 'new inventory',
+  datacenters: 'decided anew',
+  // Only a Secret itself can compare its text.
+  password: 'compared apart',
+} as const satisfies Record<keyof VCenterConfig, string>
+
+const SETTINGS = settingsWith('new inventory')
+
+function settingsWith(...effects: readonly (typeof EFFECTS)[keyof VCenterConfig][]) {
+  // The keys of an object are strings to the compiler.
+  const all = Object.keys(EFFECTS) as (keyof VCenterConfig)[]
+  return all.filter((setting) => effects.includes(EFFECTS[setting]))
+}
 
 /** Whether both can use the same session, judged by address, user and trust. */
 export function sameConnection(before: VCenterConfig, after: VCenterConfig): boolean {
@@ -35,9 +52,8 @@ function vCenterChanges(
 ): readonly string[] {
   const path = `vcenter.${name}`
   if (before === undefined || after === undefined) return [path]
-  const settings = [...SETTINGS, 'datacenters'] as const
+  const settings = settingsWith('new inventory', 'decided anew')
   const changed: string[] = settings.filter((setting) => !isDeepStrictEqual(before[setting], after[setting]))
-  // Only a Secret itself can compare its text.
   if (!before.password.equals(after.password)) changed.push('password')
   return changed.map((setting) => `${path}.${setting}`)
 }

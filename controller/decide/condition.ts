@@ -2,7 +2,10 @@ import { CONDITION_TYPES, type Condition, type ConditionType, timestamp } from '
 import type { Reason } from '../types/reasons.ts'
 import { printable } from './printable.ts'
 
-/** What becomes a condition of the report: one finding about a Node, and for a person what to do next. */
+/**
+ * What becomes a condition of the report: one finding about a Node, and for a person what to do next. The texts stand
+ * where they are decided: search for the reason.
+ */
 export interface ConditionValue {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: Reason

@@ -1,8 +1,8 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Reason } from '../types/reasons.ts'
 import type { ConditionValues } from './condition.ts'
-import type { NodeEvent } from './events.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
+import type { NodeEvent } from './node-events.ts'
 import type { NodePatch } from './node-patch.ts'
 
 /** What prevents the initialisation, for the metric. */

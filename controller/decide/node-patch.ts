@@ -1,7 +1,7 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import type { Node, Taint } from '../types/node.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
-import type { NodeEvent } from './events.ts'
+import type { NodeEvent } from './node-events.ts'
 import { providerID } from './provider-id.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'

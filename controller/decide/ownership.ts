@@ -86,8 +86,8 @@ function refused(report: NodeReport, condition: ConditionValue, { ends } = { end
 }
 
 /**
- * Pods may run on it, and by the taint alone the API server knows a Node that the controller may make one of vSphere
- * (`policy-update-node.yaml`): a thief of its token could take any other's Node for one.
+ * Pods may run on it. And `policy-update-node.yaml` lets the controller set a provider ID only on a Node with this taint:
+ * otherwise whoever stole the controller's token could turn any provider's Node into a vSphere Node.
  */
 function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
   return no(
@@ -97,8 +97,9 @@ function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
 }
 
 /**
- * Initialised by whomever, and no agent reports, or its report was deleted: none of our business while its kubelet calls
- * it ready, unless its provider ID is that of a verified Node, or its machine is to be known by the time it goes.
+ * A Node that somebody has initialised and for which no agent reports, or whose report was deleted. It is left alone while
+ * its kubelet calls it Ready, with two exceptions: its provider ID is that of a verified Node, or its machine must be known
+ * in case it vanishes (`lifecycle.unbound: delete`).
  */
 function unspokenFor(
   rivals: NodeFacts['rivals'],

@@ -6,8 +6,8 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
+import type { Missing } from './absence-proofs.ts'
 import type { Evidence } from './evidence.ts'
-import type { Missing } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 
 /** When a VM vanished: between the moment it was first missed and the last moment its machine was certainly alive. */

@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { isOffForGood, type Missing, missingProofs } from './proofs.ts'
+import { isOffForGood, type Missing, missingProofs } from './absence-proofs.ts'
 
 /** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
 export interface ProbeRequest {

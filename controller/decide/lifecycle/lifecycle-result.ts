@@ -2,7 +2,7 @@ import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { Taint } from '../../types/node.ts'
 import type { ConditionValue } from '../condition.ts'
 import type { Deletion, ProbePlan } from '../decision.ts'
-import type { NodeEvent } from '../events.ts'
+import type { NodeEvent } from '../node-events.ts'
 import type { AbsenceStatus } from './judge-disruption-limit.ts'
 
 /** What follows from the state of a Node's machine, whatever its report says now. */

@@ -1,7 +1,7 @@
 import { duration } from '../../format-time.ts'
+import type { Missing } from './absence-proofs.ts'
+import type { DeletionFacts } from './deletion-rules.ts'
 import { OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
-import type { DeletionFacts } from './preconditions.ts'
-import type { Missing } from './proofs.ts'
 
 /**
  * Keeps a Node while volumes are attached to it. Nothing detaches them while its pods exist, and nobody deletes those while

@@ -1,5 +1,5 @@
-import { PRECONDITIONS } from '../../../controller/decide/lifecycle/preconditions.ts'
-import { PROOFS } from '../../../controller/decide/lifecycle/proofs.ts'
+import { PROOFS } from '../../../controller/decide/lifecycle/absence-proofs.ts'
+import { PRECONDITIONS } from '../../../controller/decide/lifecycle/deletion-rules.ts'
 import type { Edit, Mutation } from './mutation.ts'
 
 const LIFECYCLE = 'controller/decide/lifecycle'
@@ -13,7 +13,7 @@ const LEFT_OUT: readonly Mutation[] = [
     name: `proof ${name}`,
     edits: [
       edit(
-        `${LIFECYCLE}/proofs.ts`,
+        `${LIFECYCLE}/absence-proofs.ts`,
         'return PROOFS.flatMap(',
         `return PROOFS.filter((each) => each.name !== '${name}').flatMap(`,
       ),
@@ -27,7 +27,7 @@ const LEFT_OUT: readonly Mutation[] = [
       name: `precondition ${name}`,
       edits: [
         edit(
-          `${LIFECYCLE}/preconditions.ts`,
+          `${LIFECYCLE}/deletion-rules.ts`,
           'return PRECONDITIONS.flatMap(',
           `return PRECONDITIONS.filter((each) => each.name !== '${name}').flatMap(`,
         ),
@@ -51,12 +51,12 @@ const OTHERS: readonly Mutation[] = [
     name: 'privileges: the root folder of every vCenter counts',
     edits: [
       edit(
-        `${LIFECYCLE}/proofs.ts`,
+        `${LIFECYCLE}/absence-proofs.ts`,
         "privileges.state === 'unproven' ?",
         "privileges.state === 'unproven' && privileges.failure.vCenter === vm.vCenter ?",
       ),
       edit(
-        `${LIFECYCLE}/proofs.ts`,
+        `${LIFECYCLE}/absence-proofs.ts`,
         'missing: ({ probes }) =>\n      first(probes, ({ privileges }',
         'missing: ({ vm, probes }) =>\n      first(probes, ({ privileges }',
       ),
@@ -66,7 +66,7 @@ const OTHERS: readonly Mutation[] = [
     name: 'canary: other Nodes tell that a vCenter is not empty',
     edits: [
       edit(
-        `${LIFECYCLE}/proofs.ts`,
+        `${LIFECYCLE}/absence-proofs.ts`,
         "canary.state === 'none' && inhabited.has(vCenterInstanceUUID)",
         'inhabited.size < 0',
       ),
@@ -91,7 +91,7 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === result.heartbeat &&', ''),
       edit(
-        `${LIFECYCLE}/preconditions.ts`,
+        `${LIFECYCLE}/deletion-rules.ts`,
         'return PRECONDITIONS.flatMap(',
         "return PRECONDITIONS.filter((each) => each.name !== 'KubeletSilent').flatMap(",
       ),
@@ -172,7 +172,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'subject: a machine that was never seen takes longer',
-    edits: [edit(`${LIFECYCLE}/preconditions.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
+    edits: [edit(`${LIFECYCLE}/deletion-rules.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
   },
   {
     name: 'addresses: a machine that is proven gone holds none',

@@ -2,9 +2,9 @@ import type { BoundVM } from '../../../agent/contract.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { duration } from '../../format-time.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
+import type { Missing, Precondition } from './absence-proofs.ts'
 import { brakeClosed, type Fleet, waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
-import type { Missing, Precondition } from './proofs.ts'
 import { isUnseen } from './subject.ts'
 import { volumesAttached } from './volumes.ts'
 
@@ -105,7 +105,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         : undefined,
   },
   {
-    // Those of a wave that push has told of would go before the others are missed.
+    // vCenter may push only part of a mass disappearance. Without this rule those Nodes would be deleted before the
+    // others are known to be missing, and the brake can close.
     name: 'OthersRead',
     missing: ({ othersRead }) =>
       othersRead

@@ -21,9 +21,9 @@ import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import { PROOFS } from './absence-proofs.ts'
+import { PRECONDITIONS } from './deletion-rules.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
-import { PRECONDITIONS } from './preconditions.ts'
-import { PROOFS } from './proofs.ts'
 import { subjectOf } from './subject.ts'
 
 const { lifecycle } = SETTINGS

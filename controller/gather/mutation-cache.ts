@@ -6,10 +6,10 @@ interface Versioned {
 }
 
 /**
- * A store overlaid with our own writes: what the API server answered to a write counts until the watch shows it. The
- * counterpart of kube-controller-manager's ControllerExpectations.
+ * A store overlaid with our own writes: what the API server answered to a write counts until the watch shows it. As
+ * client-go's MutationCache (`tools/cache/mutation_cache.go`).
  */
-export interface Expectations<T extends Versioned> {
+export interface MutationCache<T extends Versioned> {
   get(name: string): T | undefined
   wrote(before: T, after: T): void
   /** The object was deleted: it is no longer shown, though the watch may still have it. */
@@ -21,9 +21,9 @@ export interface Expectations<T extends Versioned> {
  * Until the watch shows a write, the store has the object as it was before, and another reconcile would write everything
  * again in vain. Only the versions that we wrote over are hidden: any other version is newer than our write.
  */
-export function createExpectations<T extends Versioned>(
+export function createMutationCache<T extends Versioned>(
   store: (name: string) => T | undefined,
-): Expectations<T> {
+): MutationCache<T> {
   const writes = new Map<string, { covered: Set<string>; after: T }>()
   const deleted = new Map<string, string>()
   return {

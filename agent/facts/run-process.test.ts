@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { makeRoot, plantTool } from '../testing/root.ts'
-import { runTool } from './run-tool.ts'
+import { runTool } from './run-process.ts'
 
 const { signal } = new AbortController()
 const options = { env: { PATH: '/usr/bin:/bin' }, timeout: 5000, maxOutput: 1000, signal }

@@ -5,7 +5,7 @@ import { file, load } from '../config/testing/load.ts'
 import { aborted } from '../tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
-import { createInventories, type Inventories } from './inventories.ts'
+import { createInventories, type Inventories } from './inventory-pool.ts'
 
 /** An inventory that does nothing but say what is asked of it. */
 interface Stub {

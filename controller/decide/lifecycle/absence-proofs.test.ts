@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM } from '../../../test/fixtures/facts.ts'
 import { probe } from '../../../test/fixtures/probes.ts'
-import { missingProofs } from './proofs.ts'
+import { missingProofs } from './absence-proofs.ts'
 
 const OWN = boundVM().vCenterInstanceUUID
 const other = (changes: Parameters<typeof probe>[0] = {}) =>
