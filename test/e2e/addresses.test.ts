@@ -82,6 +82,6 @@ t.test('no address yet: refused until Tools or the agent see one', async (t) => 
   )
   t.match(condition(reports.last(member.name), 'AddressesResolved'), { status: 'False', reason: 'NoAddress' })
   await stage.vcsim.setGuest({ vm: member.vm.ref, hostName: 'x', nics: [{ addresses: ['10.0.0.12/24'] }] })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 5000)
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
   t.match(nodes.last(member.name)?.status.addresses, ipv4('10.0.0.12'))
 })
