@@ -43,8 +43,9 @@ const mac = v.pipe(v.string(), v.regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/))
 /** No control characters (C0, C1), no separators of lines, nothing that turns the direction of writing around. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]*$/
+/** Code points are what the schema counts: a text that only one of both takes would be a report that is refused. */
 const text = (max: number) =>
-  v.pipe(v.string(), v.maxLength(max), v.regex(PRINTABLE, 'has control characters'))
+  v.pipe(v.string(), v.maxCodePoints(max), v.regex(PRINTABLE, 'has control characters'))
 const reason = v.pipe(v.string(), v.regex(/^[A-Z][A-Za-z0-9]{0,63}$/))
 const address = v.union([v.pipe(v.string(), v.ipv4()), v.pipe(v.string(), v.ipv6(), v.excludes('%'))])
 

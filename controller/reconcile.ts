@@ -126,9 +126,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (record !== undefined) remember(reports, record, applied.reports)
     if (record !== undefined && applied.deferred !== undefined) {
       const decided = { ...record, status: applied.deferred.status }
-      statuses.put(name, { node: facts.node, report: record, ...applied.deferred })
       reports.wrote(record, decided)
-      options.onStatus(name, decided)
+      // Not where the agent has written meanwhile: its report is decided on next, and must not be taken for this one.
+      if (reports.get(name) === decided) {
+        statuses.put(name, { node: facts.node, report: record, ...applied.deferred })
+        options.onStatus(name, decided)
+      } else statuses.delete(name)
     } else if (applied.reports.length > 0) statuses.delete(name)
     else if (pending !== undefined && decision.status !== undefined) forgetStatus(name)
     if (decision.requeue || applied.incomplete) return 'requeue'

@@ -36,8 +36,8 @@ export interface StatusQueue {
 
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
-/** ... and no longer than this. */
-const PATIENCE = 60_000
+/** ... and no longer than this: until a binding is on record, nobody else knows which VM the Node was. */
+const PATIENCE = 15_000
 const CONCURRENCY = 8
 
 /**

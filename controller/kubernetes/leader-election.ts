@@ -62,6 +62,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   const { clock, random, logger, identity } = options
   const candidate = createLeaseCandidate({ ...options, durationSeconds: LEASE_DURATION / 1000 })
   let leading = false
+  let current: Term | undefined
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
@@ -131,6 +132,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       renew: (ms, over) => attempt(candidate.renew, ms, over),
       clock,
     })
+    current = term
     const work = lead(stop.signal, term).finally(() => done.abort())
     let kept = true
     const [outcome] = await Promise.allSettled([
@@ -159,7 +161,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
         if (!lost) return
       }
     },
-    annotate: candidate.annotate,
+    annotate: async (edit, signal) => current?.holds() === true && (await candidate.annotate(edit, signal)),
     status() {
       const late = clock.monotonic() - candidate.renewedAt - LEASE_DURATION
       const stuck = leading && late > STUCK_AFTER

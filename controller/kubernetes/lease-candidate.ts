@@ -83,9 +83,11 @@ export function createLeaseCandidate({
     const sent = { at: clock.monotonic(), wall: clock.now() }
     const written = await send()
     if (!written) return false
-    observe(written)
     // The answers to two concurrent writes may arrive in either order.
-    if (sent.at >= renewed.at) renewed = sent
+    if (sent.at >= renewed.at) {
+      renewed = sent
+      observe(written)
+    }
     return true
   }
 

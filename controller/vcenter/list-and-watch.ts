@@ -139,17 +139,25 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     )
   }
 
-  /** Reads the VMs that push does not cover, and tries again to watch them. */
-  async function readUnwatched(signal: AbortSignal): Promise<void> {
+  let reading: Promise<unknown> = Promise.resolve()
+
+  /** One read after the other: what an older one has read must not replace what a newer one has. */
+  async function resyncAll(signal: AbortSignal): Promise<void> {
+    const turn = reading.then(() => resyncOnce(signal))
+    reading = turn.catch(() => undefined)
+    await turn
+  }
+
+  /** The same, and tries again to watch the VMs that vCenter has refused. */
+  async function resyncInTime(signal: AbortSignal): Promise<void> {
+    await resyncAll(signal)
     if (unwatched.size === 0) return
-    askAgain(await readAgain(sync, [...unwatched], signal))
     members.retryRefused()
     triggers.members.trigger()
   }
 
-  async function resyncAll(signal: AbortSignal): Promise<void> {
+  async function resyncOnce(signal: AbortSignal): Promise<void> {
     const read = table.beginRead()
-    await readUnwatched(signal)
     const doubted = await readUnlisted(signal)
     if (members.size() > 0) {
       const corrected = await resync(sync, updates.listView, members.has, signal)
@@ -162,9 +170,9 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     endReads()
   }
 
-  /** Those that have come since the list was set last. */
+  /** The VMs that push does not cover: those that vCenter refuses to watch, and those that are to be watched soon. */
   async function readUnlisted(signal: AbortSignal): Promise<string[]> {
-    const vms = [...table.vms()].filter((vm) => !members.has(vm) && !unwatched.has(vm))
+    const vms = [...table.vms()].filter((vm) => !members.has(vm))
     if (vms.length === 0) return []
     const changes = await readAgain(sync, vms, signal)
     askAgain(changes)
@@ -225,7 +233,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       (signal) => triggers.lost.run(readOthers, signal),
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
-      timed(timings.resync, resyncAll),
+      timed(timings.resync, resyncInTime),
       timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
       timed(timings.failed, retryFailed),
       timed(timings.sweep, sweep),

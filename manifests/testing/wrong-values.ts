@@ -44,7 +44,9 @@ function own(schema: Schema, value: unknown): { how: string; value: unknown }[] 
   if (schema.minimum !== undefined) say('too small', schema.minimum - 1)
   if (schema.maximum !== undefined) say('too large', schema.maximum + 1)
   if (schema.type === 'integer') say('a fraction', 1.5)
-  if (schema.pattern?.includes('25[0-5]')) say('not an address', '10.0.0.500')
+  if (schema.pattern?.includes('25[0-5]'))
+    for (const text of ['10.0.0.500', ':', ':::', '1::2::3', '1:2:3:4:5:6:7:8:9', 'fe80::1%eth0'])
+      say('not an address', text)
   if (schema.maxItems && Array.isArray(value)) {
     say(
       'too many',

@@ -215,7 +215,8 @@ t.test(`changes while ${CROWD} Nodes are initialised: each is written as often a
     const writes = nodes.of(name).length - 1
     if (writes !== 2) t.fail(`${name} was written ${writes} times`)
     const statuses = reports.of(name).length - 1
-    if (statuses > 2) t.fail(`the status of ${name} was written ${statuses} times`)
+    // Each change may come between a Node's patches and its status, which is then decided anew.
+    if (statuses > 3) t.fail(`the status of ${name} was written ${statuses} times`)
   }
   t.equal(await logins(vcsim), 1)
 })
