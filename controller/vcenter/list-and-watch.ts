@@ -84,6 +84,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
   const reads = new Map<number, Iterable<string>>()
+  /** The last read of all VMs that was begun, or is to begin. */
+  let reading: Promise<unknown> = Promise.resolve()
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
@@ -138,8 +140,6 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
         'give the account the role Read-only on them',
     )
   }
-
-  let reading: Promise<unknown> = Promise.resolve()
 
   /** One read after the other: what an older one has read must not replace what a newer one has. */
   async function resyncAll(signal: AbortSignal): Promise<void> {

@@ -45,7 +45,7 @@ export function keptVM({ namedVM }: NodeReportStatus): Pick<LifecycleResult, 'na
   return namedVM === undefined ? {} : { namedVM }
 }
 
-/** Leaves what stands in the status of a VM that is missed as it is. */
+/** Nothing follows; what the status says of a VM that is missed stays as it is. */
 export function untouched(status: NodeReportStatus): LifecycleResult {
   const { absentSince, brakeClosedAt, brakeClosedFor } = status
   return {
@@ -53,8 +53,9 @@ export function untouched(status: NodeReportStatus): LifecycleResult {
     ...keptVM(status),
     absence: {
       ...(absentSince === undefined ? {} : { absentSince }),
-      ...(brakeClosedAt === undefined ? {} : { brakeClosedAt }),
-      ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }),
+      ...(brakeClosedAt === undefined
+        ? {}
+        : { brakeClosedAt, ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }) }),
     },
   }
 }

@@ -12,7 +12,7 @@ import { hasUninitializedTaint } from '../uninitialized.ts'
 import { judgeDeletionPossible } from './deletion-possible.ts'
 import { mayProceed } from './deletion-rules.ts'
 import { quietTime } from './disruption-limit.ts'
-import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
+import { keptVM, type LifecycleResult, NOTHING, untouched } from './lifecycle-result.ts'
 import { judgeMissedVM } from './missed-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
@@ -86,18 +86,11 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
 }
 
 function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleResult {
-  const { absentSince, brakeClosedAt, brakeClosedFor } = status
-  return {
-    ...NOTHING,
-    ...keptVM(status),
-    absence: {
-      ...(absentSince === undefined ? {} : { absentSince }),
-      // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
-      ...(brakeClosedAt === undefined || settings.lifecycle.deletion !== 'on'
-        ? {}
-        : { brakeClosedAt, ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }) }),
-    },
-  }
+  const kept = untouched(status)
+  if (settings.lifecycle.deletion === 'on') return kept
+  // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
+  const { absentSince } = status
+  return { ...kept, absence: absentSince === undefined ? {} : { absentSince } }
 }
 
 /**
