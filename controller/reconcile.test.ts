@@ -21,7 +21,8 @@ function setUp(t: Test) {
   const events: string[] = []
   const enqueued: string[] = []
   const shown: (NodeReportStatus | undefined)[] = []
-  const answers: { status?: WriteResult<NodeReport> | Error; after?: Promise<void> } = {}
+  const answers: { status?: WriteResult<NodeReport> | Error; after?: Promise<void>; onPatch?: () => void } =
+    {}
   let version = 1_000
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', stored.node)
@@ -67,6 +68,7 @@ function setUp(t: Test) {
       },
       async patchNode(_, __, { labels = {}, taints, providerID }) {
         calls.push('node')
+        answers.onPatch?.()
         const kept = Object.entries({ ...server.node.labels, ...labels }).filter(
           ([, value]) => value !== null,
         )
@@ -151,6 +153,22 @@ t.test('a report that is another by now is decided on again', async (t) => {
   const { calls, events } = take()
   t.same(calls, ['node/status', 'node', 'report/status 201'])
   t.same(events.sort(), ['Initialized', 'LabelOverridden'])
+})
+
+t.test('a report that comes while the Node is written is not taken for the one before', async (t) => {
+  const { clock, stored, answers, shown, reconcile, take } = setUp(t)
+  answers.onPatch = () => {
+    stored.report = report({
+      resourceVersion: '201',
+      spec: { ok: true, spec: spec({ agentVersion: '0.2.0' }) },
+    })
+  }
+  await reconcile()
+  t.same(shown, [], 'the new one counts, which is still to be decided on')
+  delete answers.onPatch
+  await reconcile()
+  await clock.turn(100)
+  t.match(take().calls, ['node/status', 'node', 'report/status 201'])
 })
 
 t.test(

@@ -218,3 +218,23 @@ t.test('a leader that does not stop is a problem', async (t) => {
   await clock.turn(10_000)
   t.equal(a.election.status().problem, 'leads although its lease ended 26 s ago: it must be restarted')
 })
+
+t.test('only the leader annotates the Lease, and nobody makes one for it', async (t) => {
+  const { clock, lease, candidate } = setUp(t)
+  const { signal } = new AbortController()
+  const a = candidate('a')
+  t.notOk(await a.election.annotate(() => ({ logins: 'x' }), signal), 'it does not lead yet')
+  await clock.turn(1_000)
+  t.ok(await a.election.annotate(() => ({ logins: 'x' }), signal))
+  const b = candidate('b')
+  await clock.turn(5_000)
+  const before = lease.writes.length
+  t.notOk(await b.election.annotate(() => ({ logins: 'y' }), signal), 'another leads')
+  a.line.state = 'cut'
+  await clock.turn(11_000)
+  a.line.state = 'works'
+  const { length } = lease.writes
+  t.notOk(await a.election.annotate(() => ({ logins: 'z' }), signal), 'its term is over')
+  t.equal(lease.writes.length, length)
+  t.ok(lease.writes.slice(before).every(({ by }) => by === 'a'))
+})

@@ -73,3 +73,29 @@ t.test('of two renewals at once the answers may come in either order', async (t)
     t.equal(candidate.renewedAt, 2_000, 'the later one counts')
   }
 })
+
+t.test('an answer that comes late does not put back the annotations of before', async (t) => {
+  const clock = createHandClock()
+  const answers: ((record: Lease) => void)[] = []
+  const lease: LeaseStore = {
+    get: async () => undefined,
+    create: async (record) => ({ record, annotations: {}, metadata: {} }),
+    update: (sent, record) =>
+      new Promise((resolve) => answers.push(() => resolve({ ...sent, record, metadata: {} }))),
+  }
+  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const signal = new AbortController().signal
+  t.ok(await candidate.acquireOrRenew(signal))
+  const first = candidate.annotate(() => ({ logins: 'before' }), signal)
+  await clock.turn(1_000)
+  const second = candidate.annotate(() => ({ logins: 'after' }), signal)
+  const record = { holder: 'a', durationSeconds: 15, acquireTime: '', renewTime: '', transitions: 0 }
+  for (const index of [1, 0]) answers[index]?.({ record, annotations: {}, metadata: {} })
+  t.same(await Promise.all([first, second]), [true, true])
+  let known: unknown
+  await candidate.annotate((annotations) => {
+    known = annotations
+    return undefined
+  }, signal)
+  t.same(known, { logins: 'after' })
+})
