@@ -118,7 +118,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       certificateExpiry = expiresAt
     }
     const connection = openConnection({ ...config, userAgent, clock, onCertificate })
-    const soap = createSoapClient({ connection, clock, metrics })
+    const soap = createSoapClient({ connection, clock, random, metrics })
     const loginSignal = last.signal
     const session = createSession({ soap, config, timings, logger, logins, loginSignal })
     const rest = createRESTClient({ connection, config, timings, clock, metrics, logins, loginSignal })

@@ -51,7 +51,7 @@ function setUp(answers: Record<string, (attempt: number) => FakeAnswer> = {}) {
   const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
   const { signal } = new AbortController()
   const session = createSession({
-    soap: createSoapClient({ connection, clock: systemClock, metrics }),
+    soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
     config: {
       name: 'lab',
       server: 'vc.test',

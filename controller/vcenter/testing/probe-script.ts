@@ -108,7 +108,7 @@ export async function ask(
   const client = createProbeClient({
     vCenter: 'lab',
     access: {
-      soap: createSoapClient({ connection, clock: systemClock, metrics }),
+      soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
       content: {
         instanceUUID: 'vc',
         rootFolder: { type: 'Folder', value: 'group-d1' },

@@ -17,7 +17,10 @@ function client(answer: () => FakeAnswer, outcomes: string[] = []) {
     unwatched() {},
   }
   const connection = fakeConnection(answer)
-  return { connection, soap: createSoapClient({ connection, clock: systemClock, metrics }) }
+  return {
+    connection,
+    soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
+  }
 }
 
 t.test('faults, by what is decided by them', async (t) => {

@@ -1,5 +1,4 @@
 /** A client for vSphere's SOAP interface; keeps the session's cookie. */
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
 import { negotiateVersion } from './api-version.ts'
@@ -37,14 +36,16 @@ export interface SoapClient {
 export interface SoapClientOptions {
   readonly connection: Connection
   readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
   readonly metrics: InventoryMetrics
 }
 
-export function createSoapClient({ connection, clock, metrics }: SoapClientOptions): SoapClient {
+export function createSoapClient({ connection, clock, random, metrics }: SoapClientOptions): SoapClient {
   let cookie: string | undefined
   let version = API_VERSION
   // vCenter's logs have calls of many sessions and processes, so operation IDs must be unique.
-  const operations = `rollcall-${randomBytes(4).toString('hex')}`
+  const operations = `rollcall-${Math.floor(random() * 2 ** 32).toString(16)}`
   let calls = 0
 
   async function send({ operation, target, parameters, deadline, longPoll, records, signal }: SoapCall) {
