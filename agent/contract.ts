@@ -189,9 +189,9 @@ export interface NodeReportStatus {
   /** RFC 3339, seconds: since when no search finds the VM, whoever led meanwhile. */
   readonly absentSince?: string
   /** RFC 3339, seconds: since when the brake holds the Node, as too many VMs vanished with its own at once... */
-  readonly brakeClosedAt?: string
+  readonly brakeEngagedAt?: string
   /** ... from this vCenter, by its name in the configuration. Both stand, or neither. */
-  readonly brakeClosedFor?: string
+  readonly brakeEngagedFor?: string
   readonly topology?: { readonly zone?: string; readonly region?: string }
   readonly instanceType?: string
   readonly addresses?: readonly NodeAddress[]

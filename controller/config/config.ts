@@ -59,9 +59,9 @@ export interface LifecycleConfig {
   readonly leaderAge: number
   /** Most deletions in a minute for one vCenter. */
   readonly deletionsPerMinute: number
-  /** The brake closes when more than this share, 0 to 1, of one vCenter's VMs is missed at once. */
+  /** The brake engages when more than this share, 0 to 1, of one vCenter's VMs is missed at once. */
   readonly maxAbsentShare: number
-  /** The brake never closes for this many or fewer. */
+  /** The brake never engages for this many or fewer. */
   readonly maxAbsentMinimum: number
   /** How long a deletion waits for VolumeAttachments to go; undefined where it does not. */
   readonly waitForVolumes: number | undefined

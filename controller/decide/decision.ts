@@ -73,11 +73,11 @@ export interface Absence {
   readonly counts: boolean
   /** Whether it may still come to count. */
   readonly pending: boolean
-  /** Whether the brake has closed for this Node. */
+  /** Whether the brake is engaged for this Node. */
   readonly latched: boolean
   /** Whether the brake keeps this Node from being deleted. */
   readonly held: boolean
-  /** Whether few enough of the group are missed for the brake to open. */
+  /** Whether few enough of the group are missed for the brake to be released. */
   readonly few: boolean
 }
 

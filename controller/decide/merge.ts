@@ -83,11 +83,11 @@ function statusOf(
     ...conditions,
     ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }),
   }
-  const { absentSince, brakeClosedAt, brakeClosedFor, namedVM: named, ...kept } = before
+  const { absentSince, brakeEngagedAt, brakeEngagedFor, namedVM: named, ...kept } = before
   const stands =
     absentSince === absence.absentSince &&
-    brakeClosedAt === absence.brakeClosedAt &&
-    brakeClosedFor === absence.brakeClosedFor &&
+    brakeEngagedAt === absence.brakeEngagedAt &&
+    brakeEngagedFor === absence.brakeEngagedFor &&
     // An unchanged record is not written again.
     named === undefined &&
     namedVM === undefined &&

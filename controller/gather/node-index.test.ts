@@ -109,9 +109,9 @@ t.test('of a Node that nobody has verified one address of each kind is known', a
   t.same(index.addressHolders('10.0.0.3'), [], 'nor does one that is called like an address')
 })
 
-t.test('the brake has closed for a Node as long as it is to stay', async (t) => {
+t.test('the brake is engaged for a Node as long as it is to stay', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
-  const status = { nodeUID: NODE_UID, vm: boundVM(), brakeClosedAt: '2026-03-01T10:00:00Z' }
+  const status = { nodeUID: NODE_UID, vm: boundVM(), brakeEngagedAt: '2026-03-01T10:00:00Z' }
   index.report('worker-1', report({ status }))
   index.node('worker-1', node())
   t.match([...index.latched()], [{ name: 'worker-1', vCenter: 'vc1' }])
@@ -125,7 +125,7 @@ t.test('the brake has closed for a Node as long as it is to stay', async (t) => 
 
 t.test('a Node that only names the VM of another does not count with it', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
-  const named = { nodeUID: NODE_UID, namedVM: boundVM(), brakeClosedAt: '2026-03-01T10:00:00Z' }
+  const named = { nodeUID: NODE_UID, namedVM: boundVM(), brakeEngagedAt: '2026-03-01T10:00:00Z' }
   const vCenter = boundVM().vCenterInstanceUUID
   index.node('worker-1', node({ providerID: `vsphere://${BIOS_UUID}` }))
   index.report('worker-1', report({ status: { nodeUID: NODE_UID, vm: boundVM() } }))

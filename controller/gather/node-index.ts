@@ -32,7 +32,7 @@ export interface NodeIndex {
   inGroup(group: string): number
   /** Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
-  /** Nodes that the brake has closed for, unless they are being deleted or somebody has decided on them. */
+  /** Nodes that the brake is engaged for, unless they are being deleted or somebody has decided on them. */
   latched(): Iterable<LatchedNode>
   /** Nodes that hold this address or this host name (lower case). */
   addressHolders(address: string): readonly string[]
@@ -40,7 +40,7 @@ export interface NodeIndex {
   addressesOf(name: string): readonly string[]
 }
 
-/** A Node that the brake has closed for, by its report's status. */
+/** A Node that the brake is engaged for, by its report's status. */
 export interface LatchedNode {
   readonly name: string
   /** Its vCenter's name in the configuration. */
@@ -162,7 +162,7 @@ function latchedNode(name: string, { node, report }: Entry): LatchedNode | undef
   // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   const subject = subjectOf(node, report)
-  if (subject === undefined || previousStatus(report, node).brakeClosedAt === undefined) return undefined
+  if (subject === undefined || previousStatus(report, node).brakeEngagedAt === undefined) return undefined
   return { name, vCenter: subject.machines[0].vCenter, group: groupOf(subject) }
 }
 

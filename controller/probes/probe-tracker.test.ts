@@ -80,8 +80,8 @@ t.test('those that are missed are counted by vCenter, without oneself', async (t
   )
   t.same(fleet(VCENTER, 'n1'), { missed: 1, latched: 1, deletedAgo: [] })
   t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] })
-  t.same(tracker.missing('vc1', []), { missing: 2, brakeClosed: true })
-  t.same(tracker.missing('vc2', []), { missing: 1, brakeClosed: false })
+  t.same(tracker.missing('vc1', []), { missing: 2, brakeEngaged: true })
+  t.same(tracker.missing('vc2', []), { missing: 1, brakeEngaged: false })
 
   tracker.deleting(deletion(), 'gone-1')
   turn(30_000)
@@ -163,15 +163,15 @@ t.test(
   },
 )
 
-t.test('those that the brake has closed for are held while nobody can ask about them', async (t) => {
+t.test('those that the brake is engaged for are held while nobody can ask about them', async (t) => {
   const { tracker } = setUp()
   const latched = ['n1', 'n2'].map((name) => ({ name, vCenter: 'vc1', group: VCENTER }))
   tracker.track('n1', probePlan({ absence: absent({ latched: true }) }))
   t.match(tracker.fleet(VCENTER, 'n3', latched), { latched: 2 })
   t.match(tracker.fleet(VCENTER, 'n1', latched), { latched: 1 }, 'without itself')
   t.match(tracker.fleet('two', 'n3', latched), { latched: 0 })
-  t.same(tracker.missing('vc1', latched), { missing: 1, brakeClosed: true })
-  t.same(tracker.missing('vc2', latched), { missing: 0, brakeClosed: false })
+  t.same(tracker.missing('vc1', latched), { missing: 1, brakeEngaged: true })
+  t.same(tracker.missing('vc2', latched), { missing: 0, brakeEngaged: false })
 })
 
 t.test('for how long few are missed begins anew with each moment in which many are', async (t) => {

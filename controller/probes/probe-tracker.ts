@@ -42,7 +42,7 @@ export interface ProbeTracker {
   missing(
     vCenter: string,
     latched: Iterable<LatchedNode>,
-  ): { readonly missing: number; readonly brakeClosed: boolean }
+  ): { readonly missing: number; readonly brakeEngaged: boolean }
   /** To be called before a deletion, so that two at once count as two. A deletion that is retried counts once. */
   deleting(deletion: Pick<Deletion, 'group' | 'absentSince'>, nodeUID: string): Attempt
   /** What the API server said if it refused the deletion of this Node in the last few minutes. */
@@ -163,7 +163,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
       )
       return {
         missing: absences.length,
-        brakeClosed:
+        brakeEngaged:
           absences.some(({ held }) => held) || [...latched].some((node) => node.vCenter === vCenter),
       }
     },

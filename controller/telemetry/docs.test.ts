@@ -32,7 +32,7 @@ async function sampled(): Promise<string> {
   metrics.vCenter('main').unwatched(1)
   metrics.vCentersUp(() => [{ name: 'main', up: true, absenceProvable: true, certificateExpiry: 1 }])
   metrics.configTaken(1)
-  metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeClosed: true }])
+  metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeEngaged: true }])
   const inner: KubeClient = {
     request: () => Promise.resolve(report()),
     stream: () => Promise.reject(new Error('not asked for')),

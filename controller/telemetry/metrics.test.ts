@@ -155,31 +155,31 @@ await t.test('deletions: done, pending, held by the brake', async (t) => {
   metrics.decided('well', decision('initialized', { status: { conditions: [] } }), node('well'))
   decided('back', 'False', 'VMExists')
   decided('a', 'Unknown', 'NotConfirmed')
-  decided('b', 'True', 'BrakeClosed')
-  decided('c', 'True', 'BrakeClosed')
+  decided('b', 'True', 'BrakeEngaged')
+  decided('c', 'True', 'BrakeEngaged')
   decided('d', 'True', 'not a reason')
   t.same(await samples(metrics, 'rollcall_node_deletions_pending'), [
     'rollcall_node_deletions_pending{status="Unknown",reason="NotConfirmed"} 1',
-    'rollcall_node_deletions_pending{status="True",reason="BrakeClosed"} 2',
+    'rollcall_node_deletions_pending{status="True",reason="BrakeEngaged"} 2',
     'rollcall_node_deletions_pending{status="True",reason="other"} 1',
   ])
   t.same(await samples(metrics, 'rollcall_node_conditions'), [], 'to be kept is no problem')
   metrics.decided('b', undefined, undefined)
-  t.match(await samples(metrics, 'rollcall_node_deletions_pending{status="True",reason="BrakeClosed"'), [
+  t.match(await samples(metrics, 'rollcall_node_deletions_pending{status="True",reason="BrakeEngaged"'), [
     / 1$/,
   ])
 
   metrics.lifecycle(() => [
-    { vCenter: 'vc1', missing: 7, brakeClosed: true },
-    { vCenter: 'vc2', missing: 0, brakeClosed: false },
+    { vCenter: 'vc1', missing: 7, brakeEngaged: true },
+    { vCenter: 'vc2', missing: 0, brakeEngaged: false },
   ])
   t.same(await samples(metrics, 'rollcall_vms_missing'), [
     'rollcall_vms_missing{vcenter="vc1"} 7',
     'rollcall_vms_missing{vcenter="vc2"} 0',
   ])
-  t.same(await samples(metrics, 'rollcall_deletion_brake_closed'), [
-    'rollcall_deletion_brake_closed{vcenter="vc1"} 1',
-    'rollcall_deletion_brake_closed{vcenter="vc2"} 0',
+  t.same(await samples(metrics, 'rollcall_deletion_brake_engaged'), [
+    'rollcall_deletion_brake_engaged{vcenter="vc1"} 1',
+    'rollcall_deletion_brake_engaged{vcenter="vc2"} 0',
   ])
   metrics.nodeDeleted('vc1')
   const counts = [
@@ -189,7 +189,7 @@ await t.test('deletions: done, pending, held by the brake', async (t) => {
   t.same(await samples(metrics, 'rollcall_nodes_deleted_total'), counts)
   metrics.leading(false)
   t.same(await samples(metrics, 'rollcall_vms_missing'), [])
-  t.same(await samples(metrics, 'rollcall_deletion_brake_closed'), [])
+  t.same(await samples(metrics, 'rollcall_deletion_brake_engaged'), [])
   t.same(await samples(metrics, 'rollcall_node_deletions_pending'), [])
   t.same(await samples(metrics, 'rollcall_nodes_deleted_total'), counts, 'what was done stays done')
 })

@@ -10,7 +10,7 @@ export interface VCenterLifecycle {
   readonly vCenter: string
   /** Verified Nodes whose VM it does not show. */
   readonly missing: number
-  readonly brakeClosed: boolean
+  readonly brakeEngaged: boolean
 }
 
 export interface NodeMetrics {
@@ -192,13 +192,13 @@ function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLife
     },
   })
   new Gauge({
-    name: 'rollcall_deletion_brake_closed',
+    name: 'rollcall_deletion_brake_engaged',
     help: '1 while Nodes are kept since too many VMs vanished at once, else 0; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {
       this.reset()
-      for (const { vCenter, brakeClosed } of read()) this.set({ vcenter: vCenter }, brakeClosed ? 1 : 0)
+      for (const { vCenter, brakeEngaged } of read()) this.set({ vcenter: vCenter }, brakeEngaged ? 1 : 0)
     },
   })
 }

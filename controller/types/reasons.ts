@@ -27,7 +27,7 @@ export const REASONS = [
   'AmbiguousUUID',
   'Asserted',
   'BIOSUUIDChanged',
-  'BrakeClosed',
+  'BrakeEngaged',
   'CanaryNotFound',
   'ClaimedByAnotherNode',
   'DatacenterOutOfScope',

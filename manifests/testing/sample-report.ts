@@ -93,8 +93,8 @@ export const completeStatus: Complete<NodeReportStatus> = {
   identityLevel: 'proven',
   provenUntil: '2026-11-21T09:45:00Z',
   absentSince: '2026-11-21T09:44:00Z',
-  brakeClosedAt: '2026-11-21T09:50:00Z',
-  brakeClosedFor: 'main',
+  brakeEngagedAt: '2026-11-21T09:50:00Z',
+  brakeEngagedFor: 'main',
   topology: { zone: 'zone-a', region: 'region-1' },
   instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
   addresses: [

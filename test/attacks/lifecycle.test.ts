@@ -64,7 +64,7 @@ const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: '2026-11-21T09
 const unready = { status: { conditions: [{ ...ready, status: 'False' }] } }
 const { status: before } = await read<ReportObject>(theirReport)
 const bound = { vm: { ...before?.vm, moref: 'vm-gone' } }
-const braked = { brakeClosedAt: '2026-11-21T09:30:00Z' }
+const braked = { brakeEngagedAt: '2026-11-21T09:30:00Z' }
 
 const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
 
@@ -169,7 +169,7 @@ await runTheme(
       both,
       ...[reportPath, theirReport].flatMap((path) => [
         merge({ status: braked }, `${path}/status`),
-        merge({ status: { brakeClosedAt: null } }, `${path}/status`),
+        merge({ status: { brakeEngagedAt: null } }, `${path}/status`),
       ]),
     ),
     binding: refused(

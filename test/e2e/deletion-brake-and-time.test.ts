@@ -1,4 +1,4 @@
-// What the brake does in the course of time: it opens by itself, remembers, and leaves nothing behind where it is off.
+// What the brake does in the course of time: it releases itself, remembers, and leaves nothing behind where it is off.
 import t from 'tap'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
@@ -21,7 +21,7 @@ await watched(stage)
 const groups = [members.slice(0, 4), members.slice(4, 8), members.slice(8, 10)]
 const [back = [], off = [], one = []] = groups
 const namesOf = (group: typeof members) => group.map(({ name }) => name)
-const closed = (name: string) => reports.last(name)?.status?.brakeClosedAt
+const engaged = (name: string) => reports.last(name)?.status?.brakeEngagedAt
 
 async function vanish(group: typeof members): Promise<void> {
   await loseHeartbeats(cluster, ...namesOf(group))
@@ -36,14 +36,14 @@ async function configure(text: string): Promise<void> {
   )
 }
 
-t.test('it opens by itself when few are missed for twice absentFor', async (t) => {
+t.test('it releases itself when few are missed for twice absentFor', async (t) => {
   await vanish(back)
   await heldByBrake(stage, namesOf(back))
   const [last, ...others] = back
   if (last === undefined) throw new Error('there are four')
   await vcsim.show(...others.map(({ vm }) => vm.ref))
   await nodes.until('it is deleted without a person', () => nodes.last(last.name) === undefined, 90_000)
-  await until('the brake is open', async () => (await metric(controller, BRAKE)) === 0)
+  await until('the brake is released', async () => (await metric(controller, BRAKE)) === 0)
   t.equal(await metric(controller, DELETED), 1)
   for (const { name } of others) t.ok(nodes.last(name), 'the others are back')
 })
@@ -70,7 +70,7 @@ t.test('it holds, and says so, while vCenter is away', async (t) => {
     async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 0,
   )
   t.equal(await metric(controller, BRAKE), 1)
-  for (const name of namesOf(off)) t.ok(closed(name))
+  for (const name of namesOf(off)) t.ok(engaged(name))
   await vcsim.clearFaults(fault)
   await until(
     'it is there again',
@@ -79,18 +79,18 @@ t.test('it holds, and says so, while vCenter is away', async (t) => {
   )
 })
 
-t.test('one that deletes nothing takes the latch away, and closes none', async (t) => {
+t.test('one that deletes nothing takes the latch away, and engages none', async (t) => {
   await configure(conf({ deletion: 'dry-run' }))
   await reports.until(
     'nothing is on record',
-    () => namesOf(off).every((name) => closed(name) === undefined),
+    () => namesOf(off).every((name) => engaged(name) === undefined),
     90_000,
   )
   t.ok(namesOf(off).every((name) => nodes.last(name)))
   await configure(conf({ deletion: 'on' }))
   await heldByBrake(stage, namesOf(off))
   t.ok(
-    namesOf(off).every((name) => closed(name) !== undefined),
-    'and it closes again',
+    namesOf(off).every((name) => engaged(name) !== undefined),
+    'and it engages again',
   )
 })

@@ -10,16 +10,16 @@ const stage = await openStage(t, { vms: 10 })
 const { events, nodes, reports, vcsim } = stage
 const first = await stage.controller({ identity: 'first', lifecycle })
 const { members, names, refs, kept } = await openHalf(stage)
-const closedAt = () => names.map((name) => reports.last(name)?.status?.brakeClosedAt)
+const engagedAt = () => names.map((name) => reports.last(name)?.status?.brakeEngagedAt)
 
-t.test('the brake closes, and is loud', async (t) => {
+t.test('the brake engages, and is loud', async (t) => {
   t.equal(await metric(first, BRAKE), 0)
   const before = members.map(({ name }) => nodes.of(name).length)
   await vcsim.hide(...refs)
   await heldByBrake(stage, names)
   t.equal(kept(), 10)
   t.ok(
-    closedAt().every((at) => at !== undefined),
+    engagedAt().every((at) => at !== undefined),
     'on record',
   )
   t.equal(await metric(first, BRAKE), 1)
@@ -28,10 +28,10 @@ t.test('the brake closes, and is loud', async (t) => {
   const ready = await fetch(`${first.url}/readyz`)
   t.match([ready.status, await ready.text()], [200, 'leading'], 'readiness is another thing')
   await events.until('all are told', () =>
-    names.every((name) => eventsOfReason(stage, name, 'BrakeClosed').length > 0),
+    names.every((name) => eventsOfReason(stage, name, 'BrakeEngaged').length > 0),
   )
   for (const name of names) {
-    const [event] = eventsOfReason(stage, name, 'BrakeClosed')
+    const [event] = eventsOfReason(stage, name, 'BrakeEngaged')
     t.match(event, {
       type: 'Warning',
       message: `kubectl annotate node ${name} rollcall.dev/deletion=proceed`,
@@ -44,36 +44,36 @@ t.test('the brake closes, and is loud', async (t) => {
   )
 })
 
-t.test('it survives the controller, and stays closed for who is missed still', async (t) => {
-  const before = closedAt()
+t.test('it survives the controller, and stays engaged for who is missed still', async (t) => {
+  const before = engagedAt()
   await first.stop()
   // It asks every second, and is not through with it: after that it would ask once a minute.
   const second = await stage.controller({
     identity: 'second',
     lifecycle: { ...lifecycle, absentFor: '50s', confirmations: 50 },
   })
-  await until('it is closed again', async () => (await metric(second, BRAKE)) === 1)
+  await until('it is engaged again', async () => (await metric(second, BRAKE)) === 1)
   const [last, ...others] = names
   const [lastRef = '', ...otherRefs] = refs
   if (last === undefined) throw new Error('there are five')
   await vcsim.show(...otherRefs)
   for (const name of others)
     await deletionPending(stage, name, { status: 'False', reason: 'VMExists' }, 30_000)
-  await reports.until('it is open for those', () =>
-    closedAt()
+  await reports.until('it is released for those', () =>
+    engagedAt()
       .slice(1)
       .every((at) => at === undefined),
   )
   await probed(stage, 2)
-  await deletionPending(stage, last, { status: 'True', reason: 'BrakeClosed' })
-  t.equal(closedAt()[0], before[0], 'as it was')
+  await deletionPending(stage, last, { status: 'True', reason: 'BrakeEngaged' })
+  t.equal(engagedAt()[0], before[0], 'as it was')
   t.equal(await metric(second, BRAKE), 1)
-  t.equal(kept(), 10, 'one in ten alone would not have closed it')
+  t.equal(kept(), 10, 'one in ten alone would not have engaged it')
 
   await vcsim.show(lastRef)
   await deletionPending(stage, last, { status: 'False', reason: 'VMExists' }, 30_000)
-  await until('it is open', async () => (await metric(second, BRAKE)) === 0)
-  await reports.until('nothing is on record', () => closedAt().every((at) => at === undefined))
+  await until('it is released', async () => (await metric(second, BRAKE)) === 0)
+  await reports.until('nothing is on record', () => engagedAt().every((at) => at === undefined))
   t.equal(await metric(second, DELETED), 0)
   t.equal(kept(), 10)
 })

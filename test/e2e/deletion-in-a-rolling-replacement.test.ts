@@ -72,11 +72,11 @@ t.test('all workers are replaced without a person', async (t) => {
     t.ok(isInitialized(nodes.last(`new-${index + 1}`)), `new-${index + 1} stays`)
   t.ok(nodes.last('control-plane'))
 
-  const latched = reports.versions.filter(({ object }) => object.status?.brakeClosedAt !== undefined)
+  const latched = reports.versions.filter(({ object }) => object.status?.brakeEngagedAt !== undefined)
   t.same(
     latched.map(({ object }) => object.metadata.name),
     [],
   )
-  for (const { name } of old) t.same(eventsOfReason(stage, name, 'BrakeClosed'), [], name)
+  for (const { name } of old) t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
   t.equal(await metric(controller, BRAKE), 0)
 })

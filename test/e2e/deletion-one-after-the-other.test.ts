@@ -16,8 +16,8 @@ const members = await stage.crowd(5)
 const workers = members.slice(0, 4)
 await watched(stage)
 
-t.test('all go, and the brake never closes', async (t) => {
-  const closed: string[] = []
+t.test('all go, and the brake never engages', async (t) => {
+  const engaged: string[] = []
   for (const [index, { name, vm }] of workers.entries()) {
     if (index > 0) await sleep(APART)
     await vcsim.hide(vm.ref)
@@ -29,10 +29,10 @@ t.test('all go, and the brake never closes', async (t) => {
     120_000,
   )
   for (const { name } of workers) {
-    for (const { object } of reports.of(name)) if (object?.status?.brakeClosedAt) closed.push(name)
-    t.same(eventsOfReason(stage, name, 'BrakeClosed'), [], name)
+    for (const { object } of reports.of(name)) if (object?.status?.brakeEngagedAt) engaged.push(name)
+    t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
   }
-  t.same(closed, [])
+  t.same(engaged, [])
   t.equal(await metric(controller, BRAKE), 0)
   t.equal(await metric(controller, DELETED), 4)
 })

@@ -33,7 +33,7 @@ t.test('its Nodes go without a person, and hold nobody else', async (t) => {
   await nodes.until('all are deleted', () => kept() === 5, 60_000)
   t.equal(await metric(controller, BRAKE), 0)
   t.equal(await metric(controller, DELETED), 5)
-  for (const name of names) t.same(eventsOfReason(stage, name, 'BrakeClosed'), [], name)
+  for (const name of names) t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
 
   await vcsim.hide(survivor.vm.ref)
   await deletionPending(stage, survivor.name, { status: 'True', reason: 'NodeReady' })

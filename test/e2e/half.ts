@@ -6,7 +6,7 @@ import { deletionPending, QUICK, watched } from './deletion.ts'
 import type { Stage } from './stage.ts'
 
 export const HALF_LIFECYCLE = { ...QUICK, absentFor: '2s' } as const satisfies ControllerOptions['lifecycle']
-export const BRAKE = 'rollcall_deletion_brake_closed{vcenter="main"}'
+export const BRAKE = 'rollcall_deletion_brake_engaged{vcenter="main"}'
 export const DELETED = 'rollcall_nodes_deleted_total{vcenter="main"}'
 
 export interface Half {
@@ -36,6 +36,6 @@ export async function openHalf(stage: Stage): Promise<Half> {
 /** Waits until these are kept by the brake and by nothing else: all that time brings is there. */
 export async function heldByBrake(stage: Stage, names: readonly string[]): Promise<void> {
   const message = /is gone, and the Node is kept for now: the brake holds: [^;]+; [^;]+$/
-  const wanted = { status: 'True', reason: 'BrakeClosed', message } as const
+  const wanted = { status: 'True', reason: 'BrakeEngaged', message } as const
   await Promise.all(names.map((name) => deletionPending(stage, name, wanted, 30_000)))
 }

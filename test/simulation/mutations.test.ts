@@ -7,7 +7,7 @@ import { tryMutation } from './mutations/try.ts'
 /** Those whose loss shows soonest; `npm run simulate -- --mutations` tries all. */
 const QUICK = [
   'precondition DeletionOn',
-  'precondition BrakeOpen',
+  'precondition BrakeReleased',
   'precondition Confirmed',
   'precondition ConfirmedJustNow',
   'precondition RateAllows',

@@ -24,12 +24,12 @@ async function replaced(seed: number) {
   const lifecycle = { ...drawn.lifecycle, ...STRICT }
   const { absentFor, leaderAge } = lifecycle
   const world = createWorld(random, timeline, { ...drawn, lifecycle })
-  const closed = new Set<string>()
+  const engaged = new Set<string>()
   const pass = async (ms: number): Promise<void> => {
     const end = timeline.now + ms
     while (timeline.now < end && timeline.step()) {
       await nextTurn()
-      for (const name of world.judge.braked.keys()) closed.add(name)
+      for (const name of world.judge.braked.keys()) engaged.add(name)
     }
   }
   await pass(CALM)
@@ -42,17 +42,17 @@ async function replaced(seed: number) {
   world.end()
   await nextTurn()
   return {
-    closed: [...closed],
+    engaged: [...engaged],
     violations: world.judge.violations,
     deletions: world.judge.deletions.length,
   }
 }
 
-t.test('a rolling replacement closes no brake, and waits for nobody', async (t) => {
+t.test('a rolling replacement engages no brake, and waits for nobody', async (t) => {
   let deletions = 0
   for (let seed = 1; seed <= SEEDS; seed++) {
-    const { closed, violations, ...counted } = await replaced(seed)
-    t.same({ closed, violations }, { closed: [], violations: [] }, `seed ${seed}`)
+    const { engaged, violations, ...counted } = await replaced(seed)
+    t.same({ engaged, violations }, { engaged: [], violations: [] }, `seed ${seed}`)
     deletions += counted.deletions
   }
   t.ok(deletions > 0, 'Rollcall deletes some of them')

@@ -71,7 +71,7 @@ export async function simulate(seed: number): Promise<RunResult> {
 
 /**
  * People who look after the cluster once the faults are over, and let go whom the brake holds where so many vanished at
- * once, as the controller found it, that it will not open by itself.
+ * once, as the controller found it, that it will not release itself.
  */
 function keepPeople(world: World): void {
   const { api, timeline, annotate } = world
@@ -93,11 +93,11 @@ function keepPeople(world: World): void {
       const status = ({ metadata: { name } }: NodeObject) => api.reports.get(name)?.status
       const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
-      const latched = gone.filter((node) => status(node)?.brakeClosedAt !== undefined)
+      const latched = gone.filter((node) => status(node)?.brakeEngagedAt !== undefined)
       const moments = gone.map((node) => Date.parse(status(node)?.absentSince ?? ''))
       if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {
-        const held = api.reports.get(metadata.name)?.status.brakeClosedAt !== undefined
+        const held = api.reports.get(metadata.name)?.status.brakeEngagedAt !== undefined
         if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)
           annotate(metadata.name, 'proceed')
       }

@@ -46,7 +46,7 @@ t.test('each thing that is not so is told', (t) => {
     ],
     ['not ready', [[machine], [node({}, 'uid', 'Unknown')], []], /Ready is Unknown/],
     ['off and not tainted', [[{ ...machine, runs: false }], [node()], []], /is off, and/],
-    ['a brake', [[machine], [node()], [report({ brakeClosedAt: '2026' })]], /the brake holds since 2026/],
+    ['a brake', [[machine], [node()], [report({ brakeEngagedAt: '2026' })]], /the brake holds since 2026/],
   ]
   for (const [what, args, expected] of cases) {
     const found = problems(...args)

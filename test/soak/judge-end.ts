@@ -35,8 +35,8 @@ export function judgeEnd(
     for (const problem of problemsOf(machine, node)) held.push({ node: machine.node, problem })
   }
   for (const { metadata, status } of reports) {
-    if (status?.brakeClosedAt !== undefined)
-      held.push({ node: metadata.name, problem: `the brake holds since ${status.brakeClosedAt}` })
+    if (status?.brakeEngagedAt !== undefined)
+      held.push({ node: metadata.name, problem: `the brake holds since ${status.brakeEngagedAt}` })
   }
   return held
 }

@@ -3,7 +3,7 @@ import type { LifecycleConfig } from '../../config/config.ts'
 import { duration } from '../../format-time.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing, Precondition } from './absence-proofs.ts'
-import { brakeClosed, type Fleet, waitForRate } from './disruption-limit.ts'
+import { brakeEngaged, type Fleet, waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
 import { isUnseen } from './subject.ts'
 import { volumesAttached } from './volumes.ts'
@@ -55,8 +55,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
   { name: 'SeenOrWanted', missing: neverSeen },
   {
-    name: 'BrakeOpen',
-    missing: ({ braked, node, vm }) => (braked ? brakeClosed(node, vm) : undefined),
+    name: 'BrakeReleased',
+    missing: ({ braked, node, vm }) => (braked ? brakeEngaged(node, vm) : undefined),
   },
   {
     name: 'NodeNotReady',
@@ -106,7 +106,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     // vCenter may push only part of a mass disappearance. Without this rule those Nodes would be deleted before the
-    // others are known to be missing, and the brake can close.
+    // others are known to be missing, and the brake can engage.
     name: 'OthersRead',
     missing: ({ othersRead }) =>
       othersRead
@@ -172,7 +172,7 @@ export function missingPreconditions(facts: DeletionFacts): readonly (Missing & 
   })
 }
 
-/** Whether a person allows the deletion although the brake is closed. */
+/** Whether a person allows the deletion although the brake is engaged. */
 export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
   return deletion === 'proceed'
 }

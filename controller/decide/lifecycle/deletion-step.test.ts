@@ -118,7 +118,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
   ],
   DeletionOn: [settings({ deletion: 'off' }), 'DeletionOff'],
   NotHeld: [{ node: { ...unready, deletion: 'hold' } }, 'DeletionHeld'],
-  BrakeOpen: [{ fleet: () => fleet({ latched: 1 }) }, 'BrakeClosed'],
+  BrakeReleased: [{ fleet: () => fleet({ latched: 1 }) }, 'BrakeEngaged'],
   NodeNotReady: [
     { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
     'NodeReady',
@@ -208,8 +208,8 @@ t.test('the first of many goes only when it is known of the others whether they 
   const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
   const first = decide(gone(uncertain))
   t.equal(first.deletion, undefined)
-  t.match(pending(first), { status: 'True', reason: 'BrakeClosed' })
-  t.equal(first.status?.brakeClosedAt, undefined, 'nothing is remembered of that')
+  t.match(pending(first), { status: 'True', reason: 'BrakeEngaged' })
+  t.equal(first.status?.brakeEngagedAt, undefined, 'nothing is remembered of that')
   const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
   const { monotonic } = facts()
   t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).probePlan?.absence, {
@@ -240,41 +240,41 @@ t.test('one that fell silent long after its VM was first missed was there until 
   t.match(span('True', 500_000), { since: monotonic - 500_000, until: monotonic - 500_000 })
 })
 
-t.test('the brake stays closed until a person opens it, or the VM is back', async (t) => {
-  const closed = decide(gone(many(4)))
-  t.match(closed.status, { brakeClosedAt: '2026-03-01T10:00:00Z', brakeClosedFor: 'vc1' })
-  t.match(closed.probePlan?.absence, { latched: true, held: true })
+t.test('the brake stays engaged until a person releases it, or the VM is back', async (t) => {
+  const engaged = decide(gone(many(4)))
+  t.match(engaged.status, { brakeEngagedAt: '2026-03-01T10:00:00Z', brakeEngagedFor: 'vc1' })
+  t.match(engaged.probePlan?.absence, { latched: true, held: true })
 
   const alone = gone({ now: NOW + 3_600_000 })
-  const remembered = { ...alone, report: report({ ...alone.report, status: closed.status ?? {} }) }
+  const remembered = { ...alone, report: report({ ...alone.report, status: engaged.status ?? {} }) }
   const still = decide(remembered)
   t.equal(still.deletion, undefined, 'the others are back, and this one is not')
-  t.equal(still.status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+  t.equal(still.status?.brakeEngagedAt, '2026-03-01T10:00:00Z')
   t.ok((still.requeueAfter ?? Number.NaN) <= 60_000)
 
   const other = decide(gone({ fleet: () => fleet({ latched: 1 }) }))
   t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
-  t.equal(other.status?.brakeClosedAt, undefined, 'as long as it holds those')
+  t.equal(other.status?.brakeEngagedAt, undefined, 'as long as it holds those')
 
   const leave = { ...remembered, node: { ...remembered.node, deletion: 'proceed' } }
-  const opened = decide(leave)
-  t.ok(opened.deletion, 'a person lets it go')
-  t.equal(opened.deletion?.absentSince, undefined, 'and it counts for nobody else')
+  const released = decide(leave)
+  t.ok(released.deletion, 'a person lets it go')
+  t.equal(released.deletion?.absentSince, undefined, 'and it counts for nobody else')
   t.equal(
-    opened.status?.brakeClosedAt,
+    released.status?.brakeEngagedAt,
     '2026-03-01T10:00:00Z',
     'and holds for this Node if the leave is taken back',
   )
 
   const found = answered([probe({ moref: { state: 'found', vm: seenVM() } })])
   t.equal(
-    decide({ ...leave, ...found }).status?.brakeClosedAt,
+    decide({ ...leave, ...found }).status?.brakeEngagedAt,
     '2026-03-01T10:00:00Z',
-    'a glance does not open it',
+    'a glance does not release it',
   )
 
   const back = decide({ ...leave, lookups: settled().lookups })
-  t.equal(back.status?.brakeClosedAt, undefined)
+  t.equal(back.status?.brakeEngagedAt, undefined)
   t.equal(back.status?.absentSince, undefined)
   t.match(pending(back), { status: 'False', reason: 'VMExists' })
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
@@ -284,27 +284,27 @@ t.test('the brake stays closed until a person opens it, or the VM is back', asyn
   ])
 })
 
-t.test('the brake opens by itself when few are missed, and have been for long', async (t) => {
+t.test('the brake releases itself when few are missed, and have been for long', async (t) => {
   const quiet = 2 * lifecycle.absentFor
-  const closed = decide(gone(many(4)))
+  const engaged = decide(gone(many(4)))
   const before = gone({
-    report: report({ ...gone().report, status: closed.status ?? {} }),
+    report: report({ ...gone().report, status: engaged.status ?? {} }),
     fleet: () => fleet({ fewFor: quiet }),
   })
   const young = decide(before)
-  t.ok(young.status?.brakeClosedAt, 'its own absence is not proven for so long')
+  t.ok(young.status?.brakeEngagedAt, 'its own absence is not proven for so long')
   const absent = { since: before.monotonic - quiet, last: before.monotonic, times: 9 }
   const { evidence } = before
-  const opened = evidence && decide({ ...before, evidence: { ...evidence, absent } })
-  t.equal(opened?.status?.brakeClosedAt, undefined)
-  t.ok(opened?.deletion)
+  const released = evidence && decide({ ...before, evidence: { ...evidence, absent } })
+  t.equal(released?.status?.brakeEngagedAt, undefined)
+  t.ok(released?.deletion)
   const many4 = evidence && decide({ ...before, ...many(4), evidence: { ...evidence, absent } })
-  t.ok(many4?.status?.brakeClosedAt)
+  t.ok(many4?.status?.brakeEngagedAt)
 })
 
 t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
   const of = (bound: number) => decide(gone({ fleet: () => fleet({ bound, latched: bound }) }))
-  t.match(pending(of(10)), { reason: 'BrakeClosed' })
+  t.match(pending(of(10)), { reason: 'BrakeEngaged' })
   t.equal(pending(of(10))?.message, pending(of(11))?.message)
 })
 
@@ -313,7 +313,7 @@ t.test('one command lets go all that it holds', async (t) => {
   t.ok(message.length < 1024)
   t.match(
     message,
-    `kubectl annotate node $(kubectl get nr -o jsonpath='{.items[?(@.status.brakeClosedFor=="vc1")].metadata.name}') rollcall.dev/deletion=proceed`,
+    `kubectl annotate node $(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="vc1")].metadata.name}') rollcall.dev/deletion=proceed`,
   )
 })
 
@@ -336,18 +336,18 @@ t.test('since when a VM is missed is written down once, and known to every leade
 t.test('who deletes nothing leaves no latch behind', async (t) => {
   for (const deletion of ['dry-run', 'off'] as const) {
     const decision = decide(gone({ ...many(4), ...settings({ deletion }) }))
-    t.equal(decision.status?.brakeClosedAt, undefined, deletion)
+    t.equal(decision.status?.brakeEngagedAt, undefined, deletion)
     t.match(pending(decision)?.message, /the brake holds/, 'though it says what it would do')
-    const closed = decide(gone(many(4)))
-    const former = { report: report({ ...gone().report, status: closed.status ?? {} }) }
+    const engaged = decide(gone(many(4)))
+    const former = { report: report({ ...gone().report, status: engaged.status ?? {} }) }
     const away = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } as const }]
     for (const lookups of [gone().lookups, away])
       t.equal(
-        decide(gone({ ...settings({ deletion }), ...former, lookups })).status?.brakeClosedAt,
+        decide(gone({ ...settings({ deletion }), ...former, lookups })).status?.brakeEngagedAt,
         undefined,
         'nor what was written down before',
       )
-    t.ok(decide(gone({ ...former, lookups: away })).status?.brakeClosedAt)
+    t.ok(decide(gone({ ...former, lookups: away })).status?.brakeEngagedAt)
   }
 })
 
@@ -359,8 +359,8 @@ t.test('a vCenter that empties by and by is slowed down, and no more', async (t)
     )
   t.ok(after(100_000).deletion)
   const held = after(100_000, 200_000)
-  t.match(pending(held), { reason: 'BrakeClosed' })
-  t.equal(held.status?.brakeClosedAt, undefined, 'past deletions alone leave no latch')
+  t.match(pending(held), { reason: 'BrakeEngaged' })
+  t.equal(held.status?.brakeEngagedAt, undefined, 'past deletions alone leave no latch')
   t.ok(after(2 * lifecycle.absentFor, 2 * lifecycle.absentFor).deletion, 'that was another time')
 })
 
@@ -382,14 +382,14 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
       gone({
         lookups,
         now,
-        report: report({ status: { ...gone().report?.status, brakeClosedAt: '2026-03-01T10:00:00Z' } }),
+        report: report({ status: { ...gone().report?.status, brakeEngagedAt: '2026-03-01T10:00:00Z' } }),
       }),
     )
   const quiet = 2 * lifecycle.absentFor
-  t.equal(braked(NOW + quiet - 1).status?.brakeClosedAt, '2026-03-01T10:00:00Z')
+  t.equal(braked(NOW + quiet - 1).status?.brakeEngagedAt, '2026-03-01T10:00:00Z')
   t.equal(braked(NOW + quiet - 1).requeueAfter, 1)
   t.equal(
-    braked(NOW + quiet).status?.brakeClosedAt,
+    braked(NOW + quiet).status?.brakeEngagedAt,
     undefined,
     'nor does it hold others by the brake for ever',
   )
@@ -444,8 +444,9 @@ t.test('who waits for something else is asked about seldom, and searched for', a
   )
 })
 
-t.test('that the brake closes is told, whatever the condition has to say first', async (t) => {
-  const told = (decision: Decision) => decision.events.filter(({ reason }) => reason === 'BrakeClosed').length
+t.test('that the brake engages is told, whatever the condition has to say first', async (t) => {
+  const told = (decision: Decision) =>
+    decision.events.filter(({ reason }) => reason === 'BrakeEngaged').length
   for (const changes of [{ leadingFor: 0 }, settings({ absentFor: 1_000_000 }), {}]) {
     const decision = decide(gone({ ...many(4), ...changes }))
     t.equal(told(decision), 1)
@@ -562,7 +563,7 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
   t.equal(decide(ready).probePlan, undefined, 'nor asked')
 })
 
-t.test('one that only names a VM closes the brake for nobody who was verified', async (t) => {
+t.test('one that only names a VM engages the brake for nobody who was verified', async (t) => {
   const { status: { vm: namedVM, nodeUID } = {}, ...former } = gone().report ?? report()
   const joined = report({ ...former, status: { ...(nodeUID && { nodeUID }), ...(namedVM && { namedVM }) } })
   const asked: string[] = []
@@ -580,17 +581,17 @@ t.test('one that only names a VM closes the brake for nobody who was verified', 
   t.match(decide(gone()).deletion, { group: boundVM().vCenterInstanceUUID })
 })
 
-t.test('the brake closes for machines that were never seen only where they would be deleted', async (t) => {
+t.test('the brake engages for machines that were never seen only where they would be deleted', async (t) => {
   const many = {
     fleet: () => fleet({ bound: 5, absentSince: [0, 0, 0] }),
     absentSince: 0,
   }
   const held = decide({ ...migrated({ unbound: 'delete' }), ...many })
   t.equal(held.deletion, undefined)
-  t.match(held.status, { brakeClosedFor: 'unknown' })
+  t.match(held.status, { brakeEngagedFor: 'unknown' })
   t.match(pending(held)?.message, /machines that no vCenter has ever shown/)
   const reported = decide({ ...migrated(), ...many })
-  t.equal(reported.status?.brakeClosedAt, undefined, 'they would not')
+  t.equal(reported.status?.brakeEngagedAt, undefined, 'they would not')
 })
 
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {

@@ -4,10 +4,10 @@ import { absence } from '../../../test/fixtures/probes.ts'
 import {
   allowedAbsent,
   atOnce,
-  brakeClosed,
+  brakeEngaged,
   countsAsAbsent,
   fewAbsent,
-  opensAgain,
+  releasesItself,
   tooManyAbsent,
   tooManyForNow,
   waitForRate,
@@ -76,7 +76,7 @@ t.test(
       fleet({ bound: 5, deleted: moments.map((absentSince) => ({ ago: 1, absentSince })) })
     t.equal(tooManyForNow(at(0), deleted(0), settings), true)
     t.equal(tooManyForNow(at(0), deleted(undefined, undefined), settings), false)
-    t.equal(tooManyAbsent(at(0), deleted(0), settings), false, 'alone, they do not close it')
+    t.equal(tooManyAbsent(at(0), deleted(0), settings), false, 'alone, they do not engage it')
     const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, absentSince: 0 }] })
     t.equal(tooManyForNow(at(0), long, settings), false)
   },
@@ -86,26 +86,26 @@ t.test('none goes while it is still to be told whether too many vanished with it
   const pending = fleet({ bound: 5, pendingSince: [0] })
   t.equal(tooManyForNow(at(0), pending, settings), true)
   t.equal(tooManyForNow(at(10 * MINUTE), pending, settings), false, 'that was another time')
-  t.equal(tooManyAbsent(at(0), pending, settings), false, 'nor does it close')
+  t.equal(tooManyAbsent(at(0), pending, settings), false, 'nor does it engage')
 })
 
-t.test('it opens when few were missed for long, and proven to be so throughout', async (t) => {
+t.test('it is released when few were missed for long, and proven to be so throughout', async (t) => {
   const quiet = 2 * settings.absentFor
   const absent = { since: 0, last: quiet, times: 3 }
-  t.equal(opensAgain({ absent, spoken: false }, fleet({ fewFor: quiet }), settings), true)
-  t.equal(opensAgain({ absent, spoken: false }, fleet({ fewFor: quiet - 1 }), settings), false)
+  t.equal(releasesItself({ absent, spoken: false }, fleet({ fewFor: quiet }), settings), true)
+  t.equal(releasesItself({ absent, spoken: false }, fleet({ fewFor: quiet - 1 }), settings), false)
   t.equal(
-    opensAgain({ absent: { ...absent, since: 1 }, spoken: false }, fleet({ fewFor: quiet }), settings),
+    releasesItself({ absent: { ...absent, since: 1 }, spoken: false }, fleet({ fewFor: quiet }), settings),
     false,
   )
-  t.equal(opensAgain({ absent: undefined, spoken: false }, fleet({ fewFor: quiet }), settings), false)
+  t.equal(releasesItself({ absent: undefined, spoken: false }, fleet({ fewFor: quiet }), settings), false)
   const lives = { absent: { ...absent, since: quiet }, spoken: true }
   t.equal(
-    opensAgain(lives, fleet({ fewFor: quiet }), settings),
+    releasesItself(lives, fleet({ fewFor: quiet }), settings),
     true,
     'one that lives holds nobody else for ever',
   )
-  t.equal(opensAgain({ ...lives, absent: undefined }, fleet({ fewFor: quiet }), settings), false)
+  t.equal(releasesItself({ ...lives, absent: undefined }, fleet({ fewFor: quiet }), settings), false)
   const few = (latched: boolean, moment: number | undefined, others: Parameters<typeof fleet>[0]) =>
     fewAbsent({ latched, counted: moment === undefined ? undefined : at(moment) }, fleet(others), settings)
   t.equal(few(true, undefined, { latched: 1 }), true)
@@ -118,10 +118,10 @@ t.test('it opens when few were missed for long, and proven to be so throughout',
 })
 
 t.test('machines that no vCenter ever showed are called that, and let go by the same command', async (t) => {
-  const { message } = brakeClosed(node(), { vCenter: 'unknown', moref: '' })
+  const { message } = brakeEngaged(node(), { vCenter: 'unknown', moref: '' })
   t.match(message, /more machines that no vCenter has ever shown vanished at once/)
-  t.match(message, /brakeClosedFor=="unknown"/)
-  t.match(brakeClosed(node(), { vCenter: 'vc1', moref: 'vm-1' }).message, /more VMs of vCenter vc1 vanished/)
+  t.match(message, /brakeEngagedFor=="unknown"/)
+  t.match(brakeEngaged(node(), { vCenter: 'vc1', moref: 'vm-1' }).message, /more VMs of vCenter vc1 vanished/)
 })
 
 t.test('what counts is proven absent, not Ready, and meant by nobody', async (t) => {

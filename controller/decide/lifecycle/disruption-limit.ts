@@ -24,7 +24,7 @@ export interface Fleet {
   readonly absentSince: readonly Span[]
   /** The same for each Node that may still come to count. */
   readonly pendingSince: readonly Span[]
-  /** Other Nodes whose status says that the brake has closed for them. */
+  /** Other Nodes whose status says that the brake is engaged for them. */
   readonly latched: number
   /** Recent deletions. */
   readonly deleted: readonly {
@@ -66,7 +66,7 @@ export function waveOf(own: Span, others: readonly Span[], gap: number): number 
   return wavesOf([own, ...others], gap).find((wave) => wave.includes(own))?.length ?? 1
 }
 
-/** Whether too many are missed now, so that the brake closes and stays closed. */
+/** Whether too many are missed now, so that the brake engages and stays engaged. */
 export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
   return (
@@ -87,7 +87,7 @@ export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleConfig
 
 /**
  * Whether the brake holds no more Nodes than may vanish at once, and no wave of missed VMs is larger than that. VMs that
- * went one after the other while the brake held them must not keep it closed.
+ * went one after the other while the brake held them must not keep it engaged.
  */
 export function fewAbsent(
   own: { readonly latched: boolean; readonly counted: Span | undefined },
@@ -99,16 +99,16 @@ export function fewAbsent(
   return Math.max(largest, fleet.latched + (own.latched ? 1 : 0)) <= allowedAbsent(fleet.bound, settings)
 }
 
-/** How long few VMs must be missed before the brake opens by itself, and how long deletions count. */
+/** How long few VMs must be missed before the brake releases itself, and how long deletions count. */
 export function quietTime({ absentFor }: LifecycleConfig): number {
   return 2 * absentFor
 }
 
 /**
- * Whether the brake opens by itself: few VMs have been missed for long enough, and vCenter has said throughout that this
+ * Whether the brake releases itself: few VMs have been missed for long enough, and vCenter has said throughout that this
  * VM is gone. While a machine goes on speaking its count never gets that far, but it must not hold all others for ever.
  */
-export function opensAgain(
+export function releasesItself(
   { absent, spoken }: Pick<Evidence, 'absent' | 'spoken'>,
   fleet: Fleet,
   settings: LifecycleConfig,
@@ -158,16 +158,16 @@ export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: Lifec
 }
 
 /** Without numbers: they change with every Node that comes or goes, and each change would rewrite every held Node. */
-export function brakeClosed(
+export function brakeEngaged(
   { name }: Pick<Node, 'name'>,
   { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
 ): Missing {
   const machines = isUnseen({ moref })
     ? 'machines that no vCenter has ever shown'
     : `VMs of vCenter ${vCenter}`
-  const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeClosedFor=="${vCenter}")].metadata.name}')`
+  const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${vCenter}")].metadata.name}')`
   return {
-    reason: 'BrakeClosed',
+    reason: 'BrakeEngaged',
     message: `the brake holds: more ${machines} vanished at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or for all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
 }

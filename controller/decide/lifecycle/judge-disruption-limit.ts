@@ -7,8 +7,8 @@ import {
   fewAbsent,
   isDecided,
   isRemovalMeant,
-  opensAgain,
   quietTime,
+  releasesItself,
   tooManyAbsent,
   tooManyForNow,
 } from './disruption-limit.ts'
@@ -16,15 +16,15 @@ import type { Evidence } from './evidence.ts'
 import { isUnseen } from './subject.ts'
 
 /** What the next leader must know about a missed VM; kept in the report's status. */
-export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeClosedAt' | 'brakeClosedFor'>
+export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
 
 /** The disruption limit for one Node whose VM is missed: the brake, in the words of the configuration and the metrics. */
 export interface DisruptionLimit {
   readonly absence: Absence
   readonly status: AbsenceStatus
-  /** Whether the brake closes for this Node in this reconcile. */
-  readonly closes: boolean
-  /** Milliseconds until the brake may open by itself; undefined where time alone does not open it. */
+  /** Whether the brake engages for this Node in this reconcile. */
+  readonly engages: boolean
+  /** Milliseconds until the brake may release itself; undefined where time alone does not release it. */
   readonly requeueAfter: number | undefined
 }
 
@@ -41,7 +41,7 @@ export interface DisruptionLimitFacts {
 }
 
 /**
- * Whether the brake holds a Node whose VM is missed, and whether the status should remember it. It closes only where too
+ * Whether the brake holds a Node whose VM is missed, and whether the status should remember it. It engages only where too
  * many VMs are missed now and the Node would be deleted otherwise.
  */
 export function judgeDisruptionLimit({
@@ -59,31 +59,31 @@ export function judgeDisruptionLimit({
   const own = { since, until: Math.max(since, aliveUntil(facts)) }
   const counts = !there && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && (!isUnseen(bound) || settings.unbound === 'delete')
-  const wasClosed = deletes && before.brakeClosedAt !== undefined
-  const few = fewAbsent({ latched: wasClosed, counted: counts ? own : undefined }, fleet, settings)
+  const wasEngaged = deletes && before.brakeEngagedAt !== undefined
+  const few = fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
   const tooMany = counts && tooManyAbsent(own, fleet, settings)
-  const opens =
-    wasClosed && !tooMany && few && evidence !== undefined && opensAgain(evidence, fleet, settings)
-  const closes = deletes && tooMany && !wasClosed
-  const closed = closes || (wasClosed && !opens)
-  // The `proceed` annotation lets this Node pass without opening the brake: once removed, the brake holds as before.
+  const releases =
+    wasEngaged && !tooMany && few && evidence !== undefined && releasesItself(evidence, fleet, settings)
+  const engages = deletes && tooMany && !wasEngaged
+  const engaged = engages || (wasEngaged && !releases)
+  // The `proceed` annotation lets this Node pass without releasing the brake: once removed, the brake holds as before.
   const meant = isRemovalMeant(node)
-  const held = !meant && (closed || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
+  const held = !meant && (engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
   const pending = !there && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
   return {
-    absence: { group, ...own, counts, pending, latched: closed && !isDecided(node), held, few },
+    absence: { group, ...own, counts, pending, latched: engaged && !isDecided(node), held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.monotonic - since)) }),
-      ...(closed
+      ...(engaged
         ? {
-            brakeClosedAt: before.brakeClosedAt ?? timestamp(now),
-            brakeClosedFor: before.brakeClosedFor ?? bound.vCenter,
+            brakeEngagedAt: before.brakeEngagedAt ?? timestamp(now),
+            brakeEngagedFor: before.brakeEngagedFor ?? bound.vCenter,
           }
         : {}),
     },
-    closes,
-    requeueAfter: closed && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
+    engages,
+    requeueAfter: engaged && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
   }
 }
 

@@ -47,15 +47,15 @@ export function keptVM({ namedVM }: NodeReportStatus): Pick<LifecycleResult, 'na
 
 /** Nothing follows; what the status says of a VM that is missed stays as it is. */
 export function untouched(status: NodeReportStatus): LifecycleResult {
-  const { absentSince, brakeClosedAt, brakeClosedFor } = status
+  const { absentSince, brakeEngagedAt, brakeEngagedFor } = status
   return {
     ...NOTHING,
     ...keptVM(status),
     absence: {
       ...(absentSince === undefined ? {} : { absentSince }),
-      ...(brakeClosedAt === undefined
+      ...(brakeEngagedAt === undefined
         ? {}
-        : { brakeClosedAt, ...(brakeClosedFor === undefined ? {} : { brakeClosedFor }) }),
+        : { brakeEngagedAt, ...(brakeEngagedFor === undefined ? {} : { brakeEngagedFor }) }),
     },
   }
 }

@@ -95,13 +95,13 @@ function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleRe
 
 /**
  * A VM that came back with another instance UUID will always look like a copy. It is not missed, so once the brake would
- * have opened by itself it no longer holds other Nodes.
+ * have released itself it no longer holds other Nodes.
  */
 function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const kept = keeps(previous, facts)
-  const { brakeClosedAt } = kept.absence ?? {}
-  if (brakeClosedAt === undefined) return kept
-  const left = Date.parse(brakeClosedAt) + quietTime(facts.settings.lifecycle) - facts.now
+  const { brakeEngagedAt } = kept.absence ?? {}
+  if (brakeEngagedAt === undefined) return kept
+  const left = Date.parse(brakeEngagedAt) + quietTime(facts.settings.lifecycle) - facts.now
   return left > 0 ? { ...kept, requeueAfter: left } : { ...kept, absence: {} }
 }
 

@@ -8,7 +8,7 @@ import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
-import { brakeClosed } from './disruption-limit.ts'
+import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
@@ -47,7 +47,7 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
       deletionPending: condition,
       probePlan: planProbe(subject, facts, { due: true, ...absence }),
       requeueAfter: LOOK,
-      events: brakeEvents(node, bound, brake.closes, condition),
+      events: brakeEvents(node, bound, brake.engages, condition),
     }
   }
   const judgement = judgeDeletion({
@@ -78,7 +78,7 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
       ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
       : {}),
     fenced: judgement.deletes || judgement.detaches,
-    // From now on it counts as deleted. Counted as missed too, two deletions would look like four and close the brake.
+    // From now on it counts as deleted. Counted as missed too, two deletions would look like four and engage the brake.
     probePlan: planProbe(subject, facts, { due: judgement.probeDue, ...(judgement.deletes ? {} : absence) }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),
     requeueAfter: Math.min(
@@ -87,21 +87,21 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
       judgement.probeDue ? LOOK : judgement.requeueAfter,
     ),
     events: [
-      ...brakeEvents(node, bound, brake.closes, judgement.condition),
+      ...brakeEvents(node, bound, brake.engages, judgement.condition),
       ...(judgement.detaches ? [detaching(bound)] : []),
     ],
   }
 }
 
-/** An Event says that the brake closes even where the condition gives another reason first. */
+/** An Event says that the brake engages even where the condition gives another reason first. */
 function brakeEvents(
   node: Node,
   bound: BoundVM,
-  closes: boolean,
+  engages: boolean,
   condition: ConditionValue,
 ): readonly NodeEvent[] {
-  if (!closes || condition.reason === 'BrakeClosed') return []
-  return [{ type: 'Warning', ...brakeClosed(node, bound) }]
+  if (!engages || condition.reason === 'BrakeEngaged') return []
+  return [{ type: 'Warning', ...brakeEngaged(node, bound) }]
 }
 
 function detaching(bound: BoundVM): NodeEvent {

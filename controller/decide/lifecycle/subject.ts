@@ -75,7 +75,7 @@ function unseenMachine(biosUUID: string): BoundVM {
 /**
  * The group of Nodes among which the absence of this machine counts: all that were verified to be VMs of the same vCenter
  * (`about.instanceUuid`). Nodes that merely name a VM form a group of their own, the empty text, so that joining such Nodes
- * can neither close the brake for verified ones nor raise its limit.
+ * can neither engage the brake for verified ones nor raise its limit.
  */
 export function groupOf({ machines: [vm], bound }: Subject): string {
   return bound ? vm.vCenterInstanceUUID : ''

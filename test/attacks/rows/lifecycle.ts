@@ -28,7 +28,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   proceed: row(
     kubelet,
-    'the annotation rollcall.dev/deletion: proceed on its own Node, for which the brake is open from then on',
+    'the annotation rollcall.dev/deletion: proceed on its own Node, for which the brake is released from then on',
     'nobody needs to',
     'the annotation, on its own Node',
     OWN,
@@ -72,7 +72,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   brake: row(
     BOTH,
-    "write status.brakeClosedAt, its own or the victim's, to open the brake or to close it",
+    "write status.brakeEngagedAt, its own or the victim's, to release the brake or to engage it",
     'RBAC',
     'cannot patch resource "nodereports/status"',
   ),

@@ -19,13 +19,13 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const { name, uid } = node.metadata
   if (isMeant(node)) return
   const own = api.reports.get(name)?.status
-  if (own?.brakeClosedAt !== undefined) says('the brake holds', `it closed at ${own.brakeClosedAt}`)
+  if (own?.brakeEngagedAt !== undefined) says('the brake holds', `it engaged at ${own.brakeEngagedAt}`)
 
   const others: Gone[] = []
   let bound = 0
   for (const [other, { status }] of api.reports) {
     // Who only names a VM counts for nobody who was verified.
-    const { vm, nodeUID, brakeClosedAt } = status
+    const { vm, nodeUID, brakeEngagedAt } = status
     const known = api.nodes.get(other)
     if (other !== name && known?.metadata.uid !== nodeUID) continue
     if (vm?.vCenterInstanceUUID !== vCenter) continue
@@ -33,8 +33,8 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     const gone = goneSince(world, nodeUID ?? '')
     const away = gone !== undefined && timeline.now - gone.at > KNOWN
     if (other === name || !away || known === undefined || isMeant(known)) continue
-    if (brakeClosedAt !== undefined && timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN)
-      says('the brake holds', `it holds ${other} since ${brakeClosedAt}`)
+    if (brakeEngagedAt !== undefined && timeline.now - (judge.braked.get(other) ?? timeline.now) > KNOWN)
+      says('the brake holds', `it holds ${other} since ${brakeEngagedAt}`)
     const heard = judge.work(by, other).heard ?? []
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
@@ -49,7 +49,8 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
-  if (wave > allowed) says('the brake closes', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
+  if (wave > allowed)
+    says('the brake engages', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
 }
 
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */

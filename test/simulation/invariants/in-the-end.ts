@@ -15,11 +15,11 @@ export function patience({ settings, machines, timeline, healedAt }: World): num
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
   const settle = 60_000 + 300_000 + 330_000
   const heal = Math.max(0, healedAt - timeline.now)
-  // Of the brake, which opens when few are missed for twice absentFor; that is asked about no more often.
-  const opens = 6 * absentFor
+  // Of the brake, which releases itself when few are missed for twice absentFor; that is asked about no more often.
+  const releases = 6 * absentFor
   const unseen = unbound === 'delete' ? 6 * absentFor : 0
   const lasting = unseen + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
-  return heal + settle + opens + lasting
+  return heal + settle + releases + lasting
 }
 
 export function judgeTheEnd(world: World): void {
@@ -44,7 +44,7 @@ function judgeBrakeLeft(
   machines: readonly Machine[],
   status: Status | undefined,
 ): void {
-  if (status?.brakeClosedAt === undefined) return
+  if (status?.brakeEngagedAt === undefined) return
   const { deletion } = settings.lifecycle
   if (deletion !== 'on')
     judge.violate('no brake is left behind', `deletion is ${deletion}, and it holds ${name}`)

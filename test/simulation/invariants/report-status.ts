@@ -8,7 +8,10 @@ const SEEN_LATELY = 90_000
 /** A suspended replica's clocks, and the time from a decision to its write, milliseconds. */
 const CLOCKS = 30_000
 
-/** Each condition says why, and the brake opens for a person or a VM that is back, or after a long time with few missed. */
+/**
+ * Each condition says why. The brake is released for a person, for a VM that is back, or after a long time with few
+ * missing.
+ */
 export function judgeReportStatus(world: World, by: string, before: ReportObject, after: ReportObject): void {
   const { judge, timeline } = world
   const { name } = after.metadata
@@ -16,11 +19,11 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
     if (!/^[A-Z][A-Za-z0-9]*$/.test(reason) || message === '' || message.length > 1024)
       judge.violate('every refusal has a reason', `${type}=${status} of ${name}: "${reason}: ${message}"`)
   }
-  if (after.status.brakeClosedAt !== undefined && !judge.braked.has(name))
+  if (after.status.brakeEngagedAt !== undefined && !judge.braked.has(name))
     judge.braked.set(name, timeline.now)
   countHeld(world, before.status.vm?.vCenterInstanceUUID)
   judgeOpening(world, by, before, after)
-  if (after.status.brakeClosedAt === undefined) judge.braked.delete(name)
+  if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
 }
 
 /** Remembers when the brake last held more Nodes of a vCenter than may be missed. */
@@ -33,7 +36,7 @@ function countHeld({ api, judge, timeline, settings }: World, vCenter: string | 
     if (node === undefined || node.metadata.uid !== status.nodeUID) continue
     if (status.vm?.vCenterInstanceUUID !== vCenter || status.identityLevel === undefined) continue
     bound++
-    if (status.brakeClosedAt !== undefined && !isMeant(node)) held++
+    if (status.brakeEngagedAt !== undefined && !isMeant(node)) held++
   }
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   if (held > Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare)))
@@ -43,7 +46,7 @@ function countHeld({ api, judge, timeline, settings }: World, vCenter: string | 
 function judgeOpening(world: World, by: string, before: ReportObject, after: ReportObject): void {
   const { judge, api, timeline, settings } = world
   const { name } = after.metadata
-  if (before.status.brakeClosedAt === undefined || after.status.brakeClosedAt !== undefined) return
+  if (before.status.brakeEngagedAt === undefined || after.status.brakeEngagedAt !== undefined) return
   const node = api.nodes.get(name)
   if (node === undefined || node.metadata.uid !== before.status.nodeUID) return
   const proceeds = node.metadata.annotations['rollcall.dev/deletion'] === 'proceed'
@@ -52,13 +55,13 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
   const absent = machinesOf(world, node.metadata.uid).every(
     ({ vm, vanishedAt }) => vm === undefined && timeline.now - vanishedAt > SEEN_LATELY,
   )
-  // It opens by itself as well: not soon, and never while too many are missed.
+  // It releases itself as well: not soon, and never while too many are missed.
   const many = judge.many.get(before.status.vm?.vCenterInstanceUUID ?? '') ?? 0
   const time = timeline.now - Math.max(many, judge.braked.get(name) ?? timeline.now)
   const { absentFor, deletion } = settings.lifecycle
   if (absent && deletion === 'on' && time < 2 * absentFor - CLOCKS)
     judge.violate(
-      'the brake stays closed',
-      `${by} opens it for ${name} after ${time} ms, whose VM is not back`,
+      'the brake stays engaged',
+      `${by} releases it for ${name} after ${time} ms, whose VM is not back`,
     )
 }

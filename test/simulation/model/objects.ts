@@ -58,7 +58,7 @@ const Bound = v.looseObject({
 const Status = v.looseObject({
   nodeUID: v.optional(v.string()),
   identityLevel: v.optional(v.string()),
-  brakeClosedAt: v.optional(v.string()),
+  brakeEngagedAt: v.optional(v.string()),
   absentSince: v.optional(v.string()),
   vm: v.optional(Bound),
   namedVM: v.optional(Bound),

@@ -108,12 +108,12 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'brake: it stays closed for those for which it closed',
+    name: 'brake: it stays engaged for those for which it engaged',
     edits: [
       edit(
         `${LIFECYCLE}/judge-disruption-limit.ts`,
-        'const closed = closes || (wasClosed && !opens)',
-        'const closed = closes',
+        'const engaged = engages || (wasEngaged && !releases)',
+        'const engaged = engages',
       ),
     ],
   },
@@ -132,7 +132,7 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'brake: it opens after few were missed for long',
+    name: 'brake: it is released after few were missed for long',
     edits: [edit(`${LIFECYCLE}/disruption-limit.ts`, 'fleet.fewFor >= quiet && ', '')],
   },
   {

@@ -1,4 +1,4 @@
-// A person who knows that VMs are gone on purpose lets their Nodes go though the brake is closed.
+// A person who knows that VMs are gone on purpose lets their Nodes go though the brake is engaged.
 import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,7 +34,7 @@ t.test('one Node goes, the others stay', async (t) => {
 })
 
 t.test('all of them may go by one command, and no more do in a minute than are allowed', async (t) => {
-  const { message } = await deletionPending(stage, others[0] ?? '', { reason: 'BrakeClosed' })
+  const { message } = await deletionPending(stage, others[0] ?? '', { reason: 'BrakeEngaged' })
   const [, command = ''] = /or for all that it holds: (kubectl .*)$/.exec(message) ?? []
   const env = {
     PATH: `${dirname(await serverBinary('kubectl'))}:/usr/bin:/bin`,
