@@ -1,9 +1,10 @@
 import type { Clock } from '../agent/shared/clock.ts'
-import { apply, type Writer } from './apply/apply.ts'
+import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
 import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { NodeEvent } from './decide/node-events.ts'
+import { decideOnRefusedWrite, type RefusedDecision } from './decide/refused-write.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
@@ -24,7 +25,7 @@ export interface ReconcilerOptions {
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
-  /** Called with what the API server said when it refused a write. */
+  /** Called with what is told of a write that the API server refused. */
   readonly onRefused: (name: string, message: string) => void
   /** Told of a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
@@ -109,7 +110,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     const record = recordOf(facts.report, pending)
     const defer = pending !== undefined || decision.state === 'initializing'
-    const applied = await apply({ node: facts.node, report: record, now, defer }, decision, writer)
+    const target = { node: facts.node, report: record, defer }
+    const applied = await applyAndTell(target, decision, { writer, now })
     const { refusal } = applied
     if (deletion !== undefined && applied.deleted) {
       attempt?.succeeded()
@@ -139,6 +141,19 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   return { reconcile, run: statuses.run }
+}
+
+/** Applies a decision. If the API server refuses a write, what to tell of that is decided and applied at once. */
+export async function applyAndTell(
+  target: ApplyOptions,
+  decision: Decision,
+  { writer, now }: { readonly writer: Writer; readonly now: number },
+): Promise<ApplyResult & Pick<Partial<RefusedDecision>, 'refusal'>> {
+  const applied = await apply(target, decision, writer)
+  if (applied.refused === undefined) return applied
+  const told = decideOnRefusedWrite(applied.refused, decision, target.report, now)
+  const telling = await applyAndTell({ ...target, defer: false }, told, { writer, now })
+  return { refusal: told.refusal, ...telling, nodes: applied.nodes, incomplete: true }
 }
 
 /** The report as the API server has it, where what is known of it is a status that was put off. */

@@ -5,8 +5,9 @@ import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/node-events.ts'
 import type { DeletionResult, ObjectVersion, WriteResult } from '../kubernetes/node-writer.ts'
+import { applyAndTell } from '../reconcile.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { apply, type Writer } from './apply.ts'
+import type { ApplyOptions, Writer } from './apply.ts'
 
 /** Keeps the order of what was written and answers as told, as the API server would by default. */
 function recorder(
@@ -59,7 +60,10 @@ function recorder(
   return { writer, calls, guards, said, lastStatus: () => lastStatus }
 }
 
-const context = { node: node(), report: report(), now: facts().now }
+const context = { node: node(), report: report() }
+
+const apply = (target: ApplyOptions, decision: Decision, writer: Writer) =>
+  applyAndTell(target, decision, { writer, now: facts().now })
 
 t.test('addresses before the taint, each write guarded by the one before', async (t) => {
   const { writer, calls, guards, said } = recorder()
@@ -191,7 +195,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
   }
   const run = async (answers: Parameters<typeof recorder>[0]) => {
     const { writer, calls, guards, said } = recorder(answers)
-    const applied = await apply({ node: node(), report: report(), now: 0 }, decision, writer)
+    const applied = await apply({ node: node(), report: report() }, decision, writer)
     return { applied, calls, guard: guards.at(-1), said: said.map(({ reason }) => reason) }
   }
 

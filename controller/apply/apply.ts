@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
-import { type ConditionValue, mergeConditions, no } from '../decide/condition.ts'
-import type { Decision, Deletion, Refusal } from '../decide/decision.ts'
-import { conditionEvents, type NodeEvent, warning, words } from '../decide/node-events.ts'
+import type { Decision, Deletion } from '../decide/decision.ts'
+import type { NodeEvent } from '../decide/node-events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
+import type { RefusedWrite } from '../decide/refused-write.ts'
 import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
@@ -27,16 +27,15 @@ export interface ApplyResult {
   readonly incomplete: boolean
   /** What is to be written later, as {@link ApplyOptions.defer} asked; the Events are to be recorded then. */
   readonly deferred?: { readonly status: NodeReportStatus; readonly events: readonly NodeEvent[] }
-  /** Which write the API server refused, in its own words. */
-  readonly refusal?: Refusal & { readonly message: string }
+  /** The write that the API server refused: none was tried after it, and no Event was recorded. */
+  readonly refused?: RefusedWrite
 }
 
 export interface ApplyOptions {
   readonly node: Node
   /** With the status that is on record. */
   readonly report: NodeReport | undefined
-  readonly now: number
-  /** Whether the status may be written later. Refusals, and what a deletion rests on, are written at once all the same. */
+  /** Whether the status may be written later. What a deletion rests on is written at once all the same. */
   readonly defer?: boolean
 }
 
@@ -46,7 +45,7 @@ export interface ApplyOptions {
  * first that succeeded writes nothing.
  */
 export async function apply(
-  { node, report, now, defer = false }: ApplyOptions,
+  { node, report, defer = false }: ApplyOptions,
   decision: Decision,
   writer: Writer,
 ): Promise<ApplyResult> {
@@ -55,52 +54,37 @@ export async function apply(
     return { nodes: [], reports: [], incomplete: true }
   const nodes: Node[] = []
   const failure = await applyToNode(node, decision.patch, writer, nodes)
-  if (failure?.outcome === 'conflict') return { nodes, reports: [], incomplete: true }
-  if (failure?.outcome === 'gone') return { nodes, reports: [], incomplete: false }
+  if (failure !== undefined) return endedBy('node', failure, nodes)
 
-  const refused = failure === undefined ? undefined : patchRefused(failure.message)
-  const status = refused === undefined ? decision.status : withRefusal(decision.status, report, refused, now)
-  const events =
-    refused === undefined
-      ? decision.events
-      : conditionEvents(report?.status.conditions ?? [], { Initialized: refused })
-
-  const mayWait = defer && refused === undefined && !decision.fenced && decision.deletion === undefined
+  const { status, events, deletion } = decision
+  const mayWait = defer && !decision.fenced && deletion === undefined
   if (mayWait && status !== undefined && differs(report, status))
     return { nodes, reports: [], deferred: { status, events }, incomplete: false }
   const written = await applyToReport(report, status, writer)
-  if (written?.outcome === 'refused') {
-    const condition = statusRefused(written.message)
-    writer.recordEvent(node, warning(condition))
-    return {
-      nodes,
-      reports: [],
-      refusal: { condition: 'Initialized', ...words(condition) },
-      incomplete: true,
-    }
-  }
+  if (written !== undefined && written.outcome !== 'written') return endedBy('status', written, nodes)
   // Recorded only once the status is written: otherwise the next reconcile would record the same Events again.
-  if (written === undefined || written.outcome === 'written') {
-    for (const event of events) writer.recordEvent(node, event)
-  }
+  for (const event of events) writer.recordEvent(node, event)
   return {
     nodes,
-    reports: written?.outcome === 'written' ? [written.object] : [],
-    ...(refused === undefined ? {} : { refusal: { condition: 'Initialized', ...words(refused) } }),
-    ...(decision.deletion === undefined || refused !== undefined
-      ? { incomplete: refused !== undefined || written?.outcome === 'conflict' }
-      : await applyDeletion(node, decision.deletion, written, writer)),
+    reports: written === undefined ? [] : [written.object],
+    ...(deletion === undefined ? { incomplete: false } : await applyDeletion(node, deletion, writer)),
   }
+}
+
+type Failure = Exclude<WriteResult<never>, { readonly outcome: 'written' }>
+
+/** An object that is gone needs nothing more. */
+function endedBy(write: RefusedWrite['write'], failure: Failure, nodes: readonly Node[]): ApplyResult {
+  const refused = failure.outcome === 'refused' ? { refused: { write, message: failure.message } } : {}
+  return { nodes, reports: [], incomplete: failure.outcome !== 'gone', ...refused }
 }
 
 /** Comes last, once the status tells the reason. */
 async function applyDeletion(
   node: Node,
   { event }: Deletion,
-  written: WriteResult<NodeReport> | undefined,
   writer: Writer,
 ): Promise<Pick<ApplyResult, 'deleted' | 'deletionRefused' | 'incomplete'>> {
-  if (written !== undefined && written.outcome !== 'written') return { incomplete: true }
   // The writes before took time.
   if (!(await writer.confirm())) return { incomplete: true }
   const result = await writer.deleteNode(node.name, node)
@@ -115,18 +99,9 @@ async function applyDeletion(
 /** Whether it was created now or exists already, the watch will show it. */
 async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<ApplyResult> {
   const written = await writer.createReport(node, spec)
-  if (written.outcome !== 'refused') return { nodes: [], reports: [], incomplete: false }
-  const condition = no(
-    'ReportRefused',
-    `the API server refuses a NodeReport for this Node, which has no agent: ${written.message}; apply the CRD, the policies and the RBAC that belong to this controller`,
-  )
-  writer.recordEvent(node, warning(condition))
-  return {
-    nodes: [],
-    reports: [],
-    refusal: { condition: 'Initialized', ...words(condition) },
-    incomplete: true,
-  }
+  return written.outcome === 'refused'
+    ? endedBy('report', written, [])
+    : { nodes: [], reports: [], incomplete: false }
 }
 
 /** Writes what differs and collects the answers; returns the failure that ended it, if any. */
@@ -135,7 +110,7 @@ async function applyToNode(
   patch: NodePatch | undefined,
   writer: Writer,
   answers: Node[],
-): Promise<Exclude<WriteResult<Node>, { outcome: 'written' }> | undefined> {
+): Promise<Failure | undefined> {
   if (patch === undefined) return undefined
   const { addresses, ...rest } = patch
   let guard = node
@@ -164,41 +139,4 @@ async function applyToReport(
 
 function differs(report: NodeReport | undefined, status: NodeReportStatus): report is NodeReport {
   return report !== undefined && !isDeepStrictEqual(status, report.status)
-}
-
-function patchRefused(message: string): ConditionValue {
-  return no(
-    'NodePatchRefused',
-    `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
-  )
-}
-
-/** Told by an Event only, since it is the conditions that are refused. */
-function statusRefused(message: string): ConditionValue {
-  return no(
-    'StatusRefused',
-    `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
-  )
-}
-
-function withRefusal(
-  status: NodeReportStatus | undefined,
-  report: NodeReport | undefined,
-  refused: ConditionValue,
-  now: number,
-): NodeReportStatus | undefined {
-  if (status === undefined || report === undefined) return undefined
-  const before = report.status.conditions?.filter(({ type }) => type === 'Initialized') ?? []
-  const others = status.conditions?.filter(({ type }) => type !== 'Initialized') ?? []
-  return {
-    ...status,
-    conditions: mergeConditions(
-      [...others, ...before],
-      { Initialized: refused },
-      {
-        now,
-        generation: report.generation,
-      },
-    ),
-  }
 }

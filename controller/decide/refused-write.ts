@@ -1,0 +1,71 @@
+import type { NodeReport } from '../types/node.ts'
+import { type ConditionValue, mergeConditions, no } from './condition.ts'
+import type { Decision, Refusal } from './decision.ts'
+import { conditionEvents, warning, words } from './node-events.ts'
+
+/** A write of a decision that the API server refused, and what it said. */
+export interface RefusedWrite {
+  readonly write: 'node' | 'status' | 'report'
+  readonly message: string
+}
+
+export interface RefusedDecision extends Decision {
+  readonly refusal: Refusal & { readonly message: string }
+}
+
+/**
+ * The decision that takes the place of one of which the API server refused a write: it changes nothing any more, and says
+ * why. Where the status is what is refused, only an Event can say so.
+ *
+ * @param report with the status that is on record
+ */
+export function decideOnRefusedWrite(
+  { write, message }: RefusedWrite,
+  { patch: _, create: __, deletion: ___, fenced: ____, status, ...rest }: Decision,
+  report: NodeReport | undefined,
+  now: number,
+): RefusedDecision {
+  const condition = CONDITIONS[write](message)
+  const told: RefusedDecision = {
+    ...rest,
+    state: 'refused',
+    refusal: { condition: 'Initialized', ...words(condition) },
+    events: [warning(condition)],
+    requeue: true,
+  }
+  if (write !== 'node' || status === undefined || report === undefined) return told
+  const conditions = { Initialized: condition }
+  const before = report.status.conditions ?? []
+  // What it would have become was never written.
+  const others = status.conditions?.filter(({ type }) => type !== 'Initialized') ?? []
+  const initialized = before.filter(({ type }) => type === 'Initialized')
+  return {
+    ...told,
+    status: {
+      ...status,
+      conditions: mergeConditions([...others, ...initialized], conditions, {
+        now,
+        generation: report.generation,
+      }),
+    },
+    events: conditionEvents(before, conditions),
+  }
+}
+
+const CONDITIONS: Readonly<Record<RefusedWrite['write'], (message: string) => ConditionValue>> = {
+  node: (message) =>
+    no(
+      'NodePatchRefused',
+      `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
+    ),
+  status: (message) =>
+    no(
+      'StatusRefused',
+      `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
+    ),
+  report: (message) =>
+    no(
+      'ReportRefused',
+      `the API server refuses a NodeReport for this Node, which has no agent: ${message}; apply the CRD, the policies and the RBAC that belong to this controller`,
+    ),
+}
