@@ -168,9 +168,9 @@ t.test(
     t.same(said, [])
     t.match(applied, { deferred: { status: decision.status, events: decision.events }, incomplete: false })
 
-    const fenced = recorder()
-    await apply({ ...context, defer: true }, { ...decision, fenced: true }, fenced.writer)
-    t.same(fenced.calls, ['confirm', 'node/status', 'node', 'report/status'])
+    const confirmed = recorder()
+    await apply({ ...context, defer: true }, { ...decision, confirmLease: true }, confirmed.writer)
+    t.same(confirmed.calls, ['confirm', 'node/status', 'node', 'report/status'])
 
     const refused = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
     await apply({ ...context, defer: true }, decision, refused.writer)
@@ -185,7 +185,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     status,
     events: [{ type: 'Warning', reason: 'VMGone', message: 'it is gone' }],
     requeue: false,
-    fenced: true,
+    confirmLease: true,
     deletion: {
       vCenter: 'vc1',
       group: 'uuid',

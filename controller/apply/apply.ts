@@ -50,14 +50,14 @@ export async function apply(
   writer: Writer,
 ): Promise<ApplyResult> {
   if (decision.create !== undefined) return makeReport(node, decision.create, writer)
-  if (decision.fenced === true && !(await writer.confirm()))
+  if (decision.confirmLease === true && !(await writer.confirm()))
     return { nodes: [], reports: [], incomplete: true }
   const nodes: Node[] = []
   const failure = await applyToNode(node, decision.patch, writer, nodes)
   if (failure !== undefined) return endedBy('node', failure, nodes)
 
   const { status, events, deletion } = decision
-  const mayWait = defer && !decision.fenced && deletion === undefined
+  const mayWait = defer && !decision.confirmLease && deletion === undefined
   if (mayWait && status !== undefined && differs(report, status))
     return { nodes, reports: [], deferred: { status, events }, incomplete: false }
   const written = await applyToReport(report, status, writer)

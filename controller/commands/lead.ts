@@ -1,7 +1,7 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Config, DecisionConfig } from '../config/config.ts'
-import { NEVER_SEEN } from '../decide/lifecycle/subject.ts'
+import { NEVER_SEEN } from '../decide/lifecycle/node-machines.ts'
 import { timeOfDay } from '../format-time.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'

@@ -5,8 +5,8 @@ import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
-import { createFencedClient } from '../kubernetes/fenced-client.ts'
 import { createLeaderElection, type Lead } from '../kubernetes/leader-election.ts'
+import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import type { Logger } from '../log.ts'
@@ -109,7 +109,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
               logger,
               metrics: metrics.vCenter(inventory.config.name),
             }),
-          client: createFencedClient(client, term),
+          client: createLeaderOnlyClient(client, term),
           tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),
           events,
           clock,

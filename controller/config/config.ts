@@ -59,7 +59,7 @@ export interface LifecycleConfig {
   readonly leaderAge: number
   /** Most deletions in a minute for one vCenter. */
   readonly deletionsPerMinute: number
-  /** The brake engages when more than this share, 0 to 1, of one vCenter's VMs is missed at once. */
+  /** The brake engages when more than this share, 0 to 1, of one vCenter's VMs is missing at once. */
   readonly maxAbsentShare: number
   /** The brake never engages for this many or fewer. */
   readonly maxAbsentMinimum: number

@@ -67,7 +67,7 @@ await t.test('every example is a configuration that draws no warning', async (t)
     { name: 'second', user: 'rollcall@vsphere.local', datacenters: ['dc-9'] },
   ])
   const whole = examples.at(-2) ?? ''
-  for (const name of settings(CONDUCT, 'served')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
+  for (const name of settings(CONDUCT, 'supported')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
   const last = await loaded(whole)
   t.match(last.vCenter, { port: 443, password: "it's # secret", trust: { kind: 'ca' } })
   t.same(last.vCenter?.datacenters, ['dc-1', '/customers/dc-2'])
@@ -89,9 +89,9 @@ await t.test('the example of the manifests is a configuration that draws no warn
 })
 
 await t.test('every setting stands in the table that says what becomes of it, and no other', async (t) => {
-  t.same(firstColumn('## Settings\n'), settings(TAKEN_OVER, 'served', 'served list'))
-  t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'served'))
-  t.same(settings(CONDUCT, 'served list', 'refused', 'ignored'), [], 'nothing else becomes of these')
+  t.same(firstColumn('## Settings\n'), settings(TAKEN_OVER, 'supported', 'supported list'))
+  t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'supported'))
+  t.same(settings(CONDUCT, 'supported list', 'refused', 'ignored'), [], 'nothing else becomes of these')
   t.same(firstColumn('Refused, as'), settings(TAKEN_OVER, 'refused'))
   t.same(firstColumn('Ignored, with'), settings(TAKEN_OVER, 'ignored'))
 })

@@ -3,18 +3,18 @@
  * form, but those of {@link IDENTITY}, {@link LIFECYCLE} and {@link TOPOLOGY}; `insecure-flag` and `insecure_flag`, as in its INI form, are the same setting as `insecureFlag`.
  */
 export type SettingSupport =
-  | { readonly is: 'served' }
+  | { readonly is: 'supported' }
   /** Text, or a list of text, which becomes one text with commas between, as in the CPI. */
-  | { readonly is: 'served list' }
+  | { readonly is: 'supported list' }
   /** Has no meaning here; accepted with a warning. */
   | { readonly is: 'ignored'; readonly because: string }
-  /** Nodes would come out otherwise than its author expects; refused until it is served. */
+  /** Nodes would come out otherwise than its author expects; refused until it is supported. */
   | { readonly is: 'refused'; readonly because: string }
 
 export type KnownSettings = ReadonlyMap<string, SettingSupport>
 
-const SERVED: SettingSupport = { is: 'served' }
-const SERVED_LIST: SettingSupport = { is: 'served list' }
+const SUPPORTED: SettingSupport = { is: 'supported' }
+const SUPPORTED_LIST: SettingSupport = { is: 'supported list' }
 
 const BY_SECRET: SettingSupport = {
   is: 'refused',
@@ -32,15 +32,15 @@ const NO_API: SettingSupport = {
 
 /** What `global` and each vCenter have in common. */
 const COMMON: readonly [string, SettingSupport][] = [
-  ['server', SERVED],
-  ['port', SERVED],
-  ['user', SERVED],
-  ['password', SERVED],
-  ['insecureFlag', SERVED],
-  ['caFile', SERVED],
-  ['thumbprint', SERVED_LIST],
-  ['datacenters', SERVED_LIST],
-  ['ipFamily', SERVED_LIST],
+  ['server', SUPPORTED],
+  ['port', SUPPORTED],
+  ['user', SUPPORTED],
+  ['password', SUPPORTED],
+  ['insecureFlag', SUPPORTED],
+  ['caFile', SUPPORTED],
+  ['thumbprint', SUPPORTED_LIST],
+  ['datacenters', SUPPORTED_LIST],
+  ['ipFamily', SUPPORTED_LIST],
   [
     'soapRoundtripCount',
     { is: 'ignored', because: 'has no effect, calls to vCenter are repeated until they succeed: remove it' },
@@ -63,33 +63,33 @@ export const GLOBAL: KnownSettings = new Map([
 export const VCENTER: KnownSettings = new Map(COMMON)
 
 export const LABELS: KnownSettings = new Map([
-  ['zone', SERVED],
-  ['region', SERVED],
+  ['zone', SUPPORTED],
+  ['region', SUPPORTED],
 ])
 
 /** Rollcall's own. */
 export const IDENTITY: KnownSettings = new Map([
-  ['require', SERVED],
-  ['exempt', SERVED],
+  ['require', SUPPORTED],
+  ['exempt', SUPPORTED],
 ])
 
 /** Rollcall's own. */
 export const LIFECYCLE: KnownSettings = new Map([
-  ['deletion', SERVED],
-  ['unbound', SERVED],
-  ['confirmations', SERVED],
-  ['absentFor', SERVED],
-  ['leaderAge', SERVED],
-  ['deletionsPerMinute', SERVED],
-  ['maxAbsentShare', SERVED],
-  ['maxAbsentMinimum', SERVED],
-  ['waitForVolumes', SERVED],
-  ['outOfServiceAfter', SERVED],
-  ['outOfServiceControlPlane', SERVED],
+  ['deletion', SUPPORTED],
+  ['unbound', SUPPORTED],
+  ['confirmations', SUPPORTED],
+  ['absentFor', SUPPORTED],
+  ['leaderAge', SUPPORTED],
+  ['deletionsPerMinute', SUPPORTED],
+  ['maxAbsentShare', SUPPORTED],
+  ['maxAbsentMinimum', SUPPORTED],
+  ['waitForVolumes', SUPPORTED],
+  ['outOfServiceAfter', SUPPORTED],
+  ['outOfServiceControlPlane', SUPPORTED],
 ])
 
 /** Rollcall's own. */
-export const TOPOLOGY: KnownSettings = new Map([['onChange', SERVED]])
+export const TOPOLOGY: KnownSettings = new Map([['onChange', SUPPORTED]])
 
 export const NODES: KnownSettings = new Map([
   ['internalNetworkSubnetCidr', BY_NETWORK],
@@ -104,13 +104,13 @@ export const NODES: KnownSettings = new Map([
 export const FOREIGN_SECTIONS: KnownSettings = new Map([
   [
     'loadBalancer',
-    { is: 'refused', because: 'NSX-T load balancers are not served: remove it once no Service needs one' },
+    { is: 'refused', because: 'NSX-T load balancers are not supported: remove it once no Service needs one' },
   ],
   [
     'loadBalancerClass',
-    { is: 'refused', because: 'NSX-T load balancers are not served: remove it once no Service needs one' },
+    { is: 'refused', because: 'NSX-T load balancers are not supported: remove it once no Service needs one' },
   ],
-  ['route', { is: 'refused', because: 'NSX-T routes are not served: remove it once the CNI needs none' }],
+  ['route', { is: 'refused', because: 'NSX-T routes are not supported: remove it once the CNI needs none' }],
   ['nsxt', { is: 'ignored', because: 'has no effect, nothing here talks to NSX-T: remove it' }],
 ])
 

@@ -92,7 +92,7 @@ const SOONER_THAN_AGENTS =
 const YOUNG_LEADER =
   'of 0 lets a replica delete Nodes as soon as it leads, while the one before it may still be writing: set 30s or more'
 const NO_BRAKE =
-  'of 100% lets every Node of a vCenter be deleted where all its VMs are missed at once, as after the restore of an old backup: set 50% or less'
+  'of 100% lets every Node of a vCenter be deleted where all its VMs are missing at once, as after the restore of an old backup: set 50% or less'
 const SOONER_THAN_RESTART =
   'is under 1m: a VM that is only being restarted has its Pods killed and its volumes detached; set 1m or more'
 const IDLE_CONTROL_PLANE =

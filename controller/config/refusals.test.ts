@@ -169,7 +169,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [file('    ipFamily: [ipv5]'), ['vcenter.vc1.ipFamily: expected ipv4, ipv6 or a list of both']],
     [file('    ipFamily: [ipv6, ipv4]'), ['vcenter.vc1.ipFamily: IPv6 first or alone is not supported yet']],
-    // not served yet
+    // not supported yet
     [
       file('', 'global: {secretName: s, secret-namespace: n}'),
       ['global.secretName: credentials from a Secret are not supported yet', 'global.secretNamespace'],
@@ -180,7 +180,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [
       file('', 'nodes: {internalVMNetworkName: ""}\nloadBalancer: {size: SMALL}\nroute: {routerPath: /x}'),
-      ['loadBalancer: NSX-T load balancers are not served', 'route: NSX-T routes'],
+      ['loadBalancer: NSX-T load balancers are not supported', 'route: NSX-T routes'],
     ],
     [
       file('', 'labels: k8s-zone'),

@@ -114,7 +114,7 @@ function readSection(tree: ConfigTree, path: string, settings: KnownSettings, fi
     if (support.is === 'refused') findings.refuse(where, entry.at, support.because)
     else if (support.is === 'ignored') findings.warn(where, entry.at, support.because)
     else {
-      const text = asText(entry.value, where, support.is === 'served list', findings)
+      const text = asText(entry.value, where, support.is === 'supported list', findings)
       if (text !== undefined) section.set(name, { path: where, at: entry.value.at, text })
     }
   }

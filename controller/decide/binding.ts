@@ -1,6 +1,6 @@
 import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { groupOf, type VirtualMachine } from '../types/virtual-machine.ts'
+import { faultToleranceGroup, type VirtualMachine } from '../types/virtual-machine.ts'
 import type { PreviousReport } from './status.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
@@ -31,5 +31,7 @@ export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boole
   if (bound.moref === vm.moref) return true
   const { instanceUUID } = bound
   if (instanceUUID === '') return false
-  return instanceUUID === vm.instanceUUID || groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
+  return (
+    instanceUUID === vm.instanceUUID || faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
+  )
 }

@@ -266,7 +266,7 @@ t.test('a Node without a report waits, and is told why when the agent is overdue
   t.match(overdue.events, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
 })
 
-t.test('Nodes that are none of our business are invisible', async (t) => {
+t.test('Nodes that are none of our business are unmanaged', async (t) => {
   const cases = {
     'initialised by another provider': node({ taints: [], providerID: 'metal3://x' }),
     'no taint, no report': node({ taints: [] }),
@@ -275,11 +275,11 @@ t.test('Nodes that are none of our business are invisible', async (t) => {
   for (const [name, foreign] of Object.entries(cases)) {
     t.same(
       decide(facts({ node: foreign, report: undefined, lookups: [] })),
-      { state: 'invisible', events: [], requeue: false },
+      { state: 'unmanaged', events: [], requeue: false },
       name,
     )
   }
-  t.equal(decide(facts({ node: node({ deleting: true }) })).state, 'invisible')
+  t.equal(decide(facts({ node: node({ deleting: true }) })).state, 'unmanaged')
 })
 
 t.test('a vCenter that does not answer proves nothing', async (t) => {
@@ -438,7 +438,7 @@ t.test('a Node that asks for no cloud provider is not made one of vSphere', asyn
   t.same(decide(after(bare, decision)).events, [], 'it is said once')
 
   const foreign = facts({ node: node({ taints: [] }), report: undefined, lookups: [] })
-  t.equal(decide(foreign).state, 'invisible', 'without a report it may be anybody’s')
+  t.equal(decide(foreign).state, 'unmanaged', 'without a report it may be anybody’s')
 })
 
 t.test('a Node that was registered without the taint and with its provider ID is told of once', async (t) => {

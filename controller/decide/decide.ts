@@ -38,8 +38,8 @@ export function decide(facts: NodeFacts): Decision {
 
 function withoutReport(ownership: WithoutReport, node: Node): Decision {
   switch (ownership.kind) {
-    case 'invisible':
-      return { state: 'invisible', events: [], requeue: false }
+    case 'unmanaged':
+      return { state: 'unmanaged', events: [], requeue: false }
     case 'agentless':
       return { state: settledState(node), create: agentlessReport(node), events: [], requeue: false }
     case 'waiting': {

@@ -13,7 +13,7 @@ export interface Refusal {
 
 /** What to do about one Node, and what to tell. */
 export interface Decision {
-  readonly state: 'invisible' | 'waiting' | 'refused' | 'initializing' | 'initialized'
+  readonly state: 'unmanaged' | 'waiting' | 'refused' | 'initializing' | 'initialized'
   readonly level?: IdentityLevel
   readonly refusal?: Refusal
   /** The NodeReport to create for a Node without an agent. */
@@ -36,12 +36,12 @@ export interface Decision {
   /** The Node is to be deleted. */
   readonly deletion?: Deletion
   /** Whether the leader must confirm its Lease before it acts on this. */
-  readonly fenced?: boolean
+  readonly confirmLease?: boolean
 }
 
 /** What follows from a Node's identity alone, before the state of its machine is merged in. */
 export interface IdentityDecision
-  extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletion' | 'fenced'> {
+  extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletion' | 'confirmLease'> {
   /** What was found out; absent where nothing was and the report's status stays as it is. */
   readonly status?: {
     readonly conditions: ConditionValues
@@ -53,7 +53,7 @@ export interface IdentityDecision
 export interface Deletion {
   /** The vCenter that had the VM. */
   readonly vCenter: string
-  /** See `groupOf`. */
+  /** See `disruptionGroup`. */
   readonly group: string
   /** Monotonic; undefined where the VM was removed on purpose and does not count for the brake. */
   readonly absentSince: number | undefined
@@ -61,11 +61,11 @@ export interface Deletion {
   readonly event: NodeEvent
 }
 
-/** One missed VM, as the brake counts it. */
+/** One missing VM, as the brake counts it. */
 export interface Absence {
-  /** The Nodes among which it counts: see `groupOf`. */
+  /** The Nodes among which it counts: see `disruptionGroup`. */
   readonly group: string
-  /** When it was first missed, monotonic. */
+  /** When it first went missing, monotonic. */
   readonly since: number
   /** When its machine was last known to be alive, but not before `since`: later where its kubelet has spoken since. */
   readonly until: number
@@ -77,7 +77,7 @@ export interface Absence {
   readonly latched: boolean
   /** Whether the brake keeps this Node from being deleted. */
   readonly held: boolean
-  /** Whether few enough of the group are missed for the brake to be released. */
+  /** Whether few enough of the group are missing for the brake to be released. */
   readonly few: boolean
 }
 

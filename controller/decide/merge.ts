@@ -38,7 +38,7 @@ export function merge(
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
     ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(identity, probePlan) }),
-    ...(lifecycle.fenced ? { fenced: true } : {}),
+    ...(lifecycle.confirmLease ? { confirmLease: true } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
 }

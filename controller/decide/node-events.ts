@@ -33,7 +33,7 @@ export function conditionEvents(previous: readonly Condition[], conditions: Cond
 export function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
   if (before?.status === condition.status && before.reason === condition.reason) return []
-  // VMFound already tells that the VM is missed; before the first probe there is nothing to add.
+  // VMFound already tells that the VM is missing; before the first probe there is nothing to add.
   if (condition.status === 'Unknown' && condition.reason === 'NotConfirmed') return []
   // Recorded after the deletion, with the same message.
   if (condition.reason === 'VMGone') return []

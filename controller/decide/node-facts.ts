@@ -43,7 +43,7 @@ export interface NodeFacts {
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
   readonly settings: DecisionConfig
-  /** What the probes of this Node's VM have shown while it is missed or off. */
+  /** What the probes of this Node's VM have shown while it is missing or off. */
   readonly evidence: Evidence | undefined
   /**
    * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet.
@@ -51,9 +51,9 @@ export interface NodeFacts {
   readonly provable: readonly (Proof | undefined)[]
   /** What the API server said if it refused this Node's deletion in the last few minutes. */
   readonly deletionRefused: string | undefined
-  /** When this Node's VM was first missed, monotonic, if this leader knows. */
+  /** When this Node's VM first went missing, monotonic, if this leader knows. */
   readonly absentSince: number | undefined
-  /** By group (see `groupOf`). This Node is counted in `bound` only. */
+  /** By group (see `disruptionGroup`). This Node is counted in `bound` only. */
   readonly fleet: (group: string) => Fleet
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: number

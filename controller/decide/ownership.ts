@@ -12,7 +12,7 @@ import { TAINT_UNINITIALIZED } from './well-known.ts'
 /** There is no report to decide on, or the Node is not ours. */
 export type WithoutReport =
   /** Not our Node: it is left alone. */
-  | { readonly kind: 'invisible' }
+  | { readonly kind: 'unmanaged' }
   /**
    * A Node that needs a report made by this controller: either it may do without an agent, or it never had one and its
    * machine may be gone, which the report is then the place to tell.
@@ -36,13 +36,13 @@ const REPORT_GRACE_MS = 60_000
  * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider or have a report.
  */
 export function judgeOwnership({ node, report, rivals, settings, now }: NodeFacts): Ownership {
-  if (node.deleting) return { kind: 'invisible' }
+  if (node.deleting) return { kind: 'unmanaged' }
   const scheme = judgeProviderID(node.providerID, undefined)
   const foreign = scheme === 'foreign'
 
   if (report === undefined) {
     const tainted = hasUninitializedTaint(node)
-    if (foreign || (!tainted && scheme === 'absent')) return { kind: 'invisible' }
+    if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
     if (!tainted) return unspokenFor(rivals, node, settings)
     return {
@@ -109,7 +109,7 @@ function unspokenFor(
   const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
   if (holder === undefined) {
     const silent = node.ready?.status === 'Unknown'
-    return { kind: silent || lifecycle.unbound === 'delete' ? 'agentless' : 'invisible' }
+    return { kind: silent || lifecycle.unbound === 'delete' ? 'agentless' : 'unmanaged' }
   }
   const condition = no(
     'VMHasAnotherNode',

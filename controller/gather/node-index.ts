@@ -3,7 +3,7 @@ import type { DecisionConfig } from '../config/config.ts'
 import { previousStatus, verifiedVM } from '../decide/binding.ts'
 import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isDecided } from '../decide/lifecycle/disruption-limit.ts'
-import { groupOf, subjectOf } from '../decide/lifecycle/subject.ts'
+import { disruptionGroup, machinesOf } from '../decide/lifecycle/node-machines.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { isUninitialized } from '../decide/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../decide/uuid.ts'
@@ -26,7 +26,7 @@ export interface NodeIndex {
   /** Whether any Node's {@link NodeIndex.uuidsOf} has this BIOS UUID. */
   isLookedFor(uuid: string): boolean
   /**
-   * The number of Nodes that the brake's share is taken of: see `groupOf`. For Nodes that were never verified it is that of
+   * The number of Nodes that the brake's share is taken of: see `disruptionGroup`. For Nodes that were never verified it is that of
    * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
    */
   inGroup(group: string): number
@@ -45,7 +45,7 @@ export interface LatchedNode {
   readonly name: string
   /** Its vCenter's name in the configuration. */
   readonly vCenter: string
-  /** See `groupOf`. */
+  /** See `disruptionGroup`. */
   readonly group: string
 }
 
@@ -59,19 +59,19 @@ interface Keys {
   /** BIOS UUIDs to search for its VM by. */
   readonly looked: readonly string[]
   /** BIOS UUIDs of all machines that must be gone before it is deleted. */
-  readonly subject: readonly string[]
+  readonly machines: readonly string[]
   /** BIOS UUIDs from the Node object, in both byte orders: the provider ID's and the kubelet's. */
   readonly given: readonly string[]
   readonly uid: readonly string[]
   readonly addresses: readonly string[]
   /** `about.instanceUuid` of the vCenter that has its VM. */
   readonly vCenter: readonly string[]
-  /** See `groupOf`. */
+  /** See `disruptionGroup`. */
   readonly group: readonly string[]
 }
 
-const KINDS = ['looked', 'subject', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
-const NONE: Keys = { looked: [], subject: [], given: [], uid: [], addresses: [], vCenter: [], group: [] }
+const KINDS = ['looked', 'machines', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
+const NONE: Keys = { looked: [], machines: [], given: [], uid: [], addresses: [], vCenter: [], group: [] }
 
 export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex {
   const entries = new Map<string, Entry>()
@@ -79,7 +79,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
   const latched = new Map<string, LatchedNode>()
   const maps: { readonly [Kind in keyof Keys]: Multimap } = {
     looked: createMultimap(),
-    subject: createMultimap(),
+    machines: createMultimap(),
     given: createMultimap(),
     uid: createMultimap(),
     addresses: createMultimap(),
@@ -91,20 +91,20 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const bound = node === undefined ? undefined : verifiedVM(previousStatus(report, node))
     const looked = machineUUID(node, report, identity).uuids
     // Without a report nobody has looked for the machine yet.
-    const subject = node === undefined || report === undefined ? undefined : subjectOf(node, report)
+    const known = node === undefined || report === undefined ? undefined : machinesOf(node, report)
     return {
       // Its verified VM is followed, whatever the report says now.
       looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
-      subject: [...new Set(subject?.machines.map(({ biosUUID }) => biosUUID))],
+      machines: [...new Set(known?.machines.map(({ biosUUID }) => biosUUID))],
       given: node === undefined ? [] : givenUUIDs(node),
       uid: node === undefined ? [] : [node.uid],
       addresses: node === undefined ? [] : addressesOf(node, report),
-      vCenter: subject === undefined ? [] : [subject.machines[0].vCenterInstanceUUID],
-      group: subject === undefined ? [] : [groupOf(subject)],
+      vCenter: known === undefined ? [] : [known.machines[0].vCenterInstanceUUID],
+      group: known === undefined ? [] : [disruptionGroup(known)],
     }
   }
 
-  function subjects(): number {
+  function nodesWithMachines(): number {
     let count = 0
     for (const { group } of keys.values()) count += group.length
     return count
@@ -143,14 +143,14 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     },
     givenBy: (name) => keys.get(name)?.given ?? [],
     concernedBy: (uuid) => [
-      ...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid), ...maps.subject.get(uuid)]),
+      ...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid), ...maps.machines.get(uuid)]),
     ],
     uuidsOf(name) {
-      const { looked, subject } = keys.get(name) ?? NONE
-      return [...new Set([...looked, ...subject])]
+      const { looked, machines } = keys.get(name) ?? NONE
+      return [...new Set([...looked, ...machines])]
     },
-    isLookedFor: (uuid) => maps.looked.has(uuid) || maps.subject.has(uuid),
-    inGroup: (group) => (group === '' ? subjects() : maps.group.get(group).size),
+    isLookedFor: (uuid) => maps.looked.has(uuid) || maps.machines.has(uuid),
+    inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],
@@ -161,9 +161,10 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
 function latchedNode(name: string, { node, report }: Entry): LatchedNode | undefined {
   // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
-  const subject = subjectOf(node, report)
-  if (subject === undefined || previousStatus(report, node).brakeEngagedAt === undefined) return undefined
-  return { name, vCenter: subject.machines[0].vCenter, group: groupOf(subject) }
+  const nodeMachines = machinesOf(node, report)
+  if (nodeMachines === undefined || previousStatus(report, node).brakeEngagedAt === undefined)
+    return undefined
+  return { name, vCenter: nodeMachines.machines[0].vCenter, group: disruptionGroup(nodeMachines) }
 }
 
 /**

@@ -9,7 +9,7 @@ const NONE: Lookup = { state: 'answered', vms: [] }
 const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
 
 /** Two Nodes of this vCenter. */
-function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NONE, ready = false) {
+function setUp(missingFor: Readonly<Record<string, number>>, lookup: Lookup = NONE, ready = false) {
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
   for (const name of ['worker-1', 'worker-2']) {
@@ -18,7 +18,7 @@ function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NON
   }
   const isInhabited = createInhabited({
     index,
-    tracker: { missedFor: (name) => missedFor[name] ?? 0 },
+    tracker: { missingFor: (name) => missingFor[name] ?? 0 },
     inventories: [
       { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? lookup : NONE) },
       { vCenter: 'vc2', lookup: () => NONE },
@@ -30,17 +30,17 @@ function setUp(missedFor: Readonly<Record<string, number>>, lookup: Lookup = NON
 }
 
 t.test(
-  'another Node tells that a vCenter has a VM, unless its VM is missed for long, or elsewhere',
+  'another Node tells that a vCenter has a VM, unless its VM has been missing for long, or elsewhere',
   async (t) => {
-    for (const [what, missedFor, lookup, expected] of [
+    for (const [what, missingFor, lookup, expected] of [
       ['its VM is shown', 0, { state: 'answered', vms: [vm()] }, true],
       ['its VM cannot be asked for', 0, { state: 'unknown', failure }, true],
       ['its VM was not asked for yet', 0, { state: 'pending' }, true],
-      ['its VM is missed since just now', 1, NONE, true],
-      ['its VM is missed for long', 1000, NONE, false],
-      ['its VM is not there, and nobody misses it', 0, NONE, false],
+      ['its VM has only just gone missing', 1, NONE, true],
+      ['its VM has been missing for long', 1000, NONE, false],
+      ['its VM is not there, and it is not missing', 0, NONE, false],
     ] as const) {
-      t.equal(setUp({ 'worker-2': missedFor }, lookup).isInhabited(), expected, what)
+      t.equal(setUp({ 'worker-2': missingFor }, lookup).isInhabited(), expected, what)
     }
   },
 )

@@ -5,7 +5,7 @@ import type { ProbeTracker } from './probe-tracker.ts'
 
 export interface InhabitedOptions {
   readonly index: Pick<NodeIndex, 'namesIn' | 'uuidsOf'>
-  readonly tracker: Pick<ProbeTracker, 'missedFor'>
+  readonly tracker: Pick<ProbeTracker, 'missingFor'>
   readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
   /** Whether the Node is Ready. */
   readonly isReady: (name: string) => boolean
@@ -20,8 +20,8 @@ export type IsInhabited = (
 ) => boolean
 
 /**
- * True where another Node is bound to a VM there. Ignores Nodes that are not Ready and whose VM has been missed for long:
- * while an inventory loads all VMs are missed for a short time, and the machine of a Ready Node runs but is hidden. Ignores
+ * True where another Node is bound to a VM there. Ignores Nodes that are not Ready and whose VM has been missing for long:
+ * while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden. Ignores
  * Nodes too whose VM is in another vCenter.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
@@ -35,8 +35,8 @@ export function createInhabited(options: InhabitedOptions): IsInhabited {
       })
     for (const name of index.namesIn(vCenterInstanceUUID)) {
       if (name === except) continue
-      const missedFor = tracker.missedFor(name)
-      const isAway = missedFor > 0 ? missedFor >= absentFor && !isReady(name) : isElsewhere(name)
+      const missingFor = tracker.missingFor(name)
+      const isAway = missingFor > 0 ? missingFor >= absentFor && !isReady(name) : isElsewhere(name)
       if (!isAway) return true
     }
     return false

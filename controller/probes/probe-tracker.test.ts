@@ -39,7 +39,7 @@ function setUp() {
   const tracker = createProbeTracker({ monotonic: () => monotonic })
   const fleet = (vCenter: string, except: string) => {
     const { absentSince, deleted, latched } = tracker.fleet(vCenter, except, [])
-    return { missed: absentSince.length, latched, deletedAgo: deleted.map(({ ago }) => ago) }
+    return { missing: absentSince.length, latched, deletedAgo: deleted.map(({ ago }) => ago) }
   }
   const answer = (name: string, { request } = probePlan()) =>
     tracker.record(name, request, answerAt(monotonic, [probe()]))
@@ -69,7 +69,7 @@ t.test('an answer about another VM or Node is not taken for one about this', asy
   t.equal(tracker.evidence('n1'), undefined, 'the answer to the old request came late')
 })
 
-t.test('those that are missed are counted by vCenter, without oneself', async (t) => {
+t.test('those that are missing are counted by vCenter, without oneself', async (t) => {
   const { tracker, fleet, turn } = setUp()
   tracker.track('n1', probePlan())
   tracker.track('n2', probePlan({ absence: absent({ latched: true, held: true }) }))
@@ -78,8 +78,8 @@ t.test('those that are missed are counted by vCenter, without oneself', async (t
     'elsewhere',
     probePlan({ absence: absent({ group: 'two' }) }, boundVM({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })),
   )
-  t.same(fleet(VCENTER, 'n1'), { missed: 1, latched: 1, deletedAgo: [] })
-  t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] })
+  t.same(fleet(VCENTER, 'n1'), { missing: 1, latched: 1, deletedAgo: [] })
+  t.same(fleet(VCENTER, 'n2'), { missing: 1, latched: 0, deletedAgo: [] })
   t.same(tracker.missing('vc1', []), { missing: 2, brakeEngaged: true })
   t.same(tracker.missing('vc2', []), { missing: 1, brakeEngaged: false })
 
@@ -110,23 +110,23 @@ t.test('a deletion that came to nothing is none, and a refusal is remembered for
 
 t.test('a Node whose deletion was left without an answer, again and again, counts once', async (t) => {
   const { tracker, fleet } = setUp()
-  const looked = (missed: boolean) =>
+  const looked = (missing: boolean) =>
     tracker.track('n1', {
       request: { ...probePlan().request, nodeUID: 'n1-uid' },
       due: true,
-      ...(missed ? { absence: absent() } : {}),
+      ...(missing ? { absence: absent() } : {}),
     })
   for (let attempt = 0; attempt < 3; attempt++) {
     looked(true)
     tracker.deleting(deletion(), 'n1-uid')
     looked(false)
   }
-  t.same(fleet(VCENTER, 'n2'), { missed: 0, latched: 0, deletedAgo: [0] }, 'under way')
+  t.same(fleet(VCENTER, 'n2'), { missing: 0, latched: 0, deletedAgo: [0] }, 'under way')
   t.same(fleet(VCENTER, 'n1').deletedAgo, [], 'not for itself, which is there')
   looked(true)
-  t.same(fleet(VCENTER, 'n2'), { missed: 1, latched: 0, deletedAgo: [] }, 'it is there, and missed')
+  t.same(fleet(VCENTER, 'n2'), { missing: 1, latched: 0, deletedAgo: [] }, 'it is there, and missing')
   tracker.track('n1', undefined)
-  t.same(fleet(VCENTER, 'n2'), { missed: 0, latched: 0, deletedAgo: [0] }, 'it went after all')
+  t.same(fleet(VCENTER, 'n2'), { missing: 0, latched: 0, deletedAgo: [0] }, 'it went after all')
 })
 
 t.test(
@@ -138,7 +138,7 @@ t.test(
     tracker.deleting(deletion(), 'n1-uid').succeeded()
     turn(5)
     tracker.track('n1', probePlan({ request }))
-    const counted = { missed: 0, latched: 0, deletedAgo: [5] }
+    const counted = { missing: 0, latched: 0, deletedAgo: [5] }
     t.same(fleet(VCENTER, 'n2'), counted, 'looked at once more')
     t.same(fleet(VCENTER, 'n1').deletedAgo, [])
     tracker.deleting(deletion(), 'n1-uid').failed('n1', undefined)
@@ -147,19 +147,19 @@ t.test(
 )
 
 t.test(
-  'for how long a VM is missed, and that one whose Node is being deleted does not come back',
+  'for how long a VM is missing, and that one whose Node is being deleted does not come back',
   async (t) => {
     const { tracker, turn } = setUp()
-    t.equal(tracker.missedFor('n1'), 0)
+    t.equal(tracker.missingFor('n1'), 0)
     tracker.track('n1', probePlan())
-    t.equal(tracker.missedFor('n1'), 0, 'it has just vanished')
+    t.equal(tracker.missingFor('n1'), 0, 'it has just vanished')
     turn(1000)
-    t.equal(tracker.missedFor('n1'), 1000)
+    t.equal(tracker.missingFor('n1'), 1000)
     const attempt = tracker.deleting(deletion(), 'uid')
     tracker.track('n1', { request: probePlan().request, due: false })
-    t.equal(tracker.missedFor('n1'), Number.POSITIVE_INFINITY)
+    t.equal(tracker.missingFor('n1'), Number.POSITIVE_INFINITY)
     attempt.failed('n1', undefined)
-    t.equal(tracker.missedFor('n1'), 0, 'it was seen again')
+    t.equal(tracker.missingFor('n1'), 0, 'it was seen again')
   },
 )
 
@@ -174,7 +174,7 @@ t.test('those that the brake is engaged for are held while nobody can ask about 
   t.same(tracker.missing('vc2', latched), { missing: 0, brakeEngaged: false })
 })
 
-t.test('for how long few are missed begins anew with each moment in which many are', async (t) => {
+t.test('for how long few are missing begins anew with each moment in which many are', async (t) => {
   const { tracker, turn } = setUp()
   const few = () => tracker.fleet(VCENTER, 'n9', []).fewFor
   t.equal(few(), 0)
@@ -219,7 +219,7 @@ t.test('what was answered to another configuration counts, and is asked once mor
   t.equal(fresh(), true)
 })
 
-t.test('since when a VM is missed is known of the same Node alone', async (t) => {
+t.test('since when a VM is missing is known of the same Node alone', async (t) => {
   const { tracker } = setUp()
   tracker.track('n1', probePlan({ absence: absent({ since: 42 }) }))
   t.equal(tracker.absentSince('n1', 'uid'), 42)

@@ -32,12 +32,12 @@ export interface ProbeTracker {
   record(name: string, request: ProbeRequest, result: ProbeResult): void
   /** What the probes of this Node's VM have shown so far. */
   evidence(name: string): Evidence | undefined
-  /** When the VM of this Node was first missed, monotonic; undefined where it is not missed or this leader does not know. */
+  /** When the VM of this Node first went missing, monotonic; undefined where it is not missing or this leader does not know. */
   absentSince(name: string, nodeUID: string): number | undefined
-  /** The missed and the recently deleted Nodes of a group (see `groupOf`), without this one. */
+  /** The missing and the recently deleted Nodes of a group (see `disruptionGroup`), without this one. */
   fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
-  /** How long the VM of this Node has been missed, milliseconds: 0 where it is not, infinite where the Node was deleted. */
-  missedFor(name: string): number
+  /** How long the VM of this Node has been missing, milliseconds: 0 where it is not, infinite where the Node was deleted. */
+  missingFor(name: string): number
   /** For metrics: the Nodes whose VM was in this vCenter, by its name in the configuration. */
   missing(
     vCenter: string,
@@ -77,7 +77,7 @@ const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
 export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTracker {
   const entries = new Map<string, Entry>()
-  /** For each group, since when few of its VMs are missed. */
+  /** For each group, since when few of its VMs have been missing. */
   const few = new Map<string, number>()
   /** For each group, its Nodes by their UIDs. */
   const deleted = new Map<string, Map<string, Deleted>>()
@@ -150,7 +150,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         fewFor: monotonic() - (few.get(group) ?? monotonic()),
       }
     },
-    missedFor(name) {
+    missingFor(name) {
       const probePlan = entries.get(name)?.probePlan
       if (probePlan === undefined) return 0
       const { nodeUID } = probePlan.request

@@ -54,9 +54,9 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.decided('b', decision('initialized', { level: 'reported' }), node('b'))
   metrics.decided('c', decision('waiting', { refusal: NO_REPORT }), node('c'))
   metrics.decided('d', decision('refused', { refusal: MACS }), node('d'))
-  metrics.decided('e', decision('invisible'), node('e'))
+  metrics.decided('e', decision('unmanaged'), node('e'))
   t.same(await samples(metrics, 'rollcall_nodes'), [
-    'rollcall_nodes{state="invisible"} 1',
+    'rollcall_nodes{state="unmanaged"} 1',
     'rollcall_nodes{state="waiting"} 1',
     'rollcall_nodes{state="refused"} 1',
     'rollcall_nodes{state="initializing"} 0',

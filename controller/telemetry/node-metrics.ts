@@ -29,7 +29,7 @@ export interface NodeMetrics {
 
 type State = Decision['state']
 const STATES = [
-  'invisible',
+  'unmanaged',
   'waiting',
   'refused',
   'initializing',
@@ -112,7 +112,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
   const registers = [registry]
   new Gauge({
     name: 'rollcall_nodes',
-    help: "Nodes by state; invisible ones are not Rollcall's; only on the leader",
+    help: "Nodes by state; unmanaged ones are not Rollcall's; only on the leader",
     labelNames: ['state'],
     registers,
     collect() {

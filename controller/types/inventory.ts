@@ -35,7 +35,7 @@ export interface Inventory {
   recheck(biosUUID: string): void
   lookup(biosUUID: string): Lookup
   /**
-   * Probes a missed VM: reads it by moref where it is bound to this vCenter, searches for both of its UUIDs, and checks
+   * Probes a missing VM: reads it by moref where it is bound to this vCenter, searches for both of its UUIDs, and checks
    * whether an empty answer means anything. Never throws; what could not be asked is `unknown` with its reason.
    */
   probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>

@@ -42,7 +42,7 @@ export const REASONS = [
   'Initialized',
   'LabelOverridden',
   'LeaderTooYoung',
-  'LeaveTakenBack',
+  'ProceedAnnotationRemoved',
   'LevelTooLow',
   'MACsContradict',
   'NoAddress',

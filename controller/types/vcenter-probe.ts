@@ -1,4 +1,4 @@
-/** What one vCenter says when it is probed for a missed VM. */
+/** What one vCenter says when it is probed for a missing VM. */
 import type { VCenterFailure } from './vcenter-failure.ts'
 import type { ConnectionState, PowerState } from './virtual-machine.ts'
 

@@ -68,7 +68,7 @@ export interface FaultTolerance {
 }
 
 /** The Fault Tolerance group of a VM. A group that does not name the VM itself came with a copied configuration. */
-export function groupOf({
+export function faultToleranceGroup({
   faultTolerance,
   instanceUUID,
 }: Pick<VirtualMachine, 'faultTolerance' | 'instanceUUID'>): FaultTolerance | undefined {
@@ -77,8 +77,8 @@ export function groupOf({
 }
 
 /** Whether the VM is a standby of its Fault Tolerance group. */
-export function isSecondary(vm: Parameters<typeof groupOf>[0]): boolean {
-  const role = groupOf(vm)?.role
+export function isSecondary(vm: Parameters<typeof faultToleranceGroup>[0]): boolean {
+  const role = faultToleranceGroup(vm)?.role
   return role !== undefined && role !== 1
 }
 

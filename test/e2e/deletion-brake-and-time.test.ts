@@ -36,7 +36,7 @@ async function configure(text: string): Promise<void> {
   )
 }
 
-t.test('it releases itself when few are missed for twice absentFor', async (t) => {
+t.test('it releases itself when few are missing for twice absentFor', async (t) => {
   await vanish(back)
   await heldByBrake(stage, namesOf(back))
   const [last, ...others] = back

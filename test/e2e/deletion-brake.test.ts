@@ -44,7 +44,7 @@ t.test('the brake engages, and is loud', async (t) => {
   )
 })
 
-t.test('it survives the controller, and stays engaged for who is missed still', async (t) => {
+t.test('it survives the controller, and stays engaged for those still missing', async (t) => {
   const before = engagedAt()
   await first.stop()
   // It asks every second, and is not through with it: after that it would ask once a minute.

@@ -9,7 +9,7 @@ import { isInitialized } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
 
 const WORKERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
-/** Those whose Machines wait for long: their Nodes are missed at the same time, and are for Rollcall to delete. */
+/** Those whose Machines wait for long: their Nodes are missing at the same time, and are for Rollcall to delete. */
 const SLOW: readonly string[] = ['worker-2', 'worker-3']
 // What vanishes within a fifth of absentFor vanishes at once, and within five seconds at least. A new machine takes longer.
 const APART = 8_000

@@ -1,4 +1,4 @@
-// A small cluster whose workers are destroyed one after the other, so that several are missed at once.
+// A small cluster whose workers are destroyed one after the other, so that several are missing at once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'

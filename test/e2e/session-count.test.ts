@@ -46,7 +46,7 @@ t.test('all are initialised, with their zones', async (t) => {
   t.same(await vcsim.sessions(), { soap: 1, rest: 1 })
 })
 
-t.test('VMs move, go off and are missed, many at once', async (t) => {
+t.test('VMs move, go off and go missing, many at once', async (t) => {
   await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
   await vcsim.setState(...some(0).map(({ vm }) => ({ vm: vm.ref, powerState: 'poweredOff' as const })))
   await nodes.until(
@@ -64,7 +64,7 @@ t.test('VMs move, go off and are missed, many at once', async (t) => {
   )
   await vcsim.hide(...some(2 * MANY).map(({ vm }) => vm.ref))
   await until(
-    'they are missed',
+    'they are missing',
     async () => (await metric(leader, 'rollcall_vms_missing{vcenter="main"}')) === MANY,
     30_000,
   )

@@ -392,7 +392,7 @@ t.test('a Node that may do without an agent gets a report that says nothing', as
   const idle = node({ labels: { os: 'windows' }, taints: [] })
   t.equal(
     decide(facts({ ...exempted, node: idle, report: undefined })).state,
-    'invisible',
+    'unmanaged',
     'nor anybody else’s',
   )
 })
@@ -508,5 +508,5 @@ t.test('a Node with the provider ID of a verified one, and no report, is told of
   const decision = decide(facts({ node: silent, report: undefined, lookups: [], rivals: [holder] }))
   t.match(decision, { state: 'waiting', patch: undefined, refusal: { reason: 'VMHasAnotherNode' } })
   t.match(decision.events, [{ type: 'Warning', message: /victim/ }])
-  t.equal(decide(facts({ node: silent, report: undefined, lookups: [] })).state, 'invisible')
+  t.equal(decide(facts({ node: silent, report: undefined, lookups: [] })).state, 'unmanaged')
 })

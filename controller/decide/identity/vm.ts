@@ -1,5 +1,5 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
-import { groupOf, isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
+import { faultToleranceGroup, isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
@@ -111,7 +111,7 @@ function tellApart(
 function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
   const { instanceUUID, moref } = other
   if (instanceUUID === undefined || moref === vm.moref) return false
-  return groupOf(vm)?.instanceUUIDs.includes(instanceUUID) === true
+  return faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 
 function noSystemUUID(): ConditionValue {

@@ -3,7 +3,7 @@ import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import type { ProbeResult } from './evidence.ts'
-import { isUnseen } from './subject.ts'
+import { isUnseen } from './node-machines.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {

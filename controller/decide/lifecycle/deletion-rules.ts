@@ -5,10 +5,10 @@ import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing, Precondition } from './absence-proofs.ts'
 import { brakeEngaged, type Fleet, waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
-import { isUnseen } from './subject.ts'
+import { isUnseen } from './node-machines.ts'
 import { volumesAttached } from './volumes.ts'
 
-/** Everything that the deletion of a Node whose VM is missed depends on. Times are monotonic, in milliseconds. */
+/** Everything that the deletion of a Node whose VM is missing depends on. Times are monotonic, in milliseconds. */
 export interface DeletionFacts {
   readonly node: Node
   readonly vm: BoundVM
@@ -34,7 +34,7 @@ export interface DeletionFacts {
 const SIGN_OF_LIFE: Missing = {
   reason: 'SignOfLife',
   message:
-    'its agent or its kubelet has reported since the VM is missed, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
+    'its agent or its kubelet has reported since the VM went missing, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
 }
 
 /**

@@ -23,8 +23,8 @@ import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
 import { PRECONDITIONS } from './deletion-rules.ts'
+import { machinesOf } from './node-machines.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
-import { subjectOf } from './subject.ts'
 
 const { lifecycle } = SETTINGS
 const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
@@ -67,7 +67,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
     decision.events.some(({ reason }) => reason === 'VMGone'),
     'one Event is enough: that it is deleted',
   )
-  t.equal(decision.fenced, true)
+  t.equal(decision.confirmLease, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
   t.equal(decision.probePlan?.absence, undefined, 'from now on it counts among the deleted alone')
   t.equal(decision.deletion?.absentSince, gone().monotonic)
@@ -81,7 +81,7 @@ function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifec
     ...settled().report,
     spec: { ok: true, spec: spec({ machine: { serialUUID: OTHER_UUID } }) },
   })
-  const other = subjectOf(gone().node, reported)?.machines[1]
+  const other = machinesOf(gone().node, reported)?.machines[1]
   const evidence = absence(
     { ...gone(), ...changed, report: reported },
     { others: other === undefined ? [] : [other], absentFor },
@@ -219,7 +219,7 @@ t.test('the first of many goes only when it is known of the others whether they 
   t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).probePlan?.absence, { pending: false })
 })
 
-t.test('one that fell silent long after its VM was first missed was there until then', async (t) => {
+t.test('one that fell silent long after its VM first went missing was there until then', async (t) => {
   const facts = gone()
   const lastTransitionTime = new Date(NOW - 70_000).toISOString()
   const span = (status: string, since: number) => {
@@ -280,11 +280,11 @@ t.test('the brake stays engaged until a person releases it, or the VM is back', 
   t.match(back.patch, { annotations: { 'rollcall.dev/deletion': null } }, 'the leave was for that time')
   t.match(back.events, [
     { type: 'Normal', reason: 'VMExists' },
-    { type: 'Normal', reason: 'LeaveTakenBack' },
+    { type: 'Normal', reason: 'ProceedAnnotationRemoved' },
   ])
 })
 
-t.test('the brake releases itself when few are missed, and have been for long', async (t) => {
+t.test('the brake releases itself when few are missing, and have been for long', async (t) => {
   const quiet = 2 * lifecycle.absentFor
   const engaged = decide(gone(many(4)))
   const before = gone({
@@ -317,7 +317,7 @@ t.test('one command lets go all that it holds', async (t) => {
   )
 })
 
-t.test('since when a VM is missed is written down once, and known to every leader', async (t) => {
+t.test('since when a VM has been missing is written down once, and known to every leader', async (t) => {
   const { monotonic } = facts()
   const first = decide(gone({ evidence: undefined }))
   t.equal(first.status?.absentSince, '2026-03-01T10:00:00Z')
@@ -508,7 +508,7 @@ t.test('a Node whose VM went to another vCenter is bound to it there', async (t)
   t.equal(decision.probePlan, undefined)
 })
 
-t.test('a binding whose level has ended is a subject of deletion still', async (t) => {
+t.test('a binding whose level has ended still counts for deletion', async (t) => {
   const { identityLevel: _, ...unverified } = gone().report?.status ?? {}
   const ended = gone({ report: report({ status: unverified }) })
   t.match(decide(ended).deletion, { vCenter: 'vc1' })
@@ -533,7 +533,7 @@ function migrated(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecy
   const { node } = gone()
   const unspoken = { ...node, providerID: `vsphere://${OTHER_UUID}`, systemUUID: '' }
   const made = report({ spec: { ok: true, spec: agentlessReport(unspoken) } })
-  const [vm, ...others] = subjectOf(unspoken, made)?.machines ?? []
+  const [vm, ...others] = machinesOf(unspoken, made)?.machines ?? []
   const changed = settings(changes)
   const silent = { ...gone(), ...changed, node: unspoken, report: made }
   return {
@@ -659,9 +659,9 @@ t.test('a Node that is Ready again is not left out of service', async (t) => {
   const invalid = { ok: false, problems: ['it is not what it was'] } as const
   const known = migrated()
   for (const [what, facts] of [
-    ['its VM is missed', settled({ vms: [] })],
+    ['its VM is missing', settled({ vms: [] })],
     ['another VM has its UUID', { ...settled({ vms: [copy] }), report: report({ spec: invalid, status }) }],
-    ['it was never verified, and is missed', known],
+    ['it was never verified, and is missing', known],
     [
       'it was never verified, and is there',
       {

@@ -6,10 +6,10 @@ import type { Missing } from './absence-proofs.ts'
 import { type DeletionFacts, missingPreconditions } from './deletion-rules.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
 import { missingOf } from './evidence.ts'
-import { isUnseen } from './subject.ts'
+import { isUnseen } from './node-machines.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
-/** What happens to a Node whose VM is missed. */
+/** What happens to a Node whose VM is missing. */
 export interface Judgement {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue

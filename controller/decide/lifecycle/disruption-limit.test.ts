@@ -17,7 +17,7 @@ import {
 const settings = SETTINGS.lifecycle
 const MINUTE = 60_000
 
-t.test('a share of the Nodes may be missed, and in small clusters a few', async (t) => {
+t.test('a share of the Nodes may be missing, and in small clusters a few', async (t) => {
   for (const [bound, share, minimum, allowed] of [
     [1, 0.2, 1, 1],
     [3, 0.2, 1, 1],
@@ -31,9 +31,9 @@ t.test('a share of the Nodes may be missed, and in small clusters a few', async 
   ] as const) {
     const chosen = { ...settings, maxAbsentShare: share, maxAbsentMinimum: minimum }
     t.equal(allowedAbsent(bound, chosen), allowed, `${allowed} of ${bound}`)
-    const missed = (others: number) => fleet({ bound, absentSince: Array(others).fill(0) })
-    if (allowed > 0) t.equal(tooManyAbsent(at(0), missed(allowed - 1), chosen), false)
-    t.equal(tooManyAbsent(at(0), missed(allowed), chosen), true)
+    const missing = (others: number) => fleet({ bound, absentSince: Array(others).fill(0) })
+    if (allowed > 0) t.equal(tooManyAbsent(at(0), missing(allowed - 1), chosen), false)
+    t.equal(tooManyAbsent(at(0), missing(allowed), chosen), true)
   }
 })
 
@@ -50,7 +50,7 @@ t.test('those that vanish one after the other are no wave', async (t) => {
   t.equal(atOnce({ ...settings, absentFor: 3_600_000 }), MINUTE)
 })
 
-t.test('what is first missed in parts and falls silent together is one wave', async (t) => {
+t.test('what goes missing in parts and falls silent together is one wave', async (t) => {
   const parts = [0, 0, 5 * MINUTE, 9 * MINUTE].map((since) => ({ since, until: 9 * MINUTE }))
   const [own = at(0), ...others] = parts
   t.equal(waveOf(own, others, MINUTE), 4)
@@ -89,7 +89,7 @@ t.test('none goes while it is still to be told whether too many vanished with it
   t.equal(tooManyAbsent(at(0), pending, settings), false, 'nor does it engage')
 })
 
-t.test('it is released when few were missed for long, and proven to be so throughout', async (t) => {
+t.test('it is released when few were missing for long, and proven to be so throughout', async (t) => {
   const quiet = 2 * settings.absentFor
   const absent = { since: 0, last: quiet, times: 3 }
   t.equal(releasesItself({ absent, spoken: false }, fleet({ fewFor: quiet }), settings), true)

@@ -8,9 +8,9 @@ import type { LifecycleConfig } from '../../config/config.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing } from './absence-proofs.ts'
 import type { Evidence } from './evidence.ts'
-import { isUnseen } from './subject.ts'
+import { isUnseen } from './node-machines.ts'
 
-/** When a VM vanished: between the moment it was first missed and the last moment its machine was certainly alive. */
+/** When a VM vanished: between the moment it first went missing and the last moment its machine was certainly alive. */
 export interface Span {
   readonly since: number
   readonly until: number
@@ -20,7 +20,7 @@ export interface Span {
 export interface Fleet {
   /** Nodes verified to be VMs of this vCenter, including the one being decided on. */
   readonly bound: number
-  /** For each other Node that counts, since when its VM is missed. */
+  /** For each other Node that counts, since when its VM has been missing. */
   readonly absentSince: readonly Span[]
   /** The same for each Node that may still come to count. */
   readonly pendingSince: readonly Span[]
@@ -29,10 +29,10 @@ export interface Fleet {
   /** Recent deletions. */
   readonly deleted: readonly {
     readonly ago: number
-    /** Since when the VM was missed; undefined where its removal was meant. */
+    /** Since when the VM was missing; undefined where its removal was meant. */
     readonly absentSince: number | undefined
   }[]
-  /** For how long the number of missed VMs has been within the limit. */
+  /** For how long the number of missing VMs has been within the limit. */
   readonly fewFor: number
 }
 
@@ -66,7 +66,7 @@ export function waveOf(own: Span, others: readonly Span[], gap: number): number 
   return wavesOf([own, ...others], gap).find((wave) => wave.includes(own))?.length ?? 1
 }
 
-/** Whether too many are missed now, so that the brake engages and stays engaged. */
+/** Whether too many are missing now, so that the brake engages and stays engaged. */
 export function tooManyAbsent(own: Span, fleet: Fleet, settings: LifecycleConfig): boolean {
   const recent = recentlyDeleted(fleet, settings)
   return (
@@ -86,7 +86,7 @@ export function tooManyForNow(own: Span, fleet: Fleet, settings: LifecycleConfig
 }
 
 /**
- * Whether the brake holds no more Nodes than may vanish at once, and no wave of missed VMs is larger than that. VMs that
+ * Whether the brake holds no more Nodes than may vanish at once, and no wave of missing VMs is larger than that. VMs that
  * went one after the other while the brake held them must not keep it engaged.
  */
 export function fewAbsent(
@@ -94,18 +94,18 @@ export function fewAbsent(
   fleet: Fleet,
   settings: LifecycleConfig,
 ): boolean {
-  const missed = own.counted === undefined ? fleet.absentSince : [own.counted, ...fleet.absentSince]
-  const largest = Math.max(0, ...wavesOf(missed, atOnce(settings)).map(({ length }) => length))
+  const missing = own.counted === undefined ? fleet.absentSince : [own.counted, ...fleet.absentSince]
+  const largest = Math.max(0, ...wavesOf(missing, atOnce(settings)).map(({ length }) => length))
   return Math.max(largest, fleet.latched + (own.latched ? 1 : 0)) <= allowedAbsent(fleet.bound, settings)
 }
 
-/** How long few VMs must be missed before the brake releases itself, and how long deletions count. */
+/** How long few VMs must be missing before the brake releases itself, and how long deletions count. */
 export function quietTime({ absentFor }: LifecycleConfig): number {
   return 2 * absentFor
 }
 
 /**
- * Whether the brake releases itself: few VMs have been missed for long enough, and vCenter has said throughout that this
+ * Whether the brake releases itself: few VMs have been missing for long enough, and vCenter has said throughout that this
  * VM is gone. While a machine goes on speaking its count never gets that far, but it must not hold all others for ever.
  */
 export function releasesItself(

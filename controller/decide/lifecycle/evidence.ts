@@ -7,7 +7,7 @@ import { isOffForGood, type Missing, missingProofs } from './absence-proofs.ts'
 export interface ProbeRequest {
   readonly nodeUID: string
   readonly vm: BoundVM
-  /** The Node's other machines: see `Subject`. */
+  /** The Node's other machines: see `NodeMachines`. */
   readonly others: readonly BoundVM[]
   readonly lifeSign: string
   /** Whether to count the VolumeAttachments too. */
@@ -61,7 +61,7 @@ export interface ProbeResult {
   readonly others: readonly Probed[]
   /**
    * vCenters (`about.instanceUuid`) that must show at least one VM, because another Node is bound to a VM there that is
-   * not missed. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
+   * not missing. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
    */
   readonly inhabited: ReadonlySet<string>
   readonly attachments: number | undefined
@@ -77,8 +77,8 @@ export interface ProbeResult {
  */
 export function weigh(before: Evidence | undefined, request: ProbeRequest, result: ProbeResult): Evidence {
   const { heartbeat, askedAt: at } = result
-  const subject = before !== undefined && isAbout(before.request, request) ? before : undefined
-  const beats = subject?.heartbeat !== undefined && subject.heartbeat !== heartbeat
+  const same = before !== undefined && isAbout(before.request, request) ? before : undefined
+  const beats = same?.heartbeat !== undefined && same.heartbeat !== heartbeat
   const continues = before !== undefined && sameCourse(before, request, result)
   const row = (run: Run | undefined): Run =>
     continues && run !== undefined
@@ -89,8 +89,8 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
     ...result,
     request,
     beats,
-    spoken: subject !== undefined && (subject.spoken || beats || hasReported(subject.request, request)),
-    unproven: proven ? 0 : (subject?.unproven ?? 0) + 1,
+    spoken: same !== undefined && (same.spoken || beats || hasReported(same.request, request)),
+    unproven: proven ? 0 : (same?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
     off: isOffForGood(request.vm, result.probes) ? row(before?.off) : undefined,
   }

@@ -13,12 +13,12 @@ import {
   tooManyForNow,
 } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
-import { isUnseen } from './subject.ts'
+import { isUnseen } from './node-machines.ts'
 
-/** What the next leader must know about a missed VM; kept in the report's status. */
+/** What the next leader must know about a missing VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
 
-/** The disruption limit for one Node whose VM is missed: the brake, in the words of the configuration and the metrics. */
+/** The disruption limit for one Node whose VM is missing: the brake, in the words of the configuration and the metrics. */
 export interface DisruptionLimit {
   readonly absence: Absence
   readonly status: AbsenceStatus
@@ -30,7 +30,7 @@ export interface DisruptionLimit {
 
 export interface DisruptionLimitFacts {
   readonly bound: BoundVM
-  /** See `groupOf`. */
+  /** See `disruptionGroup`. */
   readonly group: string
   readonly before: NodeReportStatus
   readonly evidence: Evidence | undefined
@@ -41,8 +41,8 @@ export interface DisruptionLimitFacts {
 }
 
 /**
- * Whether the brake holds a Node whose VM is missed, and whether the status should remember it. It engages only where too
- * many VMs are missed now and the Node would be deleted otherwise.
+ * Whether the brake holds a Node whose VM is missing, and whether the status should remember it. It engages only where too
+ * many VMs are missing now and the Node would be deleted otherwise.
  */
 export function judgeDisruptionLimit({
   bound,
@@ -102,8 +102,8 @@ const NOTICE = 60_000
 
 /**
  * The last moment at which the kubelet of a Node that is not Ready was certainly alive. Machines that fell silent together
- * vanished at once, even if they were missed one by one while vCenter restarted or leaders changed. A machine that was
- * destroyed falls silent about when it is first missed.
+ * vanished at once, even if they went missing one by one while vCenter restarted or leaders changed. A machine that was
+ * destroyed falls silent about when it first goes missing.
  */
 function aliveUntil({ node: { ready }, monotonic, now }: DisruptionLimitFacts['facts']): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')

@@ -13,12 +13,12 @@ export interface LifecycleResult {
   readonly deletionPending?: ConditionValue
   /** Whether its absence could be proven at all; undefined where there is nothing to say of that. */
   readonly deletionPossible?: ConditionValue
-  /** What the status says while the VM is missed. */
+  /** What the status says while the VM is missing. */
   readonly absence?: AbsenceStatus
   readonly taints?: readonly Taint[]
   readonly deletion?: Deletion
   /** Whether the effects cannot be undone, so that the leader must confirm its Lease first. */
-  readonly fenced: boolean
+  readonly confirmLease: boolean
   /** True when the `proceed` annotation should be removed because the VM is back. */
   readonly removesAnnotation: boolean
   /** The new binding, where the VM was registered again. */
@@ -34,7 +34,7 @@ export interface LifecycleResult {
 
 /** The result where nothing follows. */
 export const NOTHING: LifecycleResult = {
-  fenced: false,
+  confirmLease: false,
   removesAnnotation: false,
   searches: false,
   events: [],
@@ -45,7 +45,7 @@ export function keptVM({ namedVM }: NodeReportStatus): Pick<LifecycleResult, 'na
   return namedVM === undefined ? {} : { namedVM }
 }
 
-/** Nothing follows; what the status says of a VM that is missed stays as it is. */
+/** Nothing follows; what the status says of a VM that is missing stays as it is. */
 export function untouched(status: NodeReportStatus): LifecycleResult {
   const { absentSince, brakeEngagedAt, brakeEngagedFor } = status
   return {

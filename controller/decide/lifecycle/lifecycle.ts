@@ -13,12 +13,12 @@ import { judgeDeletionPossible } from './deletion-possible.ts'
 import { mayProceed } from './deletion-rules.ts'
 import { quietTime } from './disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING, untouched } from './lifecycle-result.ts'
-import { judgeMissedVM } from './missed-vm.ts'
+import { judgeMissingVM } from './missing-vm.ts'
+import { isUnseen, machinesOf, type NodeMachines } from './node-machines.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 import { judgeShutdown } from './shutdown.ts'
-import { isUnseen, type Subject, subjectOf } from './subject.ts'
 
 /**
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
@@ -34,12 +34,12 @@ export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): Life
 
 function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const { node } = facts
-  const subject = subjectOf(node, facts.report)
-  if (subject === undefined) return NOTHING
-  const [vm] = subject.machines
+  const nodeMachines = machinesOf(node, facts.report)
+  if (nodeMachines === undefined) return NOTHING
+  const [vm] = nodeMachines.machines
   // A Node that still waits for a cloud provider was never initialised by anyone.
   if (isUnseen(vm) && hasUninitializedTaint(node)) return NOTHING
-  const presence = presenceOf(subject, facts.lookups)
+  const presence = presenceOf(nodeMachines, facts.lookups)
   switch (presence.kind) {
     case 'pending':
       return keeps(previous, facts)
@@ -72,7 +72,7 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
       return previous.status.identityLevel === undefined
         ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
         : seen(presence.vm, vm, previous, facts)
-    case 'missed':
+    case 'missing':
       // No vCenter ever showed it: while the Node is Ready there is nothing to find out.
       return isUnseen(vm) && node.ready?.status === 'True'
         ? {
@@ -81,7 +81,7 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
             ...keptVM(previous.status),
             ...(isPending(previous) ? { deletionPending: ready() } : {}),
           }
-        : { ...judgeMissedVM(subject, previous.status, facts), ...backInService(node) }
+        : { ...judgeMissingVM(nodeMachines, previous.status, facts), ...backInService(node) }
   }
 }
 
@@ -94,7 +94,7 @@ function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleRe
 }
 
 /**
- * A VM that came back with another instance UUID will always look like a copy. It is not missed, so once the brake would
+ * A VM that came back with another instance UUID will always look like a copy. It is not missing, so once the brake would
  * have released itself it no longer holds other Nodes.
  */
 function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
@@ -165,7 +165,7 @@ function seen(
   facts: NodeFacts,
 ): LifecycleResult {
   const { node, settings } = facts
-  const itself: Subject = { machines: [bound], bound: true }
+  const itself: NodeMachines = { machines: [bound], bound: true }
   const there = isThere(vm, previous, node)
   // A suspended VM goes on writing when it resumes, so its Node is never out of service and needs no probe.
   const outOfService =
@@ -177,7 +177,7 @@ function seen(
     ...there,
     ...(condition === undefined ? {} : { vmFound: condition }),
     ...(taints === undefined ? {} : { taints }),
-    fenced: outOfService?.taint === true,
+    confirmLease: outOfService?.taint === true,
     ...(outOfService === undefined
       ? {}
       : { probePlan: planProbe(itself, facts, { due: outOfService.probeDue }) }),
@@ -190,7 +190,7 @@ function seen(
 function annotationRemoved(vm: VirtualMachine): NodeEvent {
   return {
     type: 'Normal',
-    reason: 'LeaveTakenBack',
-    message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed is taken away; give it once the VM is missed`,
+    reason: 'ProceedAnnotationRemoved',
+    message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed is taken away; give it once the VM is missing`,
   }
 }

@@ -157,14 +157,14 @@ t.test('it is written with its word, and only by a leader that is sure', async (
   const decision = decide(off)
   t.same(decision.patch?.taints, [SHUTDOWN, OUT_OF_SERVICE])
   t.match(decision.events, [{ reason: 'OutOfService' }])
-  t.equal(decision.fenced, true)
+  t.equal(decision.confirmLease, true)
   t.equal(decision.deletion, undefined)
 
-  const { fenced, probePlan, patch } = decide({ ...off, evidence: undefined })
-  t.equal(fenced, undefined)
+  const { confirmLease, probePlan, patch } = decide({ ...off, evidence: undefined })
+  t.equal(confirmLease, undefined)
   t.equal(patch, undefined)
   t.match(probePlan, { due: true, request: { volumes: false } })
-  t.equal(probePlan?.absence, undefined, 'it is off, and not missed')
+  t.equal(probePlan?.absence, undefined, 'it is off, and not missing')
 
   const away = { state: 'answered', vms: [vm({ ...OFF, connectionState: 'disconnected' })] } as const
   const unseen = decide({ ...off, lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: away }] })

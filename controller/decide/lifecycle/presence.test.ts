@@ -2,8 +2,8 @@ import t from 'tap'
 import { BIOS_UUID, boundVM, SWAPPED_UUID, vm } from '../../../test/fixtures/facts.ts'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import type { NodeMachines } from './node-machines.ts'
 import { presenceOf } from './presence.ts'
-import type { Subject } from './subject.ts'
 
 const PENDING: Lookup = { state: 'pending' }
 const FAILURE = { vCenter: 'vc1', reason: 'Unreachable' as const, message: 'no route' }
@@ -20,7 +20,7 @@ const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-84
 const GROUP = [boundVM().instanceUUID, OTHER.instanceUUID]
 const FIRST = { faultTolerance: { role: 1, instanceUUIDs: GROUP } }
 const SECOND = { faultTolerance: { role: 2, instanceUUIDs: GROUP } }
-const BOUND: Subject = { machines: [boundVM()], bound: true }
+const BOUND: NodeMachines = { machines: [boundVM()], bound: true }
 
 /** One answer for each vCenter. */
 const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] = [
@@ -45,7 +45,7 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
     'other',
   ],
   ['gone, and its secondary is there', [answered({ ...OTHER, ...SECOND })], 'unknown'],
-  ['nowhere', [NONE, NONE], 'missed'],
+  ['nowhere', [NONE, NONE], 'missing'],
   ['no vCenter at all', [], 'pending'],
   ['a copy, and another vCenter fails', [UNKNOWN, answered(OTHER)], 'other'],
   ['there, while another vCenter fails', [UNKNOWN, HERE], 'seen'],
@@ -71,7 +71,7 @@ t.test('only the UUID that it was bound by counts', async (t) => {
       { ...own, lookup: NONE },
       { ...other, lookup: UNKNOWN },
     ]).kind,
-    'missed',
+    'missing',
   )
   t.equal(
     presenceOf(BOUND, [
@@ -102,9 +102,9 @@ t.test('a VM without an instance UUID is known by its reference alone', async (t
 t.test('other machines to which the Node points count as well', async (t) => {
   const named = boundVM({ moref: 'vm-8', instanceUUID: '', biosUUID: '42000000-0000-4000-8000-000000000008' })
   const unseen = boundVM({ vCenterInstanceUUID: '', moref: '', instanceUUID: '', biosUUID: SWAPPED_UUID })
-  const subject: Subject = { machines: [boundVM(), named, unseen], bound: true }
+  const nodeMachines: NodeMachines = { machines: [boundVM(), named, unseen], bound: true }
   const presence = (own: Lookup, other: Lookup, third: Lookup) =>
-    presenceOf(subject, [
+    presenceOf(nodeMachines, [
       { vCenter: 'vc1', uuid: BIOS_UUID, lookup: own },
       { vCenter: 'vc1', uuid: named.biosUUID, lookup: other },
       { vCenter: 'vc1', uuid: SWAPPED_UUID, lookup: third },
@@ -118,9 +118,9 @@ t.test('other machines to which the Node points count as well', async (t) => {
   t.equal(presence(NONE, nine, NONE).kind, 'other', 'a copy of the known one')
   t.equal(presence(NONE, NONE, PENDING).kind, 'pending')
   t.equal(presence(NONE, UNKNOWN, NONE).kind, 'unknown')
-  t.equal(presence(NONE, NONE, NONE).kind, 'missed')
+  t.equal(presence(NONE, NONE, NONE).kind, 'missing')
   t.equal(
-    presenceOf(subject, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: NONE }]).kind,
+    presenceOf(nodeMachines, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: NONE }]).kind,
     'pending',
     'all of them',
   )

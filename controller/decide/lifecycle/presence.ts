@@ -4,7 +4,7 @@ import { isBoundTo } from '../binding.ts'
 import { secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { isUnseen, type Subject } from './subject.ts'
+import { isUnseen, type NodeMachines } from './node-machines.ts'
 
 /** What the inventories show of a Node's machines. */
 export type Presence =
@@ -19,9 +19,9 @@ export type Presence =
   /** Another VM has the BIOS UUID of one of them: a copy, or the same VM elsewhere. Identity decides that first. */
   | { readonly kind: 'other'; readonly vm: VirtualMachine }
   /** No vCenter shows any of them. They may be gone: a probe is to find out. */
-  | { readonly kind: 'missed' }
+  | { readonly kind: 'missing' }
 
-export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['lookups']): Presence {
+export function presenceOf({ machines, bound }: NodeMachines, lookups: NodeFacts['lookups']): Presence {
   const uuids = new Set(machines.map(({ biosUUID }) => biosUUID))
   const ours = lookups.filter(({ uuid }) => uuids.has(uuid))
   const found = ours.flatMap(({ uuid, lookup }) =>
@@ -51,10 +51,10 @@ export function presenceOf({ machines, bound }: Subject, lookups: NodeFacts['loo
   for (const { lookup } of ours) {
     if (lookup.state === 'unknown') return { kind: 'unknown', failure: lookup.failure }
   }
-  return { kind: 'missed' }
+  return { kind: 'missing' }
 }
 
-/** During a failover, or when the primary is gone: the secondary becomes the primary, so nothing is missed. */
+/** During a failover, or when the primary is gone: the secondary becomes the primary, so nothing is missing. */
 function withoutPrimary(secondary: VirtualMachine): VCenterFailure {
   const { reason, message } = secondaryOnly(secondary)
   return { vCenter: secondary.vCenter.name, reason, message }

@@ -1,11 +1,11 @@
 import type { ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, isAbout, lifeSignOf, type ProbeRequest } from './evidence.ts'
-import type { Subject } from './subject.ts'
+import type { NodeMachines } from './node-machines.ts'
 
 /** The evidence, where it is about these machines of this Node. */
 export function evidenceOn(
-  { machines: [vm, ...others] }: Subject,
+  { machines: [vm, ...others] }: NodeMachines,
   { node, evidence }: NodeFacts,
 ): Evidence | undefined {
   return evidence !== undefined && isAbout(evidence.request, { nodeUID: node.uid, vm, others })
@@ -15,7 +15,7 @@ export function evidenceOn(
 
 /** The probe of a Node's machines that a decision wants. */
 export function planProbe(
-  { machines: [vm, ...others] }: Subject,
+  { machines: [vm, ...others] }: NodeMachines,
   { node, report, settings }: NodeFacts,
   how: Pick<ProbePlan, 'due' | 'absence'>,
 ): ProbePlan {

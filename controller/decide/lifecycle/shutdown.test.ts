@@ -133,7 +133,7 @@ t.test('the grace of a proof does not run while the VM is off', async (t) => {
   t.equal(late.report?.status.identityLevel, 'reported')
 })
 
-t.test('a VM that is off is no VM that is missed', async (t) => {
+t.test('a VM that is off is not missing', async (t) => {
   const facts = seeing({ powerState: 'poweredOff' })
   const gone = { ...facts, evidence: undefined }
   t.equal(decide(gone).deletion, undefined)

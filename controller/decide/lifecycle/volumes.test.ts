@@ -46,7 +46,7 @@ t.test('a Node with volumes is called out of service before it is deleted', asyn
   const decision = decide(attached())
   t.equal(decision.deletion, undefined)
   t.same(decision.patch?.taints, [{ ...TAINT, timeAdded: '2026-03-01T10:00:00Z' }])
-  t.equal(decision.fenced, true, 'by a leader that is sure')
+  t.equal(decision.confirmLease, true, 'by a leader that is sure')
   t.match(
     decision.events.filter(({ reason }) => reason === 'OutOfService'),
     [{ type: 'Warning', message: /vm-42.*is gone.*then it is deleted/ }],

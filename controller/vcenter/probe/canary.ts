@@ -27,15 +27,15 @@ export interface Canary {
 }
 
 /**
- * Followed and connected VMs other than the missed one and its copies; those in its folder first. `turn` rotates them, so
+ * Followed and connected VMs other than the missing one and its copies; those in its folder first. `turn` rotates them, so
  * that one VM that cannot be found is not always tried first.
  */
-export function knownCanaries(table: Table, missed: BoundVM, turn: number): readonly Canary[] {
-  const folder = missed.parents?.[0]?.moref
+export function knownCanaries(table: Table, missing: BoundVM, turn: number): readonly Canary[] {
+  const folder = missing.parents?.[0]?.moref
   const beside: Canary[] = []
   const elsewhere: Canary[] = []
   for (const { moref, biosUUID, connectionState } of followedVMs(table)) {
-    if (biosUUID === undefined || biosUUID === missed.biosUUID || moref === missed.moref) continue
+    if (biosUUID === undefined || biosUUID === missing.biosUUID || moref === missing.moref) continue
     if (connectionState !== 'connected') continue
     const near = folder !== undefined && table.machine(moref)?.parent?.value === folder
     const list = near ? beside : elsewhere
@@ -71,7 +71,7 @@ export interface CanaryOptions {
  */
 export async function proveCanary(
   client: ProbeClient,
-  missed: BoundVM,
+  missing: BoundVM,
   { vCenter, known, memory }: CanaryOptions,
 ): Promise<CanaryProof> {
   const unproven = (message: string): Proof => ({
@@ -94,7 +94,7 @@ export async function proveCanary(
     }
   }
   if (shown === 0) {
-    const hidden = await firstHidden(client, memory, missed)
+    const hidden = await firstHidden(client, memory, missing)
     if (hidden === undefined) return { state: 'none' }
     return unproven(
       `vCenter shows no VM at all, though ${hidden}, which it has shown before, is not gone: check the account's role and its propagation`,
@@ -137,10 +137,10 @@ export function createCanaryMemory(): CanaryMemory {
 async function firstHidden(
   client: ProbeClient,
   memory: CanaryMemory,
-  missed: BoundVM,
+  missing: BoundVM,
 ): Promise<string | undefined> {
   for (const moref of memory.list()) {
-    if (moref === missed.moref) continue
+    if (moref === missing.moref) continue
     try {
       await readVMName(client, moref)
       return moref
@@ -157,7 +157,7 @@ const FOLDERS = traversal('folders', 'Folder', 'childEntity', selection('folders
 const DATACENTERS = traversal('datacenters', 'Datacenter', 'vmFolder', selection('folders'))
 
 /**
- * The number of VMs on the first page below the root, and the connected ones among them; this may include the missed VM
+ * The number of VMs on the first page below the root, and the connected ones among them; this may include the missing VM
  * under another moref. Uses a collector of its own, so that destroying it drops the remaining pages.
  */
 export async function sample(

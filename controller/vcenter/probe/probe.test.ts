@@ -91,7 +91,7 @@ t.test('a VM that was destroyed is found by none, with all that makes this mean 
   t.equal(operations.CreatePropertyCollector, undefined, 'a VM that is followed serves as canary')
 })
 
-t.test('what became of a VM that is missed under its reference', async (t) => {
+t.test('what became of a VM that is missing under its reference', async (t) => {
   const lab = await openLab(t, { simulator: { vms: 6 } })
   const { vCenter, inventory } = lab
   const ask = async (bound: Awaited<ReturnType<typeof bind>>) => summary(await inventory.probe(bound, signal))

@@ -1,4 +1,4 @@
-/** Probes one missed VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. */
+/** Probes one missing VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'

@@ -15,7 +15,7 @@ export interface Provability {
    */
   refresh(client: ProbeClient, inFull: boolean): Promise<void>
   /**
-   * Where at most one VM is followed, looks for others and remembers them: should that one be missed, they tell an empty
+   * Where at most one VM is followed, looks for others and remembers them: should that one be missing, they tell an empty
    * vCenter from one that hides its VMs. Throws a VCenterError.
    */
   sampleOthers(client: ProbeClient): Promise<void>

@@ -83,7 +83,7 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   const bound = await bind(lab, vm)
   inventory.follow(vm.uuid)
   await until('watching', async () => ((await vCenter.calls()).operations.ModifyListView ?? 0) > 0)
-  // What is asked while nothing is missed has been asked.
+  // What is asked while nothing is missing has been asked.
   await until('the provability', () => {
     const ancestry = vmsOf(inventory.lookup(vm.uuid))?.[0]?.ancestry
     return ancestry && inventory.provable(bindingParents(ancestry))

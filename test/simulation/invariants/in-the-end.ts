@@ -15,7 +15,7 @@ export function patience({ settings, machines, timeline, healedAt }: World): num
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
   const settle = 60_000 + 300_000 + 330_000
   const heal = Math.max(0, healedAt - timeline.now)
-  // Of the brake, which releases itself when few are missed for twice absentFor; that is asked about no more often.
+  // Of the brake, which releases itself when few are missing for twice absentFor; that is asked about no more often.
   const releases = 6 * absentFor
   const unseen = unbound === 'delete' ? 6 * absentFor : 0
   const lasting = unseen + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
@@ -111,7 +111,7 @@ function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status
     )
 }
 
-/** While nothing happens, nothing is written, and only missed VMs are probed. */
+/** While nothing happens, nothing is written, and only missing VMs are probed. */
 const MOST_IN_A_MINUTE = { writes: 6, probes: 13 }
 
 export function judgeQuiet(world: World, minutes: number): void {

@@ -40,7 +40,7 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly onDecision: Set<(process: Process, nodeName: string) => void>
   /** Since when the brake holds each Node, by its name. */
   readonly braked: Map<string, number>
-  /** When it last held more than may be missed, by `about.instanceUuid` of the vCenter. */
+  /** When it last held more than may be missing, by `about.instanceUuid` of the vCenter. */
   readonly many: Map<string, number>
   /** When the deletion of each Node was refused. */
   readonly refusals: Map<string, number[]>

@@ -26,7 +26,7 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
   if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
 }
 
-/** Remembers when the brake last held more Nodes of a vCenter than may be missed. */
+/** Remembers when the brake last held more Nodes of a vCenter than may be missing. */
 function countHeld({ api, judge, timeline, settings }: World, vCenter: string | undefined): void {
   if (vCenter === undefined) return
   let bound = 0
@@ -55,7 +55,7 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
   const absent = machinesOf(world, node.metadata.uid).every(
     ({ vm, vanishedAt }) => vm === undefined && timeline.now - vanishedAt > SEEN_LATELY,
   )
-  // It releases itself as well: not soon, and never while too many are missed.
+  // It releases itself as well: not soon, and never while too many are missing.
   const many = judge.many.get(before.status.vm?.vCenterInstanceUUID ?? '') ?? 0
   const time = timeline.now - Math.max(many, judge.braked.get(name) ?? timeline.now)
   const { absentFor, deletion } = settings.lifecycle

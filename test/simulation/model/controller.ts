@@ -3,8 +3,8 @@ import { pino } from 'pino'
 import { leadTerm } from '../../../controller/commands/lead-term.ts'
 import type { Config, DecisionConfig, VCenterConfig } from '../../../controller/config/config.ts'
 import { Secret } from '../../../controller/config/secret.ts'
-import { createFencedClient } from '../../../controller/kubernetes/fenced-client.ts'
 import { createLeaderElection } from '../../../controller/kubernetes/leader-election.ts'
+import { createLeaderOnlyClient } from '../../../controller/kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
 import { createLoginAttempts } from '../../../controller/kubernetes/login-attempts.ts'
 import type { Logger } from '../../../controller/log.ts'
@@ -96,7 +96,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
                 owner: `${process.name}/${++sessions}/${inventory.config.name}`,
                 logger,
               }),
-            client: createFencedClient(client, term),
+            client: createLeaderOnlyClient(client, term),
             tracker: createWatchedTracker(process, watch),
             events: { event: () => undefined },
             clock: process,

@@ -67,7 +67,7 @@ export interface Machine {
   /** When no vCenter listed it any more for the first time, and for the last. */
   firstVanishedAt: number | undefined
   vanishedAt: number
-  /** vCenter may have told nobody when it vanished last: it is missed some time later, by a resync. */
+  /** vCenter may have told nobody when it vanished last: it is found missing some time later, by a resync. */
   vanishedUntold: boolean
   /** When the power state last changed. */
   powerSince: number

@@ -132,7 +132,7 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'brake: it is released after few were missed for long',
+    name: 'brake: it is released after few were missing for long',
     edits: [edit(`${LIFECYCLE}/disruption-limit.ts`, 'fleet.fewFor >= quiet && ', '')],
   },
   {
@@ -150,28 +150,28 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/volumes.ts`, 'outOfServiceTaint(node) === undefined\n', 'attachments > 99\n')],
   },
   {
-    name: 'subject: a binding whose level has ended',
+    name: 'machines: a binding whose level has ended',
     edits: [
       edit(
-        `${LIFECYCLE}/subject.ts`,
+        `${LIFECYCLE}/node-machines.ts`,
         '  const known = [vm, namedVM]',
         '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
       ),
     ],
   },
   {
-    name: 'subject: the VM that has taken the Node over',
-    edits: [edit(`${LIFECYCLE}/subject.ts`, '[vm, namedVM].filter', '[vm].filter')],
+    name: 'machines: the VM that has taken the Node over',
+    edits: [edit(`${LIFECYCLE}/node-machines.ts`, '[vm, namedVM].filter', '[vm].filter')],
   },
   {
-    name: 'subject: what report and kubelet name',
+    name: 'machines: what report and kubelet name',
     edits: [
-      edit(`${LIFECYCLE}/subject.ts`, 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
-      edit(`${LIFECYCLE}/subject.ts`, 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+      edit(`${LIFECYCLE}/node-machines.ts`, 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
+      edit(`${LIFECYCLE}/node-machines.ts`, 'take(add(canonicalUUID(node.systemUUID), both))', ''),
     ],
   },
   {
-    name: 'subject: a machine that was never seen takes longer',
+    name: 'machines: a machine that was never seen takes longer',
     edits: [edit(`${LIFECYCLE}/deletion-rules.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
   },
   {
@@ -187,7 +187,11 @@ const OTHERS: readonly Mutation[] = [
   {
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
     edits: [
-      edit('controller/apply/apply.ts', 'decision.fenced === true && !(await writer.confirm())', 'false'),
+      edit(
+        'controller/apply/apply.ts',
+        'decision.confirmLease === true && !(await writer.confirm())',
+        'false',
+      ),
       edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
       edit(
         'controller/kubernetes/term.ts',

@@ -9,7 +9,7 @@ import { canonicalUUID, sameMachineUUID, swapUUID } from '../uuid.ts'
  * The machines that must be gone before a Node may be deleted: every machine that anything about the Node points to. Even
  * if the Node was once verified to be one of them, another may be its machine by now.
  */
-export interface Subject {
+export interface NodeMachines {
   /** First the one that the Node was verified to be, if any. */
   readonly machines: readonly [BoundVM, ...BoundVM[]]
   /** Whether the Node was ever verified to be one of them. */
@@ -24,10 +24,10 @@ export interface Subject {
  * All of this is written by the Node's own kubelet and agent or by this controller. Forging it only adds machines that must
  * be gone too, and affects no other Node.
  */
-export function subjectOf(
+export function machinesOf(
   node: Pick<Node, 'uid' | 'systemUUID' | 'providerID'>,
   report: NodeReport | undefined,
-): Subject | undefined {
+): NodeMachines | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
   const { vm, namedVM } = previousStatus(report, node)
   const known = [vm, namedVM].filter((each) => each !== undefined)
@@ -77,7 +77,7 @@ function unseenMachine(biosUUID: string): BoundVM {
  * (`about.instanceUuid`). Nodes that merely name a VM form a group of their own, the empty text, so that joining such Nodes
  * can neither engage the brake for verified ones nor raise its limit.
  */
-export function groupOf({ machines: [vm], bound }: Subject): string {
+export function disruptionGroup({ machines: [vm], bound }: NodeMachines): string {
   return bound ? vm.vCenterInstanceUUID : ''
 }
 

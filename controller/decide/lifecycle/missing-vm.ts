@@ -12,21 +12,25 @@ import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
+import { disruptionGroup, type NodeMachines } from './node-machines.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
-import { groupOf, type Subject } from './subject.ts'
 import { existsUnseen } from './unsearchable.ts'
 
-/** Longest time between two reconciles of a Node whose VM is missed, milliseconds. */
+/** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
 const LOOK = 60_000
 
 /** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
-export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts: NodeFacts): LifecycleResult {
+export function judgeMissingVM(
+  nodeMachines: NodeMachines,
+  before: NodeReportStatus,
+  facts: NodeFacts,
+): LifecycleResult {
   const { node, settings, leadingFor, monotonic, now } = facts
-  const [bound] = subject.machines
-  const evidence = evidenceOn(subject, facts)
+  const [bound] = nodeMachines.machines
+  const evidence = evidenceOn(nodeMachines, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
-  const group = groupOf(subject)
+  const group = disruptionGroup(nodeMachines)
   const fleet = facts.fleet(group)
   const brake = judgeDisruptionLimit({
     bound,
@@ -40,12 +44,12 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
   const absence = there === undefined ? { absence: brake.absence } : {}
   const kept = { ...keptVM(before), absence: brake.status }
   if (evidence === undefined) {
-    const condition = notProbedYet(subject.machines)
+    const condition = notProbedYet(nodeMachines.machines)
     return {
       ...NOTHING,
       ...kept,
       deletionPending: condition,
-      probePlan: planProbe(subject, facts, { due: true, ...absence }),
+      probePlan: planProbe(nodeMachines, facts, { due: true, ...absence }),
       requeueAfter: LOOK,
       events: brakeEvents(node, bound, brake.engages, condition),
     }
@@ -53,7 +57,7 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
   const judgement = judgeDeletion({
     node,
     vm: bound,
-    bound: subject.bound,
+    bound: nodeMachines.bound,
     evidence,
     lifeSign: lifeSignOf(node, facts.report),
     fleet,
@@ -71,15 +75,18 @@ export function judgeMissedVM(subject: Subject, before: NodeReportStatus, facts:
     ...(there !== undefined && there.machine === evidence.request.vm
       ? { vmFound: existsUnseen(bound, there.vm) }
       : {}),
-    ...(subject.bound ? reboundTo(bound, evidence) : {}),
+    ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
     deletionPending: judgement.condition,
     ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.condition) } : {}),
     ...(judgement.detaches
       ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
       : {}),
-    fenced: judgement.deletes || judgement.detaches,
-    // From now on it counts as deleted. Counted as missed too, two deletions would look like four and engage the brake.
-    probePlan: planProbe(subject, facts, { due: judgement.probeDue, ...(judgement.deletes ? {} : absence) }),
+    confirmLease: judgement.deletes || judgement.detaches,
+    // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.
+    probePlan: planProbe(nodeMachines, facts, {
+      due: judgement.probeDue,
+      ...(judgement.deletes ? {} : absence),
+    }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),
     requeueAfter: Math.min(
       LOOK,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { KubeClient, KubeRequest } from './client.ts'
-import { createFencedClient } from './fenced-client.ts'
+import { createLeaderOnlyClient } from './leader-only-client.ts'
 
 t.test('writes only while the Lease is held, reads always', async (t) => {
   const sent: string[] = []
@@ -13,7 +13,7 @@ t.test('writes only while the Lease is held, reads always', async (t) => {
     close: async () => undefined,
   }
   let holds = true
-  const client = createFencedClient(inner, { holds: () => holds })
+  const client = createLeaderOnlyClient(inner, { holds: () => holds })
   const { signal } = new AbortController()
   const methods: readonly KubeRequest['method'][] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
   for (const method of methods) await client.request({ method, path: '/x', signal })

@@ -5,7 +5,7 @@ import type { Term } from './term.ts'
  * A client for the leader that sends no write once another replica may lead. A process that was frozen would otherwise act
  * on data that waited for it before its timers tell it that its term is over.
  */
-export function createFencedClient(client: KubeClient, term: Pick<Term, 'holds'>): KubeClient {
+export function createLeaderOnlyClient(client: KubeClient, term: Pick<Term, 'holds'>): KubeClient {
   return {
     async request(request) {
       if (request.method !== 'GET' && !term.holds())

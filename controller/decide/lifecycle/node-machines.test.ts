@@ -9,7 +9,7 @@ import {
   spec,
 } from '../../../test/fixtures/facts.ts'
 import type { NodeReport } from '../../types/node.ts'
-import { groupOf, isUnseen, subjectOf } from './subject.ts'
+import { disruptionGroup, isUnseen, machinesOf } from './node-machines.ts'
 
 const OTHER = '42000000-0000-4000-8000-0000000000aa'
 const OTHER_SWAPPED = '00000042-0000-0040-8000-0000000000aa'
@@ -19,8 +19,8 @@ const bare = (changes: Partial<NodeReport['status']>, serialUUID?: string): Node
     spec: { ok: true, spec: spec({ machine: serialUUID === undefined ? {} : { serialUUID } }) },
     status: { nodeUID: NODE_UID, ...changes },
   })
-const uuids = (...given: Parameters<typeof subjectOf>) =>
-  subjectOf(...given)?.machines.map((each) => (isUnseen(each) ? each.biosUUID : each.moref))
+const uuids = (...given: Parameters<typeof machinesOf>) =>
+  machinesOf(...given)?.machines.map((each) => (isUnseen(each) ? each.biosUUID : each.moref))
 
 t.test('of a Node that is verified, its VM alone: all other witnesses name it too', async (t) => {
   const providerID = `vsphere://${BIOS_UUID}`
@@ -37,13 +37,13 @@ t.test('of one that was rebuilt under its name, both machines', async (t) => {
   t.same(uuids(taken, bare({ vm: boundVM() })), ['vm-42', OTHER_SWAPPED, OTHER], 'one that was never seen')
   t.same(uuids(taken, bare({ vm: boundVM() }, OTHER)), ['vm-42', OTHER], 'by its report in one order')
   t.same(uuids(taken, bare({ vm: boundVM(), namedVM: named })), ['vm-42', 'vm-7'], 'one that was seen')
-  t.equal(subjectOf(taken, bare({ vm: boundVM() }))?.bound, true)
+  t.equal(machinesOf(taken, bare({ vm: boundVM() }))?.bound, true)
 })
 
 t.test('of one that was never verified, by its provider ID in both byte orders', async (t) => {
   const migrated = node({ providerID: `vsphere://${BIOS_UUID.toUpperCase()}`, systemUUID: '' })
   t.same(uuids(migrated, undefined), [BIOS_UUID, SWAPPED_UUID])
-  t.equal(subjectOf(migrated, undefined)?.bound, false)
+  t.equal(machinesOf(migrated, undefined)?.bound, false)
   t.same(
     uuids(migrated, bare({}, SWAPPED_UUID)),
     [BIOS_UUID, SWAPPED_UUID],
@@ -55,8 +55,8 @@ t.test('of one that was never verified, by its provider ID in both byte orders',
 t.test('who only names a VM is counted with its like, wherever that was seen', async (t) => {
   const naming = node({ providerID: `vsphere://${BIOS_UUID}` })
   const group = (status: Parameters<typeof bare>[0]) => {
-    const subject = subjectOf(naming, bare(status))
-    return subject && groupOf(subject)
+    const nodeMachines = machinesOf(naming, bare(status))
+    return nodeMachines && disruptionGroup(nodeMachines)
   }
   const vCenter = boundVM().vCenterInstanceUUID
   t.equal(group({ vm: boundVM(), identityLevel: 'proven' }), vCenter)
@@ -66,11 +66,11 @@ t.test('who only names a VM is counted with its like, wherever that was seen', a
 })
 
 t.test('of one that names no machine, none', async (t) => {
-  t.equal(subjectOf(node(), undefined), undefined, 'a kubelet may say what it wants')
-  t.equal(subjectOf(node({ providerID: 'metal3://x' }), bare({ vm: boundVM() })), undefined)
-  t.equal(subjectOf(node({ providerID: 'vsphere://nonsense' }), undefined), undefined)
+  t.equal(machinesOf(node(), undefined), undefined, 'a kubelet may say what it wants')
+  t.equal(machinesOf(node({ providerID: 'metal3://x' }), bare({ vm: boundVM() })), undefined)
+  t.equal(machinesOf(node({ providerID: 'vsphere://nonsense' }), undefined), undefined)
   t.equal(
-    subjectOf(node({ uid: 'new' }), bare({ vm: boundVM() }, BIOS_UUID)),
+    machinesOf(node({ uid: 'new' }), bare({ vm: boundVM() }, BIOS_UUID)),
     undefined,
     'what was said of a former Node says nothing of the next',
   )
