@@ -21,7 +21,7 @@ export interface RefusedDecision extends Decision {
  */
 export function decideOnRefusedWrite(
   { write, message }: RefusedWrite,
-  { patch: _, create: __, deletion: ___, fenced: ____, status, ...rest }: Decision,
+  { patch: _, create: __, deletion: ___, confirmLease: ____, status, ...rest }: Decision,
   report: NodeReport | undefined,
   now: number,
 ): RefusedDecision {
