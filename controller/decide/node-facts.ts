@@ -8,7 +8,7 @@ import type { Proof } from '../types/vcenter-probe.ts'
 import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
 
-/** Another Node that points to the same BIOS UUID. */
+/** Another Node that points to a BIOS UUID. */
 export interface Rival {
   readonly name: string
   /** The VM that it is verified to be, and how strongly. */
@@ -32,7 +32,8 @@ export interface NodeFacts {
   readonly report: NodeReport | undefined
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
-  readonly rivals: readonly Rival[]
+  /** The other Nodes that point to one of these BIOS UUIDs. */
+  readonly rivals: (uuids: readonly string[]) => readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**

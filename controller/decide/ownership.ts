@@ -2,7 +2,8 @@ import type { NodeReportSpec } from '../../agent/contract.ts'
 import type { NodeReport } from '../types/node.ts'
 import { type ConditionValue, no } from './condition.ts'
 import { requiredLevel } from './identity/level.ts'
-import type { NodeFacts } from './node-facts.ts'
+import { providerUUIDs } from './identity/machine-uuid.ts'
+import type { NodeFacts, Rival } from './node-facts.ts'
 import { printable } from './printable.ts'
 import { judgeProviderID } from './provider-id.ts'
 import type { RefusalDetails } from './refusal.ts'
@@ -44,7 +45,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
-    if (!tainted) return unspokenFor(rivals, node, settings)
+    if (!tainted) return unspokenFor(rivals(providerUUIDs(node)), node, settings)
     return {
       kind: 'waiting',
       condition: no(
@@ -102,7 +103,7 @@ function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
  * in case it vanishes (`lifecycle.unbound: delete`).
  */
 function unspokenFor(
-  rivals: NodeFacts['rivals'],
+  rivals: readonly Rival[],
   node: NodeFacts['node'],
   { lifecycle }: NodeFacts['settings'],
 ): WithoutReport {

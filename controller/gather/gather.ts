@@ -1,6 +1,5 @@
 import type { DecisionConfig } from '../config/config.ts'
 import { previousStatus, verifiedVM } from '../decide/binding.ts'
-import { machineUUID, providerUUIDs } from '../decide/identity/machine-uuid.ts'
 import { isGone } from '../decide/lifecycle/gone.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
@@ -33,7 +32,6 @@ export function gather(
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
-  const { uuids } = machineUUID(node, report, settings.identity)
   return {
     node,
     report,
@@ -42,7 +40,7 @@ export function gather(
         .uuidsOf(name)
         .map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
     ),
-    rivals: rivals(name, uuids.length > 0 ? uuids : providerUUIDs(node), sources),
+    rivals: (uuids) => rivals(name, uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) =>
       index

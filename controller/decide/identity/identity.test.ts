@@ -483,7 +483,7 @@ t.test('a forger that was refused holds nothing of the VM that it named', async 
     ...early,
     lookups: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })] }).lookups,
     nodeByUID: names(boundVM()),
-    rivals: [{ ...stranger, name: 'victim', ...proven }],
+    rivals: () => [{ ...stranger, name: 'victim', ...proven }],
   }
   const refused = decide({
     ...claimed,

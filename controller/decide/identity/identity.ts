@@ -4,7 +4,7 @@ import { isBoundTo, verifiedVM } from '../binding.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeFacts, Rival } from '../node-facts.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import { provenUntil } from './proven-until.ts'
@@ -25,6 +25,8 @@ export interface IdentityQuery {
   readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
   readonly spec: NodeReportSpec
   readonly vm: VirtualMachine
+  /** The other Nodes that point to the VM's BIOS UUID. */
+  readonly rivals: readonly Rival[]
   /** The previous status. */
   readonly previous: NodeReportStatus
 }
@@ -36,7 +38,7 @@ export interface IdentityQuery {
  * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
 export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
-  const { witness, spec, vm } = query
+  const { witness, spec, vm, rivals } = query
   const contradiction =
     productUUIDContradicts(spec) ??
     providerIDContradicts(vm, facts.node) ??
@@ -45,7 +47,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
 
   const holds = isBoundTo(verifiedVM(query.previous), vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
-  const original = holds ? undefined : verifiedOriginal(vm, facts.rivals)
+  const original = holds ? undefined : verifiedOriginal(vm, rivals)
   if (original !== undefined) return { level: undefined, ends: true, condition: original }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
@@ -60,7 +62,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   if (claim.kind === 'proves' && witness !== 'asserted') {
-    const holder = holds ? undefined : provenRival(vm, facts.rivals)
+    const holder = holds ? undefined : provenRival(vm, rivals)
     if (holder !== undefined) return { level: undefined, ends: true, condition: holder }
     return {
       level: 'proven',
@@ -72,8 +74,12 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
 }
 
 /** @param why there is no usable claim, for the message */
-function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, facts: NodeFacts): Identity {
-  const until = provenUntil(previous, vm, facts.now)
+function withoutClaim(
+  { witness, vm, rivals, previous }: IdentityQuery,
+  why: string,
+  { now }: NodeFacts,
+): Identity {
+  const until = provenUntil(previous, vm, now)
   if (until !== undefined) {
     return {
       level: 'proven',
@@ -85,7 +91,7 @@ function withoutClaim({ witness, vm, previous }: IdentityQuery, why: string, fac
       ),
     }
   }
-  const rival = strongerRival(vm, isBoundTo(verifiedVM(previous), vm), facts.rivals)
+  const rival = strongerRival(vm, isBoundTo(verifiedVM(previous), vm), rivals)
   if (rival !== undefined) return { level: undefined, ends: true, condition: rival }
   if (witness === 'asserted') {
     return {

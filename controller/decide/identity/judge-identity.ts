@@ -103,7 +103,9 @@ function judgeVM(
   const itself = isBoundTo(verifiedVM(previous.status), vm)
   const passed = { VMFound: itself ? (vmState ?? found) : found }
   if (itself && machineState(vm) === 'off') return { kind: 'off', vm, conditions: passed }
-  const identity = verifyIdentity({ witness: machine.witness, spec, vm, previous: previous.status }, facts)
+  const { witness, uuids } = machine
+  const rivals = facts.rivals(uuids)
+  const identity = verifyIdentity({ witness, spec, vm, rivals, previous: previous.status }, facts)
   const { level, provenUntil, ends, condition } = identity
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
