@@ -1,25 +1,11 @@
-import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
-import type { Node, NodeReport } from '../types/node.ts'
-import { faultToleranceGroup, type VirtualMachine } from '../types/virtual-machine.ts'
-import type { PreviousReport } from './status.ts'
-
-/** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
-export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
-  return report?.status.nodeUID === node.uid ? report.status : {}
-}
-
-/** The previous status, with the object that it is about. */
-export function previousOf(report: NodeReport, node: Pick<Node, 'uid'>): PreviousReport {
-  return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
-}
-
-/**
- * The VM that a Node is verified to be. A binding that was left behind by a refusal gives no right to the VM: otherwise a
- * forger who was bound before the VM itself spoke would keep it.
- */
-export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | undefined {
-  return identityLevel === undefined ? undefined : vm
-}
+import type { BoundVM, ParentObject } from '../../agent/contract.ts'
+import {
+  type Ancestry,
+  bindingParents,
+  faultToleranceGroup,
+  type VirtualMachine,
+} from '../types/virtual-machine.ts'
+import { printable } from './printable.ts'
 
 /**
  * Whether a binding is to this VM or to another VM of its Fault Tolerance group, which is the same machine: a failover
@@ -34,4 +20,35 @@ export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boole
   return (
     instanceUUID === vm.instanceUUID || faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
   )
+}
+
+/** Longest texts that the schema allows. */
+const MAX_NAME = 512
+const MAX_ID = 64
+
+/** The binding to a VM; undefined where vCenter does not tell its UUID. */
+export function binding(vm: VirtualMachine): BoundVM | undefined {
+  if (vm.biosUUID === undefined) return undefined
+  const name = (text: string): string => printable(text, MAX_NAME)
+  const id = (text: string): string => printable(text, MAX_ID)
+  return {
+    vCenter: vm.vCenter.name,
+    vCenterInstanceUUID: id(vm.vCenter.instanceUUID),
+    moref: id(vm.moref),
+    name: name(vm.name),
+    instanceUUID: id(vm.instanceUUID ?? ''),
+    biosUUID: vm.biosUUID,
+    ...(vm.host === undefined ? {} : { host: name(vm.host) }),
+    ...(vm.cluster === undefined ? {} : { cluster: name(vm.cluster) }),
+    ...(vm.datacenter === undefined ? {} : { datacenter: name(vm.datacenter) }),
+    ...(vm.ancestry === undefined ? {} : { parents: parentsOf(vm.ancestry) }),
+  }
+}
+
+function parentsOf(ancestry: Ancestry): ParentObject[] {
+  return bindingParents(ancestry).map(({ type, moref, name }) => ({
+    type: printable(type, MAX_ID),
+    moref: printable(moref, MAX_ID),
+    name: printable(name, MAX_NAME),
+  }))
 }

@@ -1,10 +1,11 @@
+import type { NodeReportStatus } from '../../agent/contract.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
-import { previousOf } from './binding.ts'
+import { binding } from './binding.ts'
 import { yes } from './condition.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
-import { type JudgedIdentity, judgeIdentity } from './identity/judge-identity.ts'
+import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
 import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
@@ -12,9 +13,10 @@ import { conditionEvents, levelEvents, untaintedEvents, warning } from './node-e
 import type { NodeFacts } from './node-facts.ts'
 import { overriddenLabelEvents, patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
-import { placeNode } from './place-node.ts'
+import { type Placement, placeNode } from './place-node.ts'
+import { type PreviousReport, previousOf } from './previous-status.ts'
 import { refuse } from './refusal.ts'
-import { binding, type PreviousReport, verifiedFields } from './status.ts'
+import { instanceType } from './topology/instance-type.ts'
 import { isUninitialized } from './uninitialized.ts'
 
 /**
@@ -90,15 +92,16 @@ function decideOnIdentity(
 }
 
 function decideOnVerified(
-  identity: Extract<JudgedIdentity, { kind: 'verified' }>,
+  identity: VerifiedIdentity,
   previous: PreviousReport,
   facts: NodeFacts,
 ): IdentityDecision {
   const { node, now, settings } = facts
   const { vm, level, provenUntil } = identity
-  const { topology, addresses, waitsFor, conditions: placed, events } = placeNode(identity, previous, facts)
+  const placement = placeNode(identity, previous, facts)
+  const { topology, addresses, waitsFor, conditions: placed, events } = placement
   const conditions = { ...identity.conditions, ...placed }
-  const fields = verifiedFields({ vm, level, provenUntil, topology, addresses })
+  const fields = verifiedFields(identity, placement)
   if (isUninitialized(node) && addresses === undefined) {
     const refused = refuse(
       { node, previous, now },
@@ -145,6 +148,25 @@ function decideOnVerified(
     waitsFor,
     // The level falls at that time unless the VM has named the Node again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
+  }
+}
+
+/** The parts of the status other than conditions. */
+function verifiedFields(
+  { vm, level, provenUntil }: VerifiedIdentity,
+  { topology, addresses }: Placement,
+): Partial<NodeReportStatus> {
+  const bound = binding(vm)
+  return {
+    ...(bound === undefined ? {} : { vm: bound }),
+    identityLevel: level,
+    ...(provenUntil === undefined ? {} : { provenUntil }),
+    topology: {
+      ...(topology.zone === undefined ? {} : { zone: topology.zone }),
+      ...(topology.region === undefined ? {} : { region: topology.region }),
+    },
+    instanceType: instanceType(vm),
+    ...(addresses === undefined ? {} : { addresses }),
   }
 }
 

@@ -5,8 +5,8 @@ import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import { conditionEvents, deletionEvents } from './node-events.ts'
 import type { NodePatch } from './node-patch.ts'
-import type { PreviousReport } from './status.ts'
-import { TAINT_UNINITIALIZED } from './well-known.ts'
+import type { PreviousReport } from './previous-status.ts'
+import { withoutUninitializedTaint } from './uninitialized.ts'
 
 /** Merges what follows from a Node's identity with what follows from the state of its machine. */
 export function merge(
@@ -119,9 +119,7 @@ function patchOf(
   const initializes = before?.taints !== undefined
   const patch: NodePatch = {
     ...before,
-    ...(taints === undefined
-      ? {}
-      : { taints: initializes ? taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) : taints }),
+    ...(taints === undefined ? {} : { taints: initializes ? withoutUninitializedTaint(taints) : taints }),
     ...(removesAnnotation ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
   }
   return Object.keys(patch).length === 0 ? undefined : patch

@@ -5,14 +5,13 @@ import type { NodeEvent } from './node-events.ts'
 import { providerID } from './provider-id.ts'
 import { instanceType } from './topology/instance-type.ts'
 import type { NodeTopology } from './topology/topology.ts'
-import { hasUninitializedTaint } from './uninitialized.ts'
+import { hasUninitializedTaint, withoutUninitializedTaint } from './uninitialized.ts'
 import {
   BETA_LABELS,
   LABEL_IDENTITY_LEVEL,
   LABEL_INSTANCE_TYPE,
   LABEL_REGION,
   LABEL_ZONE,
-  TAINT_UNINITIALIZED,
 } from './well-known.ts'
 
 /** What to change on a Node; an absent part stays as it is. */
@@ -52,7 +51,7 @@ export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
     ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined
       ? { providerID: providerID(wanted.vm.biosUUID) }
       : {}),
-    ...(initializing ? { taints: node.taints.filter(({ key }) => key !== TAINT_UNINITIALIZED) } : {}),
+    ...(initializing ? { taints: withoutUninitializedTaint(node.taints) } : {}),
   }
   return Object.keys(patch).length > 0 ? patch : undefined
 }

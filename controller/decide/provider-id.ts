@@ -1,9 +1,17 @@
-import { canonicalUUID, sameMachineUUID } from './uuid.ts'
+import type { Node } from '../types/node.ts'
+import { canonicalUUID, swapUUID } from './uuid.ts'
 import { PROVIDER_SCHEME } from './well-known.ts'
 
 /** `vsphere://` and the BIOS UUID in lower case, as the CPI writes it. */
 export function providerID(biosUUID: string): string {
   return `${PROVIDER_SCHEME}${biosUUID}`
+}
+
+/** The UUID in a Node's provider ID, in both byte orders, as the in-tree provider wrote the other one. Empty for another provider's. */
+export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonly string[] {
+  if (providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
+  const uuid = canonicalUUID(providerID.slice(PROVIDER_SCHEME.length))
+  return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }
 
 export type ProviderIDMatch = 'absent' | 'ours' | 'foreign' | 'other-vm'
@@ -18,6 +26,5 @@ export function judgeProviderID(existing: string | undefined, biosUUID: string |
   if (existing === undefined || existing === '') return 'absent'
   if (!existing.startsWith(PROVIDER_SCHEME)) return 'foreign'
   if (biosUUID === undefined) return 'ours'
-  const uuid = canonicalUUID(existing.slice(PROVIDER_SCHEME.length))
-  return uuid !== undefined && sameMachineUUID(uuid, biosUUID) ? 'ours' : 'other-vm'
+  return providerUUIDs({ providerID: existing }).includes(biosUUID) ? 'ours' : 'other-vm'
 }

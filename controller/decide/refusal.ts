@@ -5,7 +5,7 @@ import { type ConditionValue, type ConditionValues, no, unknown } from './condit
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
 import { levelLabel } from './node-patch.ts'
-import type { PreviousReport } from './status.ts'
+import type { PreviousReport } from './previous-status.ts'
 import { isUninitialized } from './uninitialized.ts'
 
 export interface RefusalDetails {

@@ -1,9 +1,13 @@
-import type { Node } from '../types/node.ts'
+import type { Node, Taint } from '../types/node.ts'
 import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** Whether the Node waits for a cloud provider; nothing is scheduled to it until then. */
 export function hasUninitializedTaint(node: Pick<Node, 'taints'>): boolean {
   return node.taints.some(({ key }) => key === TAINT_UNINITIALIZED)
+}
+
+export function withoutUninitializedTaint(taints: readonly Taint[]): readonly Taint[] {
+  return taints.filter(({ key }) => key !== TAINT_UNINITIALIZED)
 }
 
 /**

@@ -1,13 +1,18 @@
-import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/contract.ts'
+import {
+  type IdentityLevel,
+  type NodeReportSpec,
+  type NodeReportStatus,
+  timestamp,
+} from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo, verifiedVM } from '../binding.ts'
+import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
+import { verifiedVM } from '../previous-status.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
-import { provenUntil } from './proven-until.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
 
 export interface Identity {
@@ -108,6 +113,23 @@ function withoutClaim(
     ends: false,
     condition: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
   }
+}
+
+/**
+ * How long a Node stays proven after its claim is gone. A reboot clears guestinfo or leaves the old boot's claim in it. The
+ * agent writes a new claim when it starts and checks it every four to five minutes; vCenter shows it seconds to minutes
+ * later.
+ */
+const CLAIM_GRACE_MS = 15 * 60_000
+
+/**
+ * Until when, RFC 3339, a Node that was proven to be this VM stays proven without a claim. Undefined where it was not
+ * proven, or that time is over.
+ */
+function provenUntil(previous: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
+  if (previous.identityLevel !== 'proven' || !isBoundTo(previous.vm, vm)) return undefined
+  const until = previous.provenUntil ?? timestamp(now + CLAIM_GRACE_MS)
+  return Date.parse(until) > now ? until : undefined
 }
 
 /** A report cannot come from a VM that does not run, however much it knows about it. */

@@ -2,7 +2,6 @@ import type { IdentityLevel } from '../../../agent/contract.ts'
 import type { DecisionConfig } from '../../config/config.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../uuid.ts'
-import { PROVIDER_SCHEME } from '../well-known.ts'
 import { requiredLevel } from './level.ts'
 
 /** The BIOS UUIDs by which to search for a Node's VM. */
@@ -35,11 +34,4 @@ export function machineUUID(
 /** What firmware reports if it was given no UUID. */
 export function isBlankUUID(uuid: string): boolean {
   return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
-}
-
-/** The UUID in a Node's provider ID, in both byte orders, as the in-tree provider wrote the other one. Empty for another provider's. */
-export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonly string[] {
-  if (providerID?.startsWith(PROVIDER_SCHEME) !== true) return []
-  const uuid = canonicalUUID(providerID.slice(PROVIDER_SCHEME.length))
-  return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { boundVM, node, report } from '../../../test/fixtures/facts.ts'
-import { answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
+import { boundVM, facts, node, report } from '../../../test/fixtures/facts.ts'
+import { absence, answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { type Evidence, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
+import { type Evidence, isGone, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
 
 const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
 const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
@@ -106,3 +106,30 @@ t.test('a sign of life is whatever the machine writes', async (t) => {
     'that others give up on it is none',
   )
 })
+
+const silent = node({ ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
+const proven = absence({ ...facts(), node: silent, report: report() }, { times: 1 })
+
+t.test('a machine is gone by one whole proof, as long as nothing contradicts it', async (t) => {
+  t.equal(isGone(silent, report(), proven), true)
+})
+
+const NOT_GONE: Record<string, Parameters<typeof isGone>> = {
+  'nothing is known': [silent, report(), undefined],
+  'the proof is not whole, as of one that is off': [silent, report(), { ...proven, absent: undefined }],
+  'its kubelet calls it ready': [node(), report(), proven],
+  'its kubelet lives, and says that it is not ready': [
+    node({ ready: { status: 'False', lastHeartbeatTime: '2026-03-01T10:00:00Z' } }),
+    report(),
+    proven,
+  ],
+  'its agent has reported since': [silent, report({ reportedAt: '2026-03-01T10:00:00Z' }), proven],
+  'its kubelet has renewed its Lease': [silent, report(), { ...proven, beats: true }],
+  'it is about a Node that was deleted': [node({ ...silent, uid: 'another' }), report(), proven],
+}
+
+for (const [why, given] of Object.entries(NOT_GONE)) {
+  t.test(`it is not gone where ${why}`, async (t) => {
+    t.equal(isGone(...given), false)
+  })
+}

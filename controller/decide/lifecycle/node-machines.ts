@@ -1,8 +1,8 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
-import { previousStatus } from '../binding.ts'
-import { isBlankUUID, providerUUIDs } from '../identity/machine-uuid.ts'
-import { judgeProviderID } from '../provider-id.ts'
+import { isBlankUUID } from '../identity/machine-uuid.ts'
+import { previousStatus } from '../previous-status.ts'
+import { judgeProviderID, providerUUIDs } from '../provider-id.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from '../uuid.ts'
 
 /**

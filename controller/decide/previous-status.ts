@@ -1,0 +1,27 @@
+import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+/** What the report's status said before this reconcile, and which object the report is about. */
+export interface PreviousReport {
+  readonly status: NodeReportStatus
+  readonly nodeUID: string
+  readonly generation: number
+}
+
+/** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
+export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
+  return report?.status.nodeUID === node.uid ? report.status : {}
+}
+
+/** The previous status, with the object that it is about. */
+export function previousOf(report: NodeReport, node: Pick<Node, 'uid'>): PreviousReport {
+  return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
+}
+
+/**
+ * The VM that a Node is verified to be. A binding that was left behind by a refusal gives no right to the VM: otherwise a
+ * forger who was bound before the VM itself spoke would keep it.
+ */
+export function verifiedVM({ vm, identityLevel }: NodeReportStatus): BoundVM | undefined {
+  return identityLevel === undefined ? undefined : vm
+}
