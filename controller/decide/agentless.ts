@@ -1,6 +1,6 @@
 import type { NodeReportSpec } from '../../agent/contract.ts'
+import { canonicalUUID } from '../node/uuid.ts'
 import type { Node } from '../types/node.ts'
-import { canonicalUUID } from './uuid.ts'
 
 /** Whether this controller made the report, not an agent. */
 export function isAgentless({ claim }: Pick<NodeReportSpec, 'claim'>): boolean {

@@ -14,10 +14,10 @@ import {
   spec,
   vm,
 } from '../../test/fixtures/facts.ts'
+import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
 import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { LABEL_IDENTITY_LEVEL } from './well-known.ts'
 
 function condition(decision: Decision, type: ConditionType) {
   return decision.status?.conditions?.find((candidate) => candidate.type === type)

@@ -1,4 +1,6 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
+import { type PreviousReport, previousOf } from '../node/previous-status.ts'
+import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './binding.ts'
@@ -14,10 +16,8 @@ import type { NodeFacts } from './node-facts.ts'
 import { overriddenLabelEvents, patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
 import { type Placement, placeNode } from './place-node.ts'
-import { type PreviousReport, previousOf } from './previous-status.ts'
 import { refuse } from './refusal.ts'
 import { instanceType } from './topology/instance-type.ts'
-import { isUninitialized } from './uninitialized.ts'
 
 /**
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision

@@ -1,12 +1,12 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { PreviousReport } from '../node/previous-status.ts'
+import { withoutUninitializedTaint } from '../node/uninitialized.ts'
 import { ANNOTATION_DELETION } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import { conditionEvents, deletionEvents } from './node-events.ts'
 import type { NodePatch } from './node-patch.ts'
-import type { PreviousReport } from './previous-status.ts'
-import { withoutUninitializedTaint } from './uninitialized.ts'
 
 /** Merges what follows from a Node's identity with what follows from the state of its machine. */
 export function merge(

@@ -1,11 +1,11 @@
 import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
+import { reaches } from '../node/level.ts'
+import { hasUninitializedTaint } from '../node/uninitialized.ts'
+import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import type { Node } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'
 import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
-import { reaches } from './identity/level.ts'
 import { printable } from './printable.ts'
-import { hasUninitializedTaint } from './uninitialized.ts'
-import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** An Event on the Node. */
 export interface NodeEvent {

@@ -1,18 +1,18 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
-import type { Node, Taint } from '../types/node.ts'
-import type { VirtualMachine } from '../types/virtual-machine.ts'
-import type { NodeEvent } from './node-events.ts'
-import { providerID } from './provider-id.ts'
-import { instanceType } from './topology/instance-type.ts'
-import type { NodeTopology } from './topology/topology.ts'
-import { hasUninitializedTaint, withoutUninitializedTaint } from './uninitialized.ts'
+import { providerID } from '../node/provider-id.ts'
+import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/uninitialized.ts'
 import {
   BETA_LABELS,
   LABEL_IDENTITY_LEVEL,
   LABEL_INSTANCE_TYPE,
   LABEL_REGION,
   LABEL_ZONE,
-} from './well-known.ts'
+} from '../node/well-known.ts'
+import type { Node, Taint } from '../types/node.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
+import type { NodeEvent } from './node-events.ts'
+import { instanceType } from './topology/instance-type.ts'
+import type { NodeTopology } from './topology/topology.ts'
 
 /** What to change on a Node; an absent part stays as it is. */
 export interface NodePatch {

@@ -1,13 +1,13 @@
 import type { NodeReportSpec } from '../../agent/contract.ts'
+import { requiredLevel } from '../node/level.ts'
+import { judgeProviderID, providerUUIDs } from '../node/provider-id.ts'
+import { hasUninitializedTaint } from '../node/uninitialized.ts'
+import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import type { NodeReport } from '../types/node.ts'
 import { type ConditionValue, no } from './condition.ts'
-import { requiredLevel } from './identity/level.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
 import { printable } from './printable.ts'
-import { judgeProviderID, providerUUIDs } from './provider-id.ts'
 import type { RefusalDetails } from './refusal.ts'
-import { hasUninitializedTaint } from './uninitialized.ts'
-import { TAINT_UNINITIALIZED } from './well-known.ts'
 
 /** There is no report to decide on, or the Node is not ours. */
 export type WithoutReport =

@@ -1,14 +1,14 @@
 import type { NodeAddress } from '../../agent/contract.ts'
+import type { PreviousReport } from '../node/previous-status.ts'
+import { isUninitialized } from '../node/uninitialized.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import type { ConditionValue } from './condition.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { wantedLabels } from './node-patch.ts'
-import type { PreviousReport } from './previous-status.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
-import { isUninitialized } from './uninitialized.ts'
 
 /** Zone, region and addresses of a verified Node. */
 export interface Placement {

@@ -1,12 +1,12 @@
 import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
+import type { PreviousReport } from '../node/previous-status.ts'
+import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
 import { levelLabel } from './node-patch.ts'
-import type { PreviousReport } from './previous-status.ts'
-import { isUninitialized } from './uninitialized.ts'
 
 export interface RefusalDetails {
   readonly type: ConditionType

@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../config/config.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
-import { previousStatus, verifiedVM } from '../decide/previous-status.ts'
+import { previousStatus, specOf, verifiedVM } from '../node/previous-status.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
@@ -92,9 +92,9 @@ function rivals(name: string, uuids: readonly string[], { index, node, report }:
     const rival = node(other)
     if (rival === undefined) continue
     const own = report(other)
-    const spec = own?.spec.ok === true && own.spec.spec.nodeUID === rival.uid ? own.spec.spec : undefined
     const previous = previousStatus(own, rival)
-    found.push({ name: other, boundTo: verifiedVM(previous), level: previous.identityLevel, spec })
+    const { identityLevel: level } = previous
+    found.push({ name: other, boundTo: verifiedVM(previous), level, spec: specOf(own, rival) })
   }
   return found
 }

@@ -7,7 +7,7 @@ import {
   type ProbeResult,
   weigh,
 } from '../decide/lifecycle/evidence.ts'
-import type { LatchedNode } from '../gather/node-index.ts'
+import type { LatchedNode } from '../gather/node-keys.ts'
 
 export interface ProbeTrackerOptions {
   /** Milliseconds of a clock that never goes back. */

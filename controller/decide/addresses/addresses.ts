@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
+import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
-import { isUninitialized } from '../uninitialized.ts'
 import {
   type CandidateAddress,
   candidateAddresses,

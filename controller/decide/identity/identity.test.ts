@@ -18,11 +18,11 @@ import {
 } from '../../../test/fixtures/facts.ts'
 import type { DecisionConfig } from '../../config/config.ts'
 import { parseLabelSelector } from '../../label-selector.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../node/well-known.ts'
 import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
-import { LABEL_IDENTITY_LEVEL } from '../well-known.ts'
 
 const OTHER_UID = '22222222-2222-4333-8444-555555555555'
 const OTHER_BOOT = '77777777-8888-4777-8666-555555555555'

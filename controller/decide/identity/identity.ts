@@ -4,13 +4,13 @@ import {
   type NodeReportStatus,
   timestamp,
 } from '../../../agent/contract.ts'
+import { verifiedVM } from '../../node/previous-status.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
-import { verifiedVM } from '../previous-status.ts'
 import { judgeClaim } from './claim.ts'
 import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'

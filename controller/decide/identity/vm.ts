@@ -1,4 +1,5 @@
 import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/contract.ts'
+import type { MachineUUID } from '../../node/machine-uuid.ts'
 import { faultToleranceGroup, isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition.ts'
@@ -7,7 +8,6 @@ import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { judgeClaim, proves } from './claim.ts'
 import { commonMACs } from './mac.ts'
-import type { MachineUUID } from './machine-uuid.ts'
 
 export type VMSearch =
   | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly condition: ConditionValue }

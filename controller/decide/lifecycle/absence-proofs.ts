@@ -1,9 +1,9 @@
 import type { BoundVM } from '../../../agent/contract.ts'
+import { isUnseen } from '../../node/machines.ts'
 import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
 import type { ProbeResult } from './evidence.ts'
-import { isUnseen } from './node-machines.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {

@@ -1,6 +1,6 @@
+import type { PreviousReport } from '../../node/previous-status.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import type { PreviousReport } from '../previous-status.ts'
 
 /**
  * Whether it could be proven that a Node's VM is gone, told while the VM is still there: an account that may not read

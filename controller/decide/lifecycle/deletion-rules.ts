@@ -1,11 +1,12 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { duration } from '../../format-time.ts'
+import { isUnseen } from '../../node/machines.ts'
+import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing, Precondition } from './absence-proofs.ts'
 import { brakeEngaged, type Fleet, waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
-import { isUnseen } from './node-machines.ts'
 import { volumesAttached } from './volumes.ts'
 
 /** Everything that the deletion of a Node whose VM is missing depends on. Times are monotonic, in milliseconds. */
@@ -172,13 +173,9 @@ export function missingPreconditions(facts: DeletionFacts): readonly (Missing & 
   })
 }
 
-/** Whether a person allows the deletion although the brake is engaged. */
-export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
-  return deletion === 'proceed'
-}
-
-function heldBy({ name, deletion }: Node): Missing | undefined {
-  if (deletion === undefined || deletion === 'proceed') return undefined
+function heldBy(node: Node): Missing | undefined {
+  const { name, deletion } = node
+  if (deletion === undefined || mayProceed(node)) return undefined
   const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
   const message =
     deletion === 'hold'

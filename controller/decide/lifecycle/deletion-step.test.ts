@@ -16,6 +16,7 @@ import {
 } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
+import { machinesOf } from '../../node/machines.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { agentlessReport } from '../agentless.ts'
 import { decide } from '../decide.ts'
@@ -23,7 +24,6 @@ import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
 import { PRECONDITIONS } from './deletion-rules.ts'
-import { machinesOf } from './node-machines.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 
 const { lifecycle } = SETTINGS

@@ -1,12 +1,12 @@
 import type { BoundVM } from '../../../agent/contract.ts'
+import { isUnseen } from '../../node/machines.ts'
+import { swapUUID } from '../../node/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
-import { swapUUID } from '../uuid.ts'
 import type { Missing } from './absence-proofs.ts'
 import { type DeletionFacts, missingPreconditions } from './deletion-rules.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
 import { missingOf } from './evidence.ts'
-import { isUnseen } from './node-machines.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
 /** What happens to a Node whose VM is missing. */

@@ -5,10 +5,11 @@
  */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
+import { isUnseen } from '../../node/machines.ts'
+import { isDecided } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing } from './absence-proofs.ts'
 import type { Evidence } from './evidence.ts'
-import { isUnseen } from './node-machines.ts'
 
 /** When a VM vanished: between the moment it first went missing and the last moment its machine was certainly alive. */
 export interface Span {
@@ -115,25 +116,6 @@ export function releasesItself(
 ): boolean {
   const quiet = quietTime(settings)
   return fleet.fewFor >= quiet && absent !== undefined && (spoken || absent.last - absent.since >= quiet)
-}
-
-/**
- * Taints by which autoscalers say that they are removing the machine. A kubelet cannot write them once its Node exists
- * (NodeRestriction). A cordon is not among them, because it also precedes maintenance.
- */
-const REMOVAL_TAINTS: ReadonlySet<string> = new Set([
-  'ToBeDeletedByClusterAutoscaler',
-  'karpenter.sh/disrupted',
-])
-
-/** Whether a person or an autoscaler has said that the machine is removed on purpose. */
-export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'taints'>): boolean {
-  return deletion === 'proceed' || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
-}
-
-/** Whether somebody has decided that the Node goes or stays; its absence then says nothing about vCenter's health. */
-export function isDecided(node: Pick<Node, 'deletion' | 'taints'>): boolean {
-  return isRemovalMeant(node) || node.deletion !== undefined
 }
 
 /**

@@ -1,19 +1,18 @@
 import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
+import { isUnseen } from '../../node/machines.ts'
+import { isDecided, isRemovalMeant } from '../../node/removal.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import {
   countsAsAbsent,
   type Fleet,
   fewAbsent,
-  isDecided,
-  isRemovalMeant,
   quietTime,
   releasesItself,
   tooManyAbsent,
   tooManyForNow,
 } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
-import { isUnseen } from './node-machines.ts'
 
 /** What the next leader must know about a missing VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>

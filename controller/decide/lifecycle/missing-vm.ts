@@ -1,4 +1,5 @@
 import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
+import { disruptionGroup, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { type ConditionValue, unknown } from '../condition.ts'
@@ -12,7 +13,6 @@ import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
-import { disruptionGroup, type NodeMachines } from './node-machines.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 

@@ -1,6 +1,6 @@
 import type { LifecycleConfig } from '../../config/config.ts'
+import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../../node/well-known.ts'
 import type { Node, Taint } from '../../types/node.ts'
-import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../well-known.ts'
 import { type Evidence, isFresh } from './evidence.ts'
 
 /** The value tells our taint from a person's, which only a person may remove. */

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { BIOS_UUID, boundVM, SWAPPED_UUID, vm } from '../../../test/fixtures/facts.ts'
+import type { NodeMachines } from '../../node/machines.ts'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import type { NodeMachines } from './node-machines.ts'
 import { presenceOf } from './presence.ts'
 
 const PENDING: Lookup = { state: 'pending' }

@@ -1,10 +1,10 @@
+import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { isUnseen, type NodeMachines } from './node-machines.ts'
 
 /** What the inventories show of a Node's machines. */
 export type Presence =

@@ -1,7 +1,7 @@
+import type { NodeMachines } from '../../node/machines.ts'
 import type { ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, isAbout, lifeSignOf, type ProbeRequest } from './evidence.ts'
-import type { NodeMachines } from './node-machines.ts'
 
 /** The evidence, where it is about these machines of this Node. */
 export function evidenceOn(

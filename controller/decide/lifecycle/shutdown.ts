@@ -1,10 +1,10 @@
+import { TAINT_SHUTDOWN } from '../../node/well-known.ts'
 import type { Node, Taint } from '../../types/node.ts'
 import type { PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, unknown, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
-import { TAINT_SHUTDOWN } from '../well-known.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 
 /** As the cloud node lifecycle controller writes it: without a value. */

@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../config/config.ts'
+import { isLabelValue } from '../../node/well-known.ts'
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
-import { isLabelValue } from '../well-known.ts'
 
 export interface NodeTopology {
   readonly zone: string | undefined

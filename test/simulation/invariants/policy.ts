@@ -7,7 +7,7 @@ import {
   TAINT_OUT_OF_SERVICE,
   TAINT_SHUTDOWN,
   TAINT_UNINITIALIZED,
-} from '../../../controller/decide/well-known.ts'
+} from '../../../controller/node/well-known.ts'
 import type { NodeObject, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
 

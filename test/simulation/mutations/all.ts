@@ -153,7 +153,7 @@ const OTHERS: readonly Mutation[] = [
     name: 'machines: a binding whose level has ended',
     edits: [
       edit(
-        `${LIFECYCLE}/node-machines.ts`,
+        'controller/node/machines.ts',
         '  const known = [vm, namedVM]',
         '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
       ),
@@ -161,13 +161,13 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'machines: the VM that has taken the Node over',
-    edits: [edit(`${LIFECYCLE}/node-machines.ts`, '[vm, namedVM].filter', '[vm].filter')],
+    edits: [edit('controller/node/machines.ts', '[vm, namedVM].filter', '[vm].filter')],
   },
   {
     name: 'machines: what report and kubelet name',
     edits: [
-      edit(`${LIFECYCLE}/node-machines.ts`, 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
-      edit(`${LIFECYCLE}/node-machines.ts`, 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+      edit('controller/node/machines.ts', 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
+      edit('controller/node/machines.ts', 'take(add(canonicalUUID(node.systemUUID), both))', ''),
     ],
   },
   {

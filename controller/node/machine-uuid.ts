@@ -1,8 +1,8 @@
-import type { IdentityLevel } from '../../../agent/contract.ts'
-import type { DecisionConfig } from '../../config/config.ts'
-import type { Node, NodeReport } from '../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../uuid.ts'
+import type { IdentityLevel } from '../../agent/contract.ts'
+import type { DecisionConfig } from '../config/config.ts'
+import type { Node, NodeReport } from '../types/node.ts'
 import { requiredLevel } from './level.ts'
+import { canonicalUUID, swapUUID } from './uuid.ts'
 
 /** The BIOS UUIDs by which to search for a Node's VM. */
 export interface MachineUUID {

@@ -1,7 +1,7 @@
-import type { IdentityLevel } from '../../../agent/contract.ts'
-import type { DecisionConfig } from '../../config/config.ts'
-import { matches } from '../../label-selector.ts'
-import type { Node } from '../../types/node.ts'
+import type { IdentityLevel } from '../../agent/contract.ts'
+import type { DecisionConfig } from '../config/config.ts'
+import { matches } from '../label-selector.ts'
+import type { Node } from '../types/node.ts'
 
 const ORDER: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
 

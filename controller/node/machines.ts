@@ -1,9 +1,9 @@
-import type { BoundVM } from '../../../agent/contract.ts'
-import type { Node, NodeReport } from '../../types/node.ts'
-import { isBlankUUID } from '../identity/machine-uuid.ts'
-import { previousStatus } from '../previous-status.ts'
-import { judgeProviderID, providerUUIDs } from '../provider-id.ts'
-import { canonicalUUID, sameMachineUUID, swapUUID } from '../uuid.ts'
+import type { BoundVM } from '../../agent/contract.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import { isBlankUUID } from './machine-uuid.ts'
+import { previousStatus, specOf } from './previous-status.ts'
+import { judgeProviderID, providerUUIDs } from './provider-id.ts'
+import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
 
 /**
  * The machines that must be gone before a Node may be deleted: every machine that anything about the Node points to. Even
@@ -44,8 +44,7 @@ function unseenUUIDs(
   report: NodeReport | undefined,
   known: readonly BoundVM[],
 ): readonly string[] {
-  const spec =
-    report?.spec.ok === true && report.spec.spec.nodeUID === node.uid ? report.spec.spec : undefined
+  const spec = specOf(report, node)
   const told = known.map(({ biosUUID }) => biosUUID)
   const add = (uuid: string | undefined, orders: (uuid: string) => readonly string[]): readonly string[] =>
     uuid === undefined || isBlankUUID(uuid) || told.some((each) => sameMachineUUID(each, uuid))

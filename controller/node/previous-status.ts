@@ -1,4 +1,4 @@
-import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
+import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
 /** What the report's status said before this reconcile, and which object the report is about. */
@@ -11,6 +11,11 @@ export interface PreviousReport {
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
 export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
   return report?.status.nodeUID === node.uid ? report.status : {}
+}
+
+/** What the report says about this very Node; undefined where it is invalid, or about a former Node of the same name. */
+export function specOf(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportSpec | undefined {
+  return report?.spec.ok === true && report.spec.spec.nodeUID === node.uid ? report.spec.spec : undefined
 }
 
 /** The previous status, with the object that it is about. */

@@ -1,15 +1,7 @@
 import t from 'tap'
-import {
-  BIOS_UUID,
-  boundVM,
-  NODE_UID,
-  node,
-  report,
-  SWAPPED_UUID,
-  spec,
-} from '../../../test/fixtures/facts.ts'
-import type { NodeReport } from '../../types/node.ts'
-import { disruptionGroup, isUnseen, machinesOf } from './node-machines.ts'
+import { BIOS_UUID, boundVM, NODE_UID, node, report, SWAPPED_UUID, spec } from '../../test/fixtures/facts.ts'
+import type { NodeReport } from '../types/node.ts'
+import { disruptionGroup, isUnseen, machinesOf } from './machines.ts'
 
 const OTHER = '42000000-0000-4000-8000-0000000000aa'
 const OTHER_SWAPPED = '00000042-0000-0040-8000-0000000000aa'

@@ -1,0 +1,115 @@
+import { isIPv4 } from 'node:net'
+import type { DecisionConfig } from '../config/config.ts'
+import { machineUUID } from '../node/machine-uuid.ts'
+import { disruptionGroup, machinesOf } from '../node/machines.ts'
+import { previousStatus, verifiedVM } from '../node/previous-status.ts'
+import { providerUUIDs } from '../node/provider-id.ts'
+import { isDecided } from '../node/removal.ts'
+import { isUninitialized } from '../node/uninitialized.ts'
+import { canonicalUUID, swapUUID } from '../node/uuid.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+/** A Node that the brake is engaged for, by its report's status. */
+export interface LatchedNode {
+  readonly name: string
+  /** Its vCenter's name in the configuration. */
+  readonly vCenter: string
+  /** See `disruptionGroup`. */
+  readonly group: string
+}
+
+/** What the watches show under one name. */
+export interface NodeEntry {
+  readonly node?: Node | undefined
+  readonly report?: NodeReport | undefined
+}
+
+/** What an entry is found by. */
+export interface NodeKeys {
+  /** BIOS UUIDs to search for its VM by. */
+  readonly looked: readonly string[]
+  /** BIOS UUIDs of all machines that must be gone before it is deleted. */
+  readonly machines: readonly string[]
+  /** BIOS UUIDs from the Node object, in both byte orders: the provider ID's and the kubelet's. */
+  readonly given: readonly string[]
+  readonly uid: readonly string[]
+  readonly addresses: readonly string[]
+  /** `about.instanceUuid` of the vCenter that has its VM. */
+  readonly vCenter: readonly string[]
+  /** See `disruptionGroup`. */
+  readonly group: readonly string[]
+}
+
+export const KEY_KINDS = ['looked', 'machines', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
+export const NO_KEYS: NodeKeys = {
+  looked: [],
+  machines: [],
+  given: [],
+  uid: [],
+  addresses: [],
+  vCenter: [],
+  group: [],
+}
+
+/** What a Node is found by; there may be a report without a Node. */
+export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['identity']): NodeKeys {
+  const looked = machineUUID(node, report, identity).uuids
+  if (node === undefined) return { ...NO_KEYS, looked }
+  const bound = verifiedVM(previousStatus(report, node))
+  // Without a report nobody has looked for the machine yet.
+  const known = report === undefined ? undefined : machinesOf(node, report)
+  return {
+    // Its verified VM is followed, whatever the report says now.
+    looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
+    machines: [...new Set(known?.machines.map(({ biosUUID }) => biosUUID))],
+    given: givenUUIDs(node),
+    uid: [node.uid],
+    addresses: addressesOf(node, report),
+    vCenter: known === undefined ? [] : [known.machines[0].vCenterInstanceUUID],
+    group: known === undefined ? [] : [disruptionGroup(known)],
+  }
+}
+
+/** Undefined for a Node that the brake is not engaged for, that is being deleted, or that somebody has decided on. */
+export function latchedNode(name: string, { node, report }: NodeEntry): LatchedNode | undefined {
+  // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
+  if (node === undefined || node.deleting || isDecided(node)) return undefined
+  const nodeMachines = machinesOf(node, report)
+  if (nodeMachines === undefined || previousStatus(report, node).brakeEngagedAt === undefined)
+    return undefined
+  return { name, vCenter: nodeMachines.machines[0].vCenter, group: disruptionGroup(nodeMachines) }
+}
+
+/**
+ * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialised
+ * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
+ */
+function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
+  const { identityLevel, addresses = [] } = previousStatus(report, node)
+  const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
+  const counted = identityLevel === undefined ? shown : addresses
+  // A name that looks like an address is not one: the Node of that name need not have it.
+  const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))
+  const seen = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address.toLowerCase()]))
+  return [...new Set([...[node.name, ...names].filter((name) => !isIPv4(name)), ...seen])]
+}
+
+/** A provider writes one of each kind. A kubelet may write any number, and could block a whole subnet for others. */
+function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
+  const kinds = new Map<string, Node['addresses'][number]>()
+  for (const each of addresses) {
+    const { type, address } = each
+    if (!PROVIDED.has(type)) continue
+    const kind = `${type} ${type !== 'Hostname' && address.includes(':')}`
+    if (!kinds.has(kind)) kinds.set(kind, each)
+  }
+  return [...kinds.values()]
+}
+
+const PROVIDED: ReadonlySet<string> = new Set(['InternalIP', 'ExternalIP', 'Hostname'])
+
+/** BIOS UUIDs by which the Node object points to a VM, in both byte orders, whoever wrote them. */
+function givenUUIDs(node: Node): readonly string[] {
+  const system = canonicalUUID(node.systemUUID)
+  return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]
+}

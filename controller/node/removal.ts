@@ -1,0 +1,25 @@
+import type { Node } from '../types/node.ts'
+
+/** Whether a person allows the deletion although the brake is engaged. */
+export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
+  return deletion === 'proceed'
+}
+
+/**
+ * Taints by which autoscalers say that they are removing the machine. A kubelet cannot write them once its Node exists
+ * (NodeRestriction). A cordon is not among them, because it also precedes maintenance.
+ */
+const REMOVAL_TAINTS: ReadonlySet<string> = new Set([
+  'ToBeDeletedByClusterAutoscaler',
+  'karpenter.sh/disrupted',
+])
+
+/** Whether a person or an autoscaler has said that the machine is removed on purpose. */
+export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'taints'>): boolean {
+  return mayProceed({ deletion }) || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
+}
+
+/** Whether somebody has decided that the Node goes or stays; its absence then says nothing about vCenter's health. */
+export function isDecided(node: Pick<Node, 'deletion' | 'taints'>): boolean {
+  return isRemovalMeant(node) || node.deletion !== undefined
+}
