@@ -1,7 +1,8 @@
 import { CredentialError } from './api/credential.ts'
-import { ApiError, ConnectionError } from './api/errors.ts'
+import { ConnectionError } from './api/errors.ts'
 import { IdentityError, NodeMissingError } from './identity.ts'
 import { describe } from './log.ts'
+import { ApiError } from './shared/api-error.ts'
 
 /** Why a report was not sent, in words for the log. */
 export interface Failure {
@@ -11,8 +12,8 @@ export interface Failure {
   readonly message: string
   /** What to do about it. */
   readonly next: string
-  /** How long the API server asks to wait, seconds. */
-  readonly retryAfterSeconds?: number
+  /** How long the API server asks to wait, milliseconds. */
+  readonly retryAfter?: number
 }
 
 /** The step that failed. */
@@ -33,7 +34,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
     return { cause: `NoConnection/${error.code}`, message: describe(error), next: connectionStep(error.code) }
   }
   if (!(error instanceof ApiError)) return undefined
-  const { status, reason, message, retryAfterSeconds } = error
+  const { status, reason, message, retryAfter } = error
   const failure = {
     cause: [step, status, reason].filter((part) => part !== '').join('/'),
     // The reason is the server's text and may differ each time.
@@ -41,7 +42,7 @@ export function explainFailure(error: unknown, step: Step): Failure | undefined 
     message,
     next: apiStep(error, step),
   }
-  return retryAfterSeconds === undefined ? failure : { ...failure, retryAfterSeconds }
+  return retryAfter === undefined ? failure : { ...failure, retryAfter }
 }
 
 function connectionStep(code: string): string {

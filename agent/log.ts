@@ -1,5 +1,4 @@
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+import { LOG_LEVELS, type LogLevel } from './shared/log-level.ts'
 
 /** Logs one constant message; whatever varies is in fields. */
 type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
-import { LOG_LEVELS, type LogLevel } from './log.ts'
+import type { CommandLine } from './shared/command-line.ts'
 import { didYouMean } from './shared/did-you-mean.ts'
+import { LOG_LEVELS, type LogLevel } from './shared/log-level.ts'
 import { failed, ok, type Result } from './shared/result.ts'
 
 export interface Options {
@@ -18,11 +19,7 @@ export interface Options {
   readonly logLevel: LogLevel
 }
 
-export type CommandLine =
-  | { readonly kind: 'options'; readonly options: Options }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'version' }
-  | { readonly kind: 'wrong'; readonly message: string }
+export type AgentCommandLine = CommandLine<{ readonly kind: 'options'; readonly options: Options }>
 
 /** With less, a thousand nodes would be a load on the API server; changes are reported at once anyway. */
 const MIN_REFRESH = 60_000
@@ -66,7 +63,7 @@ const SPEC = {
 } as const
 
 /** Parses the command line. An error is one sentence that names the option. */
-export function parseOptions(args: readonly string[]): CommandLine {
+export function parseOptions(args: readonly string[]): AgentCommandLine {
   const unknown = findUnknown(args)
   if (unknown !== undefined) return wrong(unknown)
   let values: ReturnType<typeof parse>
@@ -106,7 +103,7 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: SPEC, strict: true, allowPositionals: false }).values
 }
 
-function wrong(message: string): CommandLine {
+function wrong(message: string): AgentCommandLine {
   return { kind: 'wrong', message }
 }
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { ApiError } from './api/errors.ts'
 import type { NodeReportSpec } from './contract.ts'
 import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
 import { run, runOnce } from './run.ts'
+import { ApiError } from './shared/api-error.ts'
 import type { Clock } from './shared/clock.ts'
 
 const SPEC: NodeReportSpec = {
@@ -19,7 +19,7 @@ const SENT: ReportOutcome = { ok: true, identity: { nodeName: 'n', nodeUID: 'u' 
 const DEAD: ReportOutcome = { ok: false, failure: { cause: 'NoConnection', message: 'm', next: 'n' } }
 const BUSY: ReportOutcome = {
   ok: false,
-  failure: { cause: 'Busy', message: 'm', next: 'n', retryAfterSeconds: 7 },
+  failure: { cause: 'Busy', message: 'm', next: 'n', retryAfter: 7_000 },
 }
 
 const LOOK = 30_000
@@ -123,10 +123,7 @@ t.test('another cause is said as well', async (t) => {
 
 t.test('a refusal whose words change is said once', async (t) => {
   const refused = (seconds: number): ReportOutcome => {
-    const failure = explainFailure(
-      new ApiError(403, { message: 'm', reason: `R${seconds}` }, undefined),
-      'publish',
-    )
+    const failure = explainFailure(new ApiError('m', { status: 403, reason: `R${seconds}` }), 'publish')
     if (failure === undefined) throw new Error('a refusal is not explained')
     return { ok: false, failure }
   }

@@ -96,6 +96,6 @@ function createClaimTimer({ reporter, clock, random }: ReportLoopOptions) {
 }
 
 function waitAfter(outcome: Extract<ReportOutcome, { ok: false }>, wait: number): number {
-  const asked = (outcome.failure.retryAfterSeconds ?? 0) * 1000
+  const asked = outcome.failure.retryAfter ?? 0
   return Math.max(wait, Math.min(asked, MAX_RETRY_AFTER))
 }

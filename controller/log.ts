@@ -1,9 +1,7 @@
 import { type Logger, pino } from 'pino'
+import type { LogLevel } from '../agent/shared/log-level.ts'
 
 export type { Logger }
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
  * JSON lines on stderr. Messages are constant; whatever varies is in fields, such as `node` and `vCenter`. Writes are

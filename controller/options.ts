@@ -1,8 +1,9 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
+import type { CommandLine } from '../agent/shared/command-line.ts'
 import { didYouMean } from '../agent/shared/did-you-mean.ts'
+import { LOG_LEVELS, type LogLevel } from '../agent/shared/log-level.ts'
 import { failed, ok, type Result } from '../agent/shared/result.ts'
-import { LOG_LEVELS, type LogLevel } from './log.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -25,12 +26,7 @@ export interface RunFlags {
   readonly logLevel: LogLevel
 }
 
-export type CommandLine =
-  | { readonly kind: 'run'; readonly options: RunFlags }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'version' }
-  /** One sentence; the exit code is 2. */
-  | { readonly kind: 'wrong'; readonly message: string }
+export type ControllerCommandLine = CommandLine<{ readonly kind: 'run'; readonly options: RunFlags }>
 
 const DEFAULTS = {
   listen: ':10270',
@@ -57,10 +53,12 @@ Initialises the cluster's Nodes with what vCenter knows of their VMs.
 `
 
 /** A parser for each command. */
-const COMMANDS: Readonly<Record<string, (args: readonly string[]) => CommandLine>> = { run: parseRun }
+const COMMANDS: Readonly<Record<string, (args: readonly string[]) => ControllerCommandLine>> = {
+  run: parseRun,
+}
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
-export function parseCommandLine(args: readonly string[]): CommandLine {
+export function parseCommandLine(args: readonly string[]): ControllerCommandLine {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
   const [name, ...rest] = args
@@ -74,7 +72,7 @@ const RUN_OPTIONS = [
   ...['config', 'kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
 ] as const
 
-function parseRun(args: readonly string[]): CommandLine {
+function parseRun(args: readonly string[]): ControllerCommandLine {
   const read = readOptions(args, RUN_OPTIONS)
   if (!read.ok) return wrong(read.message)
   const values = read.value
@@ -153,6 +151,6 @@ function excerpt(text: string): string {
   return text.length <= 40 ? text : `${text.slice(0, 40)}...`
 }
 
-function wrong(message: string): CommandLine {
+function wrong(message: string): ControllerCommandLine {
   return { kind: 'wrong', message }
 }

@@ -101,13 +101,13 @@ t.test('refusals', async (t) => {
     status: 429,
     reason: 'TooManyRequests',
     message: 'slow down',
-    retryAfterSeconds: 7,
+    retryAfter: 7_000,
   })
   await t.rejects(refuse(502, '<html>'), {
     status: 502,
     reason: '',
     message: 'HTTP status 502',
-    retryAfterSeconds: undefined,
+    retryAfter: undefined,
   })
   const long = { kind: 'Status', reason: 'R'.repeat(900_000), message: 'm'.repeat(100_000) }
   await t.rejects(refuse(403, JSON.stringify(long)), {

@@ -1,8 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
+import { ApiError } from '../shared/api-error.ts'
 import type { Credential } from './credential.ts'
-import { ApiError, ConnectionError } from './errors.ts'
+import { ConnectionError } from './errors.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -128,9 +129,10 @@ function read(response: IncomingMessage, text: string): unknown {
   const status = response.statusCode ?? 0
   const answer = parse(text)
   if (status < 200 || status > 299) {
+    const { message, reason } = statusObject(answer, status)
     const seconds = Number(response.headers['retry-after'])
-    const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
-    throw new ApiError(status, statusObject(answer, status), retryAfter)
+    const retryAfter = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined
+    throw new ApiError(message, { status, reason, retryAfter })
   }
   if (answer === undefined) {
     throw new ConnectionError('an answer that is not JSON: is this a Kubernetes API server?', 'NotJSON')

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ApiError, apiError, apiStatus, hasStatus } from './api-error.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
+import { apiError, apiStatus, hasStatus } from './api-error.ts'
 
 const status = (fields: object) => JSON.stringify({ kind: 'Status', ...fields })
 

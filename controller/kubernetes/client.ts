@@ -1,7 +1,8 @@
 import { HttpMethod, RequestContext } from '@kubernetes/client-node'
 import { request as send } from 'undici'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { ApiError, apiError } from './api-error.ts'
+import { apiError } from './api-error.ts'
 import { type CredentialLocation, Credentials } from './credentials.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 

@@ -1,9 +1,9 @@
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import { createTokenBuckets } from '../token-buckets.ts'
-import { ApiError } from './api-error.ts'
 import {
   createEventWriter,
   type EventDetails,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ApiError } from './api-error.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { KubeClient } from './client.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'

@@ -6,11 +6,11 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/contract.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import type { PolicyState } from '../types/policy-state.ts'
-import { ApiError } from './api-error.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 
 /** The agents' account; impersonated without a token it belongs to no node. */

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client'
-import { ApiError } from '../kubernetes/api-error.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 
 /** The API server's own statuses. A proxy may send any other, and each would become a time series for ever. */

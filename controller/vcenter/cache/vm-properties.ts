@@ -1,12 +1,6 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  ConnectionState,
-  FaultTolerance,
-  GuestNIC,
-  PowerState,
-  VirtualNIC,
-} from '../../types/virtual-machine.ts'
+import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
@@ -72,21 +66,9 @@ export const READ_PATHS_WITH_DEVICES: readonly string[] = [
   DEVICES_PATH,
 ]
 
-export interface VMProperties {
-  readonly moref: string
-  readonly name: string
-  readonly biosUUID: string | undefined
-  readonly instanceUUID: string | undefined
-  readonly template: boolean
-  readonly faultTolerance: FaultTolerance | undefined
-  readonly connectionState: ConnectionState
-  readonly powerState: PowerState
-  readonly cpus: number
-  readonly memoryMB: number
-  readonly guestID: string
-  readonly nics: readonly VirtualNIC[]
-  readonly guestNICs: readonly GuestNIC[]
-  readonly claim: string | undefined
+/** Those of a {@link VirtualMachine} that are its own, and references to the objects above it. */
+export interface VMProperties
+  extends Omit<VirtualMachine, 'vCenter' | 'host' | 'cluster' | 'datacenter' | 'ancestry' | 'unreadable'> {
   /** The version of the configuration that was read. */
   readonly changeVersion: string | undefined
   readonly host: ManagedObjectReference | undefined

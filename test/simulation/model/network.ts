@@ -1,5 +1,5 @@
 /** The controllers' way to the API server: requests that take time, get lost on either way, and are given up. */
-import { ApiError } from '../../../controller/kubernetes/api-error.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import type { KubeClient, KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { type ApiServer, type Change, kindAt, type Stored } from './api-server.ts'
