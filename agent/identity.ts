@@ -60,7 +60,7 @@ export async function identify(client: ApiClient): Promise<NodeIdentity> {
     )
   }
   throw new IdentityError(
-    `the credential is ${printable(username)}, which belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (Kubernetes 1.30 or later puts its node into it)`,
+    `the credential ${printable(username)} belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (which names its node from Kubernetes 1.30 on)`,
   )
 }
 

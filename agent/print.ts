@@ -34,7 +34,7 @@ export async function renderReport(options: PrintOptions): Promise<string> {
     claim: {
       written: false,
       reason: 'NotTried',
-      message: `a printed report writes no claim (--once does); ${await describeClaim(options.guestinfo, identity, local)}`,
+      message: `--print writes no claim (--once does); ${await describeClaim(options.guestinfo, identity, local)}`,
     },
   })
   return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`

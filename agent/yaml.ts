@@ -34,6 +34,6 @@ function refuseDepth(text: string): void {
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
     if (bracket === '[' || bracket === '{') open++
     else if (open > 0) open--
-    if (open > MAX_OPEN) throw new SyntaxError(`more than ${MAX_OPEN} brackets stand open`)
+    if (open > MAX_OPEN) throw new SyntaxError(`more than ${MAX_OPEN} brackets are open`)
   }
 }

@@ -46,7 +46,7 @@ async function start(options: RunFlags): Promise<number> {
   const credentials = credentialSource(options.kubeconfig, process.env)
   if (credentials === undefined) {
     process.stderr.write(
-      'rollcall-controller: --kubeconfig is missing, and this is no Pod with a service account\n',
+      'rollcall-controller: --kubeconfig is missing, and this is not a Pod with a service account\n',
     )
     return 2
   }

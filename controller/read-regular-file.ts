@@ -11,7 +11,7 @@ export function readRegularFile(path: string, maxBytes: number): Buffer {
   try {
     const found = fstatSync(file)
     if (found.isDirectory()) throw failure('EISDIR', path, 'is a folder')
-    if (!found.isFile()) throw failure('EFTYPE', path, 'is no regular file')
+    if (!found.isFile()) throw failure('EFTYPE', path, 'is not a regular file')
     if (found.size > maxBytes) throw failure('EFBIG', path, `has ${found.size} bytes, more than ${maxBytes}`)
     return readFileSync(file)
   } finally {

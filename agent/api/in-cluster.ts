@@ -24,7 +24,9 @@ export function inClusterCredential({ host, port, folder }: InClusterOptions): C
     }
     const address = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
     if (!URL.canParse(address)) {
-      throw new CredentialError('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no address and port')
+      throw new CredentialError(
+        'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not an address and a port',
+      )
     }
     const token = readCredentialFile('token file', join(folder, 'token')).trim()
     if (token === '') throw new CredentialError(`token file ${join(folder, 'token')} is empty`)

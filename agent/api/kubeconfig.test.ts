@@ -114,7 +114,7 @@ t.test('what is no regular file is not waited for', { timeout: 10_000 }, async (
   const root = makeRoot(t)
   const fifo = join(root, 'fifo')
   execFileSync('mkfifo', [fifo])
-  const refused = { name: 'CredentialError', message: /fifo cannot be read: no regular file$/ }
+  const refused = { name: 'CredentialError', message: /fifo cannot be read: not a regular file$/ }
   await t.rejects(kubeconfigCredential(fifo)(), refused)
   for (const [cluster, user] of [
     [{}, { tokenFile: fifo }],

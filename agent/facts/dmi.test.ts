@@ -98,7 +98,7 @@ t.test('vendor and serial', (t) => {
     [
       'Dell Inc.',
       SECRET,
-      /^NotVMware: vendor and .*no vSphere VM, or shows its host's \(SMBIOS\.reflectHost/,
+      /^NotVMware: vendor and .*not a vSphere VM, or shows its host's \(SMBIOS\.reflectHost/,
     ],
     ['QEMU', SECRET, /^NotVMware: vendor and/],
     ['QEMU', 'Not Specified', /^NotVMware: vendor and/],

@@ -46,15 +46,15 @@ function parseSerial(
   if (vendor.ok && !/^vmware\b/i.test(vendor.value)) {
     return unreadable(
       'NotVMware',
-      `vendor and ${path} are not VMware's: this machine is no vSphere VM, or shows its host's (SMBIOS.reflectHost, serialNumber.reflectHost)`,
+      `vendor and ${path} are not VMware's: this machine is not a vSphere VM, or shows its host's (SMBIOS.reflectHost, serialNumber.reflectHost)`,
     )
   }
   if (isPlaceholder(text)) return notSet(path, 'a placeholder')
   return unreadable(
     'NotVMware',
     vendor.ok
-      ? `the vendor is VMware, but ${path} is no VMware serial number: take serialNumber and serialNumber.reflectHost out of the VM's settings`
-      : `${path} is no VMware serial number: is this machine a vSphere VM?`,
+      ? `the vendor is VMware, but ${path} is not a VMware serial number: take serialNumber and serialNumber.reflectHost out of the VM's settings`
+      : `${path} is not a VMware serial number: is this machine a vSphere VM?`,
   )
 }
 

@@ -10,7 +10,7 @@ t.test('what is no regular file is refused, and not waited for', { timeout: 10_0
   execFileSync('mkfifo', [fifo])
   for (const path of [fifo, '/dev/zero', join(root, 'folder')]) {
     for (const read of [readSmallFile, readLine, (file: string) => scanLines(file, 10, () => undefined)]) {
-      t.match(read(path, 10), { ok: false, reason: 'Unreadable', message: /no regular file$/ }, path)
+      t.match(read(path, 10), { ok: false, reason: 'Unreadable', message: /not a regular file$/ }, path)
     }
   }
   t.end()

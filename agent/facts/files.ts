@@ -80,7 +80,7 @@ function withFile<T>(path: string, use: (file: number) => Result<T, Unreadable>)
   try {
     return fstatSync(file).isFile()
       ? use(file)
-      : unreadable('Unreadable', `${path} cannot be read: no regular file`)
+      : unreadable('Unreadable', `${path} cannot be read: not a regular file`)
   } catch (error) {
     return explain(path, error)
   } finally {

@@ -133,7 +133,7 @@ function explainMissing(verb: Verb, { plain }: RpcTools): Result<never, Unreadab
   }
   return unreadable(
     'PermissionDenied',
-    `the host takes ${verb} by the privileged channel alone (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and there is no vmtoolsd: install open-vm-tools and run the agent on the host`,
+    `the host takes ${verb} only through the privileged channel (guest_rpc.rpci.auth.cmd.${verb} in the VM's settings), and there is no vmtoolsd: install open-vm-tools and run the agent on the host`,
   )
 }
 
@@ -141,7 +141,7 @@ function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools)
   if (failure.reason === DENIED) {
     return unreadable(
       'PrivilegedChannelRefused',
-      `the host refuses ${verb} to vmtoolsd too: run the agent as root with CAP_NET_BIND_SERVICE and vsock; else see guest_rpc.rpci.auth.cmd.${verb} and isolation.tools.setinfo.disable in the VM's settings`,
+      `the host refuses ${verb} to vmtoolsd too: run the agent as root with CAP_NET_BIND_SERVICE and vsock, else check guest_rpc.rpci.auth.cmd.${verb} and isolation.tools.setinfo.disable in the VM's settings`,
     )
   }
   // Where vmtoolsd is the only tool nobody has asked for the privileged channel; the others are what the host said.

@@ -18,7 +18,7 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
   [
     /must be run inside a virtual machine|not in a vmware vm|(sending message|send command) to vmware/i,
     'NotVMware',
-    'no VMware hypervisor answers: this machine is no vSphere VM, or its guest RPC is restricted',
+    'no VMware hypervisor answers: this machine is not a vSphere VM, or its guest RPC is restricted',
   ],
   [/permission denied/i, DENIED, ''],
   [

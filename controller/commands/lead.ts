@@ -224,8 +224,8 @@ export function createLeadership(options: LeadOptions): Leadership {
 
   return {
     problems: () => [
-      ...(nodes.synced ? [] : ['the list of Nodes is not read yet']),
-      ...(reports.synced ? [] : ['the list of NodeReports is not read yet']),
+      ...(nodes.synced ? [] : ['Nodes are not listed yet']),
+      ...(reports.synced ? [] : ['NodeReports are not listed yet']),
       ...policyProblem(policy.state()),
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],

@@ -37,7 +37,7 @@ function parseCertificates(text: string): Result<readonly string[]> {
   if (blocks.length === 0) {
     const found = text.includes('PRIVATE KEY-----') ? 'a private key' : `${text.length} characters`
     return failed(
-      `holds no PEM certificate, but ${found}: expected "-----BEGIN CERTIFICATE-----", as vCenter's /certs/download.zip has it`,
+      `holds ${found} instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----", as vCenter's /certs/download.zip has it`,
     )
   }
   for (const [index, block] of blocks.entries()) {

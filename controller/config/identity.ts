@@ -27,7 +27,7 @@ const ASSERTED =
   "is for migration only, the kubelet's word is believed as by the CPI: set reported once agents run on every node"
 const IDLE_EXEMPT = 'has no effect beside "require: asserted", no Node must prove more: remove it'
 const SELF_EXEMPT =
-  'rests on labels that a kubelet can give its own Node, so that a compromised node exempts itself: select by a label under "node-restriction.kubernetes.io/", as example.com.node-restriction.kubernetes.io/no-agent'
+  'selects by labels that a kubelet can set on its own Node, so a compromised node could exempt itself: use a label under "node-restriction.kubernetes.io/", as example.com.node-restriction.kubernetes.io/no-agent'
 
 /** Whether no kubelet can bring its Node among those that are picked: it would need a label that it may not set. */
 function standsFirm({ requirements }: LabelSelector): boolean {

@@ -166,7 +166,7 @@ await t.test('what is wrong is refused, in words that name the place and the nex
     ['outOfServiceControlPlane: maybe', 'lifecycle.outOfServiceControlPlane: expected true or false'],
     ['absendFor: 5m', 'lifecycle.absendFor: unknown key: did you mean "absentFor"?'],
     ['onChange: report', 'lifecycle.onChange: unknown key: it belongs under "topology"'],
-    ['absentFor: 5m\n  absent-for: 6m', 'lifecycle.absentFor: stands twice, first in line 8: keep one'],
+    ['absentFor: 5m\n  absent-for: 6m', 'lifecycle.absentFor: is given twice, first in line 8: keep one'],
   ]
   for (const [setting, words] of cases) {
     const lines = await refusal(file('', `lifecycle:\n  ${setting}`))

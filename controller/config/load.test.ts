@@ -188,7 +188,7 @@ await t.test('accepted with a warning', async (t) => {
       `${FIRM} notin (true),kubernetes.io/os=windows`,
     ].map((selector): [string, string[]] => [
       `identity:\n  exempt: ${selector}`,
-      ['vsphere.conf:7:11: identity.exempt: rests on labels that a kubelet can give its own Node'],
+      ['vsphere.conf:7:11: identity.exempt: selects by labels that a kubelet can set on its own Node'],
     ]),
     [
       '    insecureFlag: true\n    caFile: gone.pem',

@@ -20,7 +20,7 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   try {
     return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    return failed('is no UTF-8 text: check that it is the right file, or convert it')
+    return failed('is not UTF-8 text: check that it is the right file, or convert it')
   }
 }
 
@@ -35,7 +35,7 @@ function whyNot(code: string, maxBytes: number): string {
     case 'EISDIR':
       return 'is a folder: name the file in it'
     case 'EFTYPE':
-      return 'is no regular file: name one, not a pipe or a device'
+      return 'is not a regular file: name one, not a pipe or a device'
     case 'EFBIG':
       return `has more than ${maxBytes} bytes: check that it is the right file`
     default:

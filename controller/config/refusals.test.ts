@@ -25,15 +25,15 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file().replace('pw', '@a'), ['vsphere.conf:5:15: a value cannot begin with this character: put']],
     [
       file().replace('pw', '*a'),
-      ['vsphere.conf:5:15: this "*" refers to an anchor that does not stand above'],
+      ['vsphere.conf:5:15: this "*" refers to an anchor that is not defined above'],
     ],
     [file().replace('pw', '!a b'), ['vsphere.conf:5:15: a tag (!...) or directive']],
     [file().replace('pw', '!!binary aGk='), ['a tag (!...)']],
     [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
     [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML, a tab is used']],
-    [file().replace('password: pw', 'password:pw'), ['the colon and blank after a key is missing']],
-    ['['.repeat(20_000), ['this is nested too deeply']],
-    ['? [a]\n: b', ['vsphere.conf:1:1: a key here is no plain text']],
+    [file().replace('password: pw', 'password:pw'), ['the colon and space after a key is missing']],
+    ['['.repeat(20_000), ['this is nested too deep']],
+    ['? [a]\n: b', ['vsphere.conf:1:1: a key here is not plain text']],
     [file('    <<: {port: 1}'), ['vsphere.conf:6:5: merging maps by "<<" is not read']],
     // keys
     [file('    prot: 1'), ['vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?']],
@@ -47,9 +47,15 @@ await t.test('refused, in words that name the place and the next step', async (t
       file('', 'storage: z'),
       ['storage: unknown key: known here are global, vcenter, labels, identity, lifecycle, topology, nodes'],
     ],
-    [file('    port: 1\n    port: 2'), ['vsphere.conf:7:5: vcenter.vc1.port: stands twice, first in line 6']],
-    [file('    caFile: ca.pem\n    ca-file: ca.pem'), ['vsphere.conf:7:5: vcenter.vc1.caFile: stands twice']],
-    [file('  vc1: {server: a}'), ['vsphere.conf:6:3: vcenter.vc1: stands twice: keep one']],
+    [
+      file('    port: 1\n    port: 2'),
+      ['vsphere.conf:7:5: vcenter.vc1.port: is given twice, first in line 6'],
+    ],
+    [
+      file('    caFile: ca.pem\n    ca-file: ca.pem'),
+      ['vsphere.conf:7:5: vcenter.vc1.caFile: is given twice'],
+    ],
+    [file('  vc1: {server: a}'), ['vsphere.conf:6:3: vcenter.vc1: is given twice: keep one']],
     // vCenters
     ['global: {user: u}', ['vsphere.conf: vcenter: no vCenter: write']],
     ['vcenter:\n', ['no vCenter']],
@@ -62,7 +68,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     [
       'vcenter:\n  server: a\n  user: b\n  password: c',
       [
-        'vsphere.conf:2:3: vcenter: "server" stands where a vCenter\'s name',
+        'vsphere.conf:2:3: vcenter: "server" is where a vCenter\'s name',
         'vcenter: "user"',
         'vcenter: "password"',
       ],
@@ -157,7 +163,7 @@ await t.test('refused, in words that name the place and the next step', async (t
       file('    caFile: gone.pem'),
       ['vcenter.vc1.caFile: /etc/cloud/gone.pem does not exist: check the path'],
     ],
-    [file('    caFile: key.pem'), ['/etc/cloud/key.pem holds no PEM certificate, but a private key']],
+    [file('    caFile: key.pem'), ['/etc/cloud/key.pem holds a private key instead of a PEM certificate']],
     [file('    caFile: broken.pem'), ['/etc/cloud/broken.pem holds certificate 2 of 2 that cannot be read']],
     [
       file('    caFile: |\n      -----BEGIN CERTIFICATE-----'),
@@ -204,14 +210,14 @@ await t.test('refused, in words that name the place and the next step', async (t
 })
 
 await t.test('the file itself', async (t) => {
-  t.match(await refusal(new Uint8Array([0xff, 0xfe, 0])), ['vsphere.conf: is no UTF-8 text'])
+  t.match(await refusal(new Uint8Array([0xff, 0xfe, 0])), ['vsphere.conf: is not UTF-8 text'])
   t.match(await refusal(`# ${'x'.repeat(300_000)}`), ['vsphere.conf: has more than 262144 bytes'])
   for (const [code, words] of [
     ['ENOENT', 'does not exist: check the path'],
     ['EACCES', 'may not be read'],
     ['EISDIR', 'is a folder: name the file in it'],
     ['EFBIG', 'has more than 262144 bytes: check that it is the right file'],
-    ['EFTYPE', 'is no regular file: name one, not a pipe or a device'],
+    ['EFTYPE', 'is not a regular file: name one, not a pipe or a device'],
     ['EIO', 'cannot be read (EIO)'],
   ]) {
     const readFile = () => Promise.reject(Object.assign(new Error('x'), { code }))

@@ -88,12 +88,12 @@ function readVCenters(entry: Entry | undefined, findings: Findings): Sections['v
   for (const { key: name, at, value } of branch?.entries ?? []) {
     const path = `vcenter.${name}`
     if (VCENTER.has(name) && value.kind !== 'map') {
-      const message = `"${name}" stands where a vCenter's name was expected: write a name first, and the settings indented below it`
+      const message = `"${name}" is where a vCenter's name was expected: write a name first, and the settings indented below it`
       findings.refuse('vcenter', at, message)
       continue
     }
     if (seen.has(name)) {
-      findings.refuse(path, at, 'stands twice: keep one')
+      findings.refuse(path, at, 'is given twice: keep one')
       continue
     }
     seen.add(name)
@@ -143,7 +143,11 @@ function knownEntries(
     const first = found.get(name)
     if (first === undefined) found.set(name, entry)
     else
-      findings.refuse(`${prefix}${name}`, entry.at, `stands twice, first in line ${first.at.line}: keep one`)
+      findings.refuse(
+        `${prefix}${name}`,
+        entry.at,
+        `is given twice, first in line ${first.at.line}: keep one`,
+      )
   }
   return found
 }

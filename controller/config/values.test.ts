@@ -102,7 +102,7 @@ t.test('a server, or what to write instead', async (t) => {
     ['https://10.0.0.1:443/', 'write "server: 10.0.0.1" and "port: 443"'],
     ['user:secret@vc', 'got text of 14 characters'],
     ['vc:secret', 'got text of 9 characters'],
-    ['10.0.0.256', 'got text of 10 characters that looks like an IPv4 address but is none'],
+    ['10.0.0.256', 'got text of 10 characters that looks like an IPv4 address but is not'],
     ['vc example', 'got text of 10 characters'],
     [' vc', 'got text of 3 characters'],
     ['[vc]', 'got one with'],

@@ -129,7 +129,7 @@ export function parseServer(text: string): Result<string> {
   if (isIP(bare) !== 0) return ok(bare)
   if (isHostName(bare) && bare === text) return ok(text)
   if (/^[\d.]+$/.test(text))
-    return notServer(`got ${shapeOfText(text)} that looks like an IPv4 address but is none`)
+    return notServer(`got ${shapeOfText(text)} that looks like an IPv4 address but is not`)
   return notServer(takeApart(text))
 }
 

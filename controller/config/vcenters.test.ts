@@ -86,7 +86,7 @@ await t.test('one vCenter twice is refused', async (t) => {
     ],
     [
       'vcenter:\n  a: {server: vc}\n  a: {server: other}',
-      ['vsphere.conf:6:3: vcenter.a: stands twice: keep one'],
+      ['vsphere.conf:6:3: vcenter.a: is given twice: keep one'],
     ],
     [
       '  server: x\n  port: 0\nvcenter:\n  a: {server: vc}\n  b: {server: vc}',

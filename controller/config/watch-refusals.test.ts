@@ -34,9 +34,9 @@ await t.test('refused whole, said once, and the one before stays in force', asyn
     gone: [({ folder }) => rmSync(join(folder, 'vsphere.conf')), /does not exist/],
     huge: [({ folder }) => huge(folder, 'vsphere.conf'), /has more than 262144 bytes/],
     'a folder': [({ folder }) => folderAt(folder, 'vsphere.conf'), /is a folder/],
-    'a pipe': [({ folder }) => pipe(folder, 'vsphere.conf'), /no regular file/],
+    'a pipe': [({ folder }) => pipe(folder, 'vsphere.conf'), /not a regular file/],
     'the CA is gone': [({ folder }) => rmSync(join(folder, 'ca.pem')), /ca.pem does not exist/],
-    'the CA is none': [({ put }) => put('ca.pem', 'x'), /ca.pem holds no PEM certificate/],
+    'the CA is none': [({ put }) => put('ca.pem', 'x'), /ca.pem holds .*instead of a PEM certificate/],
     'the CA is huge': [({ folder }) => huge(folder, 'ca.pem'), /ca.pem has more than 1048576 bytes/],
     'the CA is a folder': [({ folder }) => folderAt(folder, 'ca.pem'), /ca.pem is a folder/],
   }

@@ -79,7 +79,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
       if (!(error instanceof ConfigError)) throw error
       metrics.configRefused()
       const problems = error.message.split('\n')
-      logger.error({ problems }, 'configuration refused, the one before stays in force')
+      logger.error({ problems }, 'configuration refused, the previous one stays in force')
     }
     judged = asked.files()
   }
@@ -89,7 +89,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
     for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
     const changed = changesOf(config, loaded.config)
     if (changed.length === 0) {
-      logger.info('configuration read again, it says the same as before')
+      logger.info('configuration read again, unchanged')
       return
     }
     logger.info({ changed }, 'configuration taken up')

@@ -41,19 +41,18 @@ const TAGGED = `a tag (!...) or directive (%...) is not read here: write the pla
 
 const NOT_YAML: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: 'this backslash means nothing in double quotes: use single quotes, or write it twice',
-  BAD_INDENT:
-    'this is not YAML, the indentation does not fit what stands above: use the same number of blanks',
+  BAD_INDENT: 'this is not YAML, the indentation does not fit the lines above: use the same number of spaces',
   BAD_SCALAR_START: `a value cannot begin with this character: ${QUOTE}`,
-  BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a blank: ${QUOTE}`,
+  BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a space: ${QUOTE}`,
   MISSING_CHAR:
-    'this is not YAML, a closing quote or bracket, a comma or the colon and blank after a key is missing here or above',
+    'this is not YAML, a closing quote or bracket, a comma or the colon and space after a key is missing here or above',
   MULTILINE_IMPLICIT_KEY:
-    'this is not YAML, a key is not followed by a colon and a blank: write "key: value" on each line',
+    'this is not YAML, a key is not followed by a colon and a space: write "key: value" on each line',
   MULTIPLE_DOCS: 'a second document begins here: keep one to a file',
-  RESOURCE_EXHAUSTION: 'this is nested too deeply to be a configuration: check that it is the right file',
-  TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use blanks',
+  RESOURCE_EXHAUSTION: 'this is nested too deep for a configuration: check that it is the right file',
+  TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use spaces',
   UNEXPECTED_TOKEN:
-    'this is not YAML, something stands where a key was expected: write "key: value" on each line',
+    'this is not YAML, something else is where a key was expected: write "key: value" on each line',
 }
 
 /**
@@ -94,7 +93,7 @@ class TreeBuilder {
 
   #entry(key: unknown, value: unknown, parent: SourcePosition): Entry | undefined {
     if (!isScalar(key) || typeof key.value !== 'string') {
-      this.#findings.refuse('', parent, 'a key here is no plain text: write "key: value" on each line')
+      this.#findings.refuse('', parent, 'a key here is not plain text: write "key: value" on each line')
       return undefined
     }
     const at = key.range ? this.#place(key.range[0]) : parent
@@ -118,4 +117,4 @@ class TreeBuilder {
 }
 
 const NO_ANCHOR =
-  'this "*" refers to an anchor that does not stand above: put a value that begins with * in quotes'
+  'this "*" refers to an anchor that is not defined above: put a value that begins with * in quotes'

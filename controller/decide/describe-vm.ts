@@ -22,6 +22,6 @@ function words(name: string, moref: string, vCenter: string): string {
 export function secondaryOnly(vm: VirtualMachine): Pick<ConditionValue, 'reason' | 'message'> {
   return {
     reason: 'FaultToleranceSecondary',
-    message: `${describeVM(vm)} belongs to a Fault Tolerance group of which vCenter does not show one primary; that passes when a failover is over, else turn Fault Tolerance off`,
+    message: `${describeVM(vm)} belongs to a Fault Tolerance group without exactly one primary; wait for the failover to end, else turn Fault Tolerance off`,
   }
 }

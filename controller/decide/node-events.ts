@@ -70,7 +70,7 @@ export function untaintedEvents(
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
   // A Node without a provider ID is refused for that reason anyway.
   if (node.providerID === undefined || now - Date.parse(node.creationTimestamp) > YOUNG) return []
-  const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, pods may run there unverified; start its kubelet with --cloud-provider=external`
+  const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }
 

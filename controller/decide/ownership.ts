@@ -49,7 +49,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
       kind: 'waiting',
       condition: no(
         'NoReport',
-        `no NodeReport named ${node.name}: see that rollcall-agent runs on the node and what it logs; restart it if the Node was deleted and registered anew, and delete the Node if its machine is no more`,
+        `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone`,
       ),
       loud: now - Date.parse(node.creationTimestamp) >= REPORT_GRACE_MS,
     }
@@ -57,7 +57,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   if (foreign) {
     const condition = no(
       'ForeignProviderID',
-      `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, delete the Node and let it register anew`,
+      `the Node's provider ID ${printable(node.providerID ?? '', 80)} is another provider's and cannot change; start the kubelet without --provider-id and with --cloud-provider=external, then delete the Node and restart the kubelet`,
     )
     return refused(report, condition, { ends: true })
   }
@@ -73,7 +73,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   if (spec.nodeUID !== node.uid) {
     const condition = no(
       'ReportOfFormerNode',
-      `the report is about a Node with UID ${spec.nodeUID}, this one's is ${node.uid}; the agent reports anew at its next refresh, restart it to have that at once`,
+      `the report is about a Node with UID ${spec.nodeUID}, this one has ${node.uid}; wait for the agent's next refresh, or restart it`,
     )
     return refused(report, condition)
   }
@@ -92,7 +92,7 @@ function refused(report: NodeReport, condition: ConditionValue, { ends } = { end
 function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
   return no(
     'RegisteredUntainted',
-    `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so that it asks for no cloud provider, and pods may run there unverified; start its kubelet with --cloud-provider=external, then run: kubectl taint node ${name} ${TAINT_UNINITIALIZED}=true:NoSchedule`,
+    `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so pods may run there unverified; start its kubelet with --cloud-provider=external, then run: kubectl taint node ${name} ${TAINT_UNINITIALIZED}=true:NoSchedule`,
   )
 }
 
@@ -113,7 +113,7 @@ function unspokenFor(
   }
   const condition = no(
     'VMHasAnotherNode',
-    `the provider ID is that of the VM that Node ${holder.name} was verified to be, and no agent reports from here; delete this Node unless its machine was renamed, and look who registered it`,
+    `the provider ID is that of Node ${holder.name}'s VM, and no agent reports from here; delete this Node unless its machine was renamed, and find out who registered it`,
   )
   return { kind: 'waiting', condition, loud: true }
 }

@@ -6,11 +6,11 @@ const status = (fields: object) => JSON.stringify({ kind: 'Status', ...fields })
 
 const bodies: [string, string, string, string][] = [
   ['a Status', status({ reason: 'Conflict', message: 'changed' }), 'Conflict', '409 Conflict: changed'],
-  ['a bare Status', status({}), '', '409: 17 characters that are no Status'],
-  ['nothing', '', '', '409: 0 characters that are no Status'],
-  ['HTML', '<html>', '', '409: 6 characters that are no Status'],
-  ['other JSON', '{"reason":"Conflict"}', '', '409: 21 characters that are no Status'],
-  ['a wrong Status', status({ reason: 7 }), '', '409: 28 characters that are no Status'],
+  ['a bare Status', status({}), '', '409: 17 characters that are not a Status'],
+  ['nothing', '', '', '409: 0 characters that are not a Status'],
+  ['HTML', '<html>', '', '409: 6 characters that are not a Status'],
+  ['other JSON', '{"reason":"Conflict"}', '', '409: 21 characters that are not a Status'],
+  ['a wrong Status', status({ reason: 7 }), '', '409: 28 characters that are not a Status'],
 ]
 for (const [what, body, reason, said] of bodies) {
   t.test(what, async (t) => {
@@ -42,7 +42,7 @@ t.test('a Status within an answer', async (t) => {
     apiStatus({ kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }),
     '410 Expired: too old',
   )
-  t.equal(apiStatus('x'), 'an error that is no Status')
+  t.equal(apiStatus('x'), 'an error that is not a Status')
 })
 
 t.test('the status of what was thrown', async (t) => {

@@ -26,7 +26,7 @@ export function apiError(
 ): ApiError {
   const parsed = v.safeParse(Status, parseJson(body ?? ''))
   const { message, reason } = parsed.success ? parsed.output : { message: '', reason: '' }
-  const said = (message || `${body?.length ?? 'too many'} characters that are no Status`).slice(
+  const said = (message || `${body?.length ?? 'too many'} characters that are not a Status`).slice(
     0,
     MAX_MESSAGE,
   )
@@ -41,7 +41,7 @@ export function apiError(
 /** Describes a Status object inside an answer, as in a watch's ERROR event. */
 export function apiStatus(object: unknown): string {
   const parsed = v.safeParse(Status, object)
-  if (!parsed.success) return 'an error that is no Status'
+  if (!parsed.success) return 'an error that is not a Status'
   const { code = '', reason, message } = parsed.output
   return `${code} ${reason}: ${message.slice(0, MAX_MESSAGE)}`.trim()
 }

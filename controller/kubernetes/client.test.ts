@@ -61,7 +61,7 @@ t.test('an answer that is no success is an ApiError', async (t) => {
     retryAfter: 7_000,
   })
   t.match(await failure(stub.client.request({ ...get, path: '/html' })), {
-    message: 'GET /html was answered with 502: 1006 characters that are no Status',
+    message: 'GET /html was answered with 502: 1006 characters that are not a Status',
     status: 502,
     reason: '',
     retryAfter: undefined,
@@ -78,7 +78,7 @@ t.test('an answer that cannot be read', async (t) => {
   })
   const ask = (path: string) => failure(stub.client.request({ ...get, path }))
   t.match(await ask('/no-json'), {
-    message: /^GET \/no-json was answered with 6 characters that are no JSON$/,
+    message: /^GET \/no-json was answered with 6 characters that are not JSON$/,
   })
   t.match(await ask('/cut'), { message: /^GET \/cut failed: / })
   t.match(await ask('/reset'), { message: /^GET \/reset failed: / })

@@ -170,7 +170,7 @@ function parseJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new Error(`${what} was answered with ${text.length} characters that are no JSON`, { cause })
+    throw new Error(`${what} was answered with ${text.length} characters that are not JSON`, { cause })
   }
 }
 

@@ -69,7 +69,7 @@ export class Credentials extends KubeConfig {
     } catch (cause) {
       // The message quotes what a plugin printed, which may contain a token.
       if (cause instanceof SyntaxError) {
-        throw new Error('the credential plugin of the kubeconfig printed something that is no JSON')
+        throw new Error('the credential plugin of the kubeconfig printed something that is not JSON')
       }
       throw cause
     }

@@ -65,7 +65,7 @@ t.test('no error holds a word of the file', (t) => {
     ],
     'a list as key': [config(`    ? [${MARKER}]\n    : x`), /no credential/],
     'two documents': [`${config('    {}')}---\ntoken: ${MARKER}`, /is not YAML/],
-    'the token alone': [MARKER, /is no kubeconfig: check the path$/],
+    'the token alone': [MARKER, /is not a kubeconfig: check the path$/],
     'broken JSON': [`{"users": [{"name": "u", "user": {"token": "${MARKER}"`, /is not YAML/],
     'a server with a password': [
       config('    token: x', `{server: "ftp://${MARKER}@x"}`),

@@ -101,7 +101,9 @@ function shaped<S extends v.GenericSchema>(schema: S, value: unknown, wrong: Wro
   // The issue's own message would quote the value.
   const place = v.getDotPath(parsed.issues[0])
   throw wrong(
-    place === null ? 'is no kubeconfig: check the path' : `has a wrong type of value at ${place}: correct it`,
+    place === null
+      ? 'is not a kubeconfig: check the path'
+      : `has a wrong type of value at ${place}: correct it`,
   )
 }
 

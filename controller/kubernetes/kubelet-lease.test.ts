@@ -56,6 +56,6 @@ t.test('what is no Lease is no heartbeat either', async (t) => {
     close: () => Promise.resolve(),
   })
   for (const answer of [null, {}, [], { metadata: {} }, { metadata: { uid: 'u' }, spec: { renewTime: 5 } }]) {
-    await t.rejects(heartbeatOf(answering(answer), 'n1', signal), /no Lease/, JSON.stringify(answer))
+    await t.rejects(heartbeatOf(answering(answer), 'n1', signal), /not a Lease/, JSON.stringify(answer))
   }
 })

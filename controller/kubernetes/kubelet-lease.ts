@@ -29,6 +29,6 @@ export async function heartbeatOf(
     throw error
   }
   const lease = v.safeParse(Lease, answer)
-  if (!lease.success) throw new Error(`GET ${path} was answered with an object that is no Lease`)
+  if (!lease.success) throw new Error(`GET ${path} was answered with an object that is not a Lease`)
   return `${lease.output.metadata.uid} ${lease.output.spec?.renewTime ?? ''}`
 }

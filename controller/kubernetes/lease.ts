@@ -105,7 +105,7 @@ function specOf(record: LeaseRecord) {
 function parseLease(path: string, object: unknown): Lease {
   const parsed = v.safeParse(LeaseObject, object)
   if (!parsed.success) {
-    throw new Error(`${path} was answered with something that is no Lease`)
+    throw new Error(`${path} was answered with something that is not a Lease`)
   }
   const { spec, metadata } = parsed.output
   return {

@@ -34,7 +34,7 @@ export async function readList(
     const query = { limit: String(PAGE_SIZE), ...(token && { continue: token }) }
     const answer = await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
     const page = v.safeParse(Page, answer)
-    if (!page.success) throw new Error(`GET ${path} was answered with something that is no list`)
+    if (!page.success) throw new Error(`GET ${path} was answered with something that is not a list`)
     const items = page.output.items ?? []
     for (const object of items) onObject(object)
     token = page.output.metadata.continue

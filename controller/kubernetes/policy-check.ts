@@ -110,7 +110,7 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
       if (!silent) logger.warn({ policy: POLICY, cause: finding.cause }, 'policy proof without an answer')
       silent = true
       if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return
-      const message = `whether reports can be forged cannot be proven: the trial write has no usable answer since the start (${finding.cause}); look at the API server and its admission webhooks`
+      const message = `whether reports can be forged is unknown: the trial write has had no usable answer since the start (${finding.cause}); check the API server and its admission webhooks`
       state = { state: 'not-in-force', message }
       onChange()
       return
@@ -173,7 +173,7 @@ function findingOf(error: unknown): Finding {
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { outcome: 'in-force' }
-  const message = `whether reports can be forged cannot be proven: ${obstacle(error)}`
+  const message = `whether reports can be forged is unknown: ${obstacle(error)}`
   return { outcome: 'unproven', message, cause }
 }
 

@@ -69,7 +69,7 @@ t.test('what cannot be read is not none', async (t) => {
   const items = (...list: unknown[]) =>
     answering(() => Promise.resolve({ metadata: { resourceVersion: '1' }, items: list }))
   for (const item of [null, {}, { spec: {} }, { spec: { nodeName: 1 } }]) {
-    await t.rejects(volumesAttachedTo(items(item), 'a'), /no VolumeAttachment/, JSON.stringify(item))
+    await t.rejects(volumesAttachedTo(items(item), 'a'), /not a VolumeAttachment/, JSON.stringify(item))
   }
   await t.rejects(
     volumesAttachedTo(
@@ -77,7 +77,7 @@ t.test('what cannot be read is not none', async (t) => {
       'a',
       signal,
     ),
-    /no list/,
+    /not a list/,
   )
   const forbidden = new ApiError('403 Forbidden', { status: 403, reason: 'Forbidden' })
   await t.rejects(

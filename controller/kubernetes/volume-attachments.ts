@@ -36,7 +36,7 @@ async function readAll(client: KubeClient, signal: AbortSignal): Promise<Readonl
     (object) => {
       const parsed = v.safeParse(VolumeAttachment, object)
       if (!parsed.success)
-        throw new Error(`GET ${PATH} was answered with an item that is no VolumeAttachment`)
+        throw new Error(`GET ${PATH} was answered with an item that is not a VolumeAttachment`)
       const { nodeName } = parsed.output.spec
       counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1)
     },

@@ -53,7 +53,7 @@ export async function* watchEvents(
 function parseEvent(what: string, line: string): WatchEvent {
   const envelope = v.safeParse(Envelope, parseJson(what, line))
   if (!envelope.success)
-    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is no event`)
+    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is not an event`)
   const { type, object } = envelope.output
   if (type === 'ERROR') throw new BrokenWatchError(`${what} ended with ${apiStatus(object)}`)
   const parsed = v.safeParse(Metadata, object)
@@ -65,6 +65,6 @@ function parseJson(what: string, line: string): unknown {
   try {
     return JSON.parse(line)
   } catch (cause) {
-    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is no JSON`, { cause })
+    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is not JSON`, { cause })
   }
 }

@@ -15,7 +15,7 @@ export interface ApiMetrics {
 export function addApiMetrics(registry: Registry): ApiMetrics {
   const requests = new Counter({
     name: 'rollcall_api_requests_total',
-    help: 'Requests to the API server by method (WATCH for the start of a watch), resource and code: ok, an HTTP status, other for an unusual one, or none where no answer came',
+    help: 'Requests to the API server by method (WATCH for the start of a watch), resource and code: ok, an HTTP status, other for an unusual one, none without an answer',
     labelNames: ['method', 'resource', 'code'],
     registers: [registry],
   })

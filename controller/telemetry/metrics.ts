@@ -70,21 +70,21 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
   })
   const reconciles = new Counter({
     name: 'rollcall_reconciles_total',
-    help: 'Nodes looked at, by outcome',
+    help: 'Reconciles of Nodes by outcome',
     labelNames: ['outcome'],
     registers,
   })
   for (const outcome of ['done', 'retry', 'error']) reconciles.inc({ outcome }, 0)
   const durations = new Histogram({
     name: 'rollcall_reconcile_duration_seconds',
-    help: 'Time that looking at one Node took, writes included',
+    help: 'Duration of one reconcile, including writes',
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 15, 30],
     registers,
   })
   let readDepth = () => 0
   new Gauge({
     name: 'rollcall_queue_depth',
-    help: 'Nodes that wait for their turn',
+    help: 'Nodes in the work queue',
     registers,
     collect() {
       this.set(readDepth())
@@ -93,7 +93,7 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
   let readPolicy = () => false
   new Gauge({
     name: 'rollcall_policy_in_force',
-    help: '1 on the leader while forged reports are seen to be refused, else 0',
+    help: '1 on the leader while trial writes of forged reports are refused, else 0',
     registers,
     collect() {
       this.set(readPolicy() ? 1 : 0)
@@ -111,7 +111,7 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
   })
   new Counter({
     name: 'rollcall_events_dropped_total',
-    help: 'Events that were given up',
+    help: 'Events that were dropped',
     registers,
     collect() {
       this.reset()
@@ -140,12 +140,12 @@ function addConfigMetrics(registry: Registry): ConfigMetrics {
   const registers = [registry]
   const valid = new Gauge({
     name: 'rollcall_config_valid',
-    help: '1 while the configuration in force is what its files hold, 0 while those are refused',
+    help: '1 while the configuration files are valid and in force, 0 while they are refused',
     registers,
   })
   const loaded = new Gauge({
     name: 'rollcall_config_last_load_timestamp_seconds',
-    help: 'When the configuration was read and found valid for the last time',
+    help: 'Time when the configuration was last read and found valid',
     registers,
   })
   return {
@@ -165,7 +165,7 @@ function addProcessMetrics(registry: Registry, version: string): void {
   const registers = [registry]
   new Gauge({
     name: 'rollcall_build_info',
-    help: '1, with the version of this program and of its Node.js',
+    help: '1, with the versions of this program and of Node.js',
     labelNames: ['version', 'node'],
     registers,
   }).set({ version, node: process.version }, 1)

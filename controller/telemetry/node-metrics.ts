@@ -52,7 +52,7 @@ export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
   addLifecycleGauges(registry, () => readLifecycle())
   const refusals = new Counter({
     name: 'rollcall_node_refusals_total',
-    help: 'Times that a Node was held up for a new reason',
+    help: 'Times that a Node was refused for a new reason',
     labelNames: ['condition', 'reason'],
     registers,
   })
@@ -168,7 +168,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
   })
   new Gauge({
     name: 'rollcall_nodes_verified',
-    help: 'Nodes by the level to which their identity is verified',
+    help: 'Nodes by the level of their verified identity',
     labelNames: ['level'],
     registers,
     collect() {
@@ -183,7 +183,7 @@ function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLife
   const registers = [registry]
   new Gauge({
     name: 'rollcall_vms_missing',
-    help: 'Verified Nodes whose VM their vCenter does not show; only on the leader',
+    help: 'Verified Nodes whose VM is missing from vCenter; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {
@@ -193,7 +193,7 @@ function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLife
   })
   new Gauge({
     name: 'rollcall_deletion_brake_engaged',
-    help: '1 while Nodes are kept since too many VMs vanished at once, else 0; only on the leader',
+    help: '1 while the deletion brake is engaged because too many VMs vanished at once, else 0; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {

@@ -15,7 +15,7 @@ function create(options: Partial<TelemetryServerOptions> = {}) {
     healthy: () => ({ ok: true, text: 'ok' }),
     ready: () => ({
       ok: false,
-      text: 'vCenter vc1: InvalidLogin: the password is wrong\nthe list of Nodes is not read yet',
+      text: 'vCenter vc1: InvalidLogin: the password is wrong\nNodes are not listed yet',
     }),
     logger,
     ...options,
@@ -43,12 +43,7 @@ await t.test('what is answered', async (t) => {
     ['GET', '/metrics', 200, 'a 1\n'],
     ['GET', '/metrics?x=1', 200, 'a 1\n'],
     ['GET', '/healthz', 200, 'ok\n'],
-    [
-      'GET',
-      '/readyz',
-      503,
-      'vCenter vc1: InvalidLogin: the password is wrong\nthe list of Nodes is not read yet\n',
-    ],
+    ['GET', '/readyz', 503, 'vCenter vc1: InvalidLogin: the password is wrong\nNodes are not listed yet\n'],
     ['HEAD', '/readyz', 503, ''],
     ['HEAD', '/metrics', 200, ''],
     ['GET', '/', 404, 'there is /metrics, /healthz and /readyz\n'],
@@ -114,7 +109,7 @@ await t.test('the port', async (t) => {
   const server = create()
   const { port } = await server.listen()
   await t.rejects(create({ port }).listen(), {
-    message: `--listen 127.0.0.1:${port}: another program has this port, choose another or end that program`,
+    message: `--listen 127.0.0.1:${port}: another program has this port; choose another, or end that program`,
   })
   await t.rejects(create({ host: '192.0.2.1' }).listen(), {
     message: /^--listen 192.0.2.1:0: this machine does not have/,

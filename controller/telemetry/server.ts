@@ -155,13 +155,13 @@ function cannotListen(host: string, port: number, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'EADDRINUSE':
-      return `--listen ${where}: another program has this port, choose another or end that program`
+      return `--listen ${where}: another program has this port; choose another, or end that program`
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
-      return `--listen ${where}: this machine does not have that address, name one that it has or none for all`
+      return `--listen ${where}: this machine does not have that address; name one that it has, or none for all`
     case 'EACCES':
-      return `--listen ${where}: this user may not have that port, choose one above 1023`
+      return `--listen ${where}: this user may not have that port; choose one above 1023`
     default:
-      return `--listen ${where}: cannot listen there (${typeof code === 'string' ? code : 'no code'}), choose another`
+      return `--listen ${where}: cannot listen there (${typeof code === 'string' ? code : 'no code'}); choose another`
   }
 }

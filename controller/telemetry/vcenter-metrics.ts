@@ -32,39 +32,39 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
   })
   const durations = new Histogram({
     name: 'rollcall_vcenter_call_duration_seconds',
-    help: 'Time that calls to vCenter took, long polls left out',
+    help: 'Duration of calls to vCenter, without long polls',
     labelNames: ['vcenter', 'operation'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
     registers,
   })
   const reconnects = new Counter({
     name: 'rollcall_vcenter_reconnects_total',
-    help: 'Times that connecting to vCenter began anew, by reason',
+    help: 'Reconnects to vCenter by reason',
     labelNames: ['vcenter', 'reason'],
     registers,
   })
   const corrections = new Counter({
     name: 'rollcall_vcenter_resync_corrections_total',
-    help: 'VMs of which vCenter had not pushed a change, found when all were read again',
+    help: 'VMs whose change vCenter had not pushed, found by a resync',
     labelNames: ['vcenter'],
     registers,
   })
   const lastResync = new Gauge({
     name: 'rollcall_vcenter_last_resync_timestamp_seconds',
-    help: 'When all VMs were read again for the last time; absent before the first time',
+    help: 'Time of the last resync of all VMs; absent before the first',
     labelNames: ['vcenter'],
     registers,
   })
   const unwatched = new Gauge({
     name: 'rollcall_vcenter_unwatched_vms',
-    help: 'VMs that the account may not watch: their changes are seen only when all VMs are read again',
+    help: 'VMs whose changes vCenter does not push to this account; a resync reads them',
     labelNames: ['vcenter'],
     registers,
   })
   let readUp: () => Iterable<VCenterState> = () => []
   new Gauge({
     name: 'rollcall_vcenter_up',
-    help: '1 while vCenter answers and is logged in to, else 0; only on the leader',
+    help: '1 while there is a session with vCenter and it answers, else 0; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {
@@ -86,7 +86,7 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
   })
   new Gauge({
     name: 'rollcall_vcenter_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that vCenter showed last expires, trusted or not; only on the leader',
+    help: 'Expiry of the certificate that vCenter last showed, trusted or not; only on the leader',
     labelNames: ['vcenter'],
     registers,
     collect() {

@@ -136,7 +136,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const vms = news.slice(0, MAX_NAMES).map(([vm]) => table.machine(vm)?.name ?? vm)
     logger.warn(
       { vms, count: refused.size, error: news[0]?.[1].message },
-      'vCenter does not let some VMs be watched, what changes of them is seen only when all VMs are read again; ' +
+      'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again; ' +
         'give the account the role Read-only on them',
     )
   }

@@ -90,7 +90,7 @@ function judge(
     if (machine === undefined && !gone.has(key)) {
       return new VCenterError(
         'NoPermission',
-        `the VM ${vm} has the UUID ${uuid} but vCenter does not show it, give the account the role Read-only on it`,
+        `the VM ${vm} has the UUID ${uuid} but vCenter does not show it; give the account the role Read-only on it`,
       )
     }
   }

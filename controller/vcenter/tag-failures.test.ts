@@ -31,7 +31,7 @@ t.test('a tag service that hangs holds up nothing but the first, and that not fo
   t.ok(lab.inventory.connected(), 'what SOAP says is there')
   t.equal(ancestryOf(first.uuid)(), undefined)
   const given = await until('no more waiting', ancestryOf(first.uuid), QUICK.callDeadline + 500)
-  t.match(given.unreadable[0], /s, check the state/)
+  t.match(given.unreadable[0], /s; check the state/)
   await until('another attempt', async () => ((await lab.vCenter.calls()).operations[session] ?? 0) > 1)
   lab.inventory.follow(second.uuid)
   await until('the next is not held up', ancestryOf(second.uuid), 600)

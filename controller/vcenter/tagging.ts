@@ -134,6 +134,6 @@ function unreadable(error: VCenterError): ObjectTags {
 function slow(ms: number): VCenterError {
   return new VCenterError(
     'TimedOut',
-    `the tag service has not answered for ${ms / 1000} s, check the state of vCenter's services`,
+    `the tag service has not answered for ${ms / 1000} s; check the state of vCenter's services`,
   )
 }

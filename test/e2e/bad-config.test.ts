@@ -47,7 +47,9 @@ const cases: Record<string, { config: string; says: readonly RegExp[] }> = {
   },
   'CA that is not PEM': {
     config: good.replace(/caFile: .*/, 'caFile: ca.crt'),
-    says: [/vcenter\.main\.caFile: .*ca\.crt holds no PEM certificate.*-----BEGIN CERTIFICATE-----/],
+    says: [
+      /vcenter\.main\.caFile: .*ca\.crt holds .*instead of a PEM certificate.*-----BEGIN CERTIFICATE-----/,
+    ],
   },
   'CA that is not there': {
     config: good.replace(/caFile: .*/, 'caFile: /nowhere/ca.crt'),

@@ -26,7 +26,7 @@ t.test('another BIOS UUID on a running VM whose kubelet is silent: kept, and sai
   t.match(found(), {
     status: 'Unknown',
     message: new RegExp(
-      `BIOS UUID of .*${vm.name}.* is ${changed} now and was ${vm.uuid}.* set uuid.bios back`,
+      `BIOS UUID of .*${vm.name}.* was ${vm.uuid} and is ${changed} now.* set uuid.bios back`,
     ),
   })
   await deletionPending(stage, name, { reason: 'VMExists', status: 'False' })

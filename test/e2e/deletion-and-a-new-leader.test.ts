@@ -41,7 +41,8 @@ t.test('one that is young deletes nothing', async (t) => {
     identity: 'third',
     lifecycle: { ...lifecycle, leaderAge: `${LEADER_AGE}ms` },
   })
-  const message = /is gone, and the Node is kept for now: this controller has to lead for 9s first$/
+  const message =
+    /is gone, and the Node is kept for now: this controller must lead for 9s first \(lifecycle\.leaderAge\)$/
   await deletionPending(stage, other.name, { status: 'True', reason: 'LeaderTooYoung', message })
   await nodes.until('the Node is deleted', () => nodes.last(other.name) === undefined)
   const led = ledUntil(third, other.name)

@@ -32,7 +32,7 @@ t.test('those that live are kept, as long as they live', async (t) => {
   await deletionPending(stage, 'ready', {
     status: 'True',
     reason: 'NodeReady',
-    message: /the Node is Ready, so its machine runs somewhere; look whether its VM was unregistered/,
+    message: /the Node is Ready, so its machine runs somewhere; check whether its VM was unregistered/,
   })
   const living = new AbortController()
   const lives = Object.entries(signs).map(async ([name, sign]) => {

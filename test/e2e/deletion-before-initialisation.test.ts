@@ -72,7 +72,7 @@ t.test('and one that another provider initialised', async (t) => {
   t.match(eventsOfReason(stage, migrated.name, 'NotBound'), [
     {
       type: 'Warning',
-      message: /nothing but this UUID can prove it gone; if it is: kubectl delete node migrated/,
+      message: /only that UUID could prove it gone; if it is gone: kubectl delete node migrated/,
     },
   ])
   t.ok(nodes.last(migrated.name))

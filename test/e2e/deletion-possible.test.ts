@@ -42,7 +42,7 @@ t.test('that nothing can be proven is said when a VM is bound', async (t) => {
   t.match(possible(first.name), {
     reason: 'PrivilegeMissing',
     message:
-      /^once its VM is gone that could not be proven.* vCenter second: the account lacks System\.View and System\.Read on the root folder/,
+      /^if its VM vanished, that could not be proven.* vCenter second: the account lacks System\.View and System\.Read on the root folder/,
   })
   await events.until('it is told', () => eventsOfReason(stage, first.name, 'PrivilegeMissing').length > 0)
   t.match(eventsOfReason(stage, first.name, 'PrivilegeMissing'), [{ type: 'Warning', count: 1 }])

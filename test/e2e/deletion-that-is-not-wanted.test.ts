@@ -52,7 +52,7 @@ t.test('a person holds the Node', async (t) => {
   )
   await deletionPending(stage, name, { status: 'True', reason: 'DeletionHeld', message: held })
   await wish(stage, name, 'nonsense')
-  const unknown = /says neither hold nor proceed \(8 characters\), which is taken for hold; [^;]*$/
+  const unknown = /is neither hold nor proceed \(8 characters\) and counts as hold; [^;]*$/
   await deletionPending(stage, name, { status: 'True', reason: 'DeletionHeld', message: unknown })
   t.ok(nodes.last(name))
 

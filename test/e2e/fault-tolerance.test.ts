@@ -50,7 +50,7 @@ t.test('the primary is gone, and the secondary is not: the Node is kept', async 
   await vcsim.hide(primary.ref)
   const wanted = { status: 'Unknown', reason: 'FaultToleranceSecondary' } as const
   const { message } = await deletionPending(stage, name, wanted)
-  t.match(message, /Fault Tolerance group of which vCenter does not show one primary/)
+  t.match(message, /Fault Tolerance group without exactly one primary/)
   t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
   t.ok(nodes.last(name))
 })

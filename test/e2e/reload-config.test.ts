@@ -138,7 +138,7 @@ t.test('a mistake: refused whole, and all goes on as before', async (t) => {
   t.equal(controller.stderr.filter((line) => REFUSED.test(line)).length, 1)
   t.match(controller.output(), /vcenter\.second\.pasword: unknown key: did you mean \\"password\\"/)
 
-  await change(scene, good, /it says the same as before/)
+  await change(scene, good, /read again, unchanged/)
   t.equal(await metric(controller, 'rollcall_config_valid'), 1)
   t.ok(((await metric(controller, 'rollcall_config_last_load_timestamp_seconds')) ?? 0) > (loadedAt ?? 0))
   t.equal(await logins(vcsim), 1)

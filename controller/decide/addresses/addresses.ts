@@ -91,7 +91,7 @@ function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
   return no(
     'AddressOfAnotherNode',
-    `${words.join(', ')}, and is left out; it is free as soon as that Node's machine is proven gone: delete that Node, else find out why two machines have one address`,
+    `${words.join(', ')}, and is left out until that Node's machine is proven gone; delete that Node, or find out why two machines have one address`,
   )
 }
 

@@ -29,7 +29,7 @@ export function parseProvidedNodeIP(
     if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
       return {
         ok: false,
-        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is not one address, or one of each family; correct the kubelet's --node-ip`,
+        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
       }
     }
     addresses.push(parsed)

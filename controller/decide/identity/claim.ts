@@ -30,7 +30,7 @@ export function judgeClaim(
     return spec.claim.written
       ? absent(
           'ClaimNotSeenYet',
-          `the agent says that it wrote ${GUESTINFO_CLAIM}, vCenter does not show it; that takes seconds to minutes, and where it lasts the report may come from another machine`,
+          `the agent wrote ${GUESTINFO_CLAIM}, but vCenter does not show it yet; that takes seconds to minutes, and if it lasts the report may come from another machine`,
         )
       : {
           kind: 'absent',
@@ -42,7 +42,7 @@ export function judgeClaim(
   if (claim === undefined) {
     return absent(
       'ClaimMalformed',
-      `${GUESTINFO_CLAIM} holds ${text.length} characters that are no claim; see what in the guest writes it`,
+      `${GUESTINFO_CLAIM} holds ${text.length} characters that are not a claim; see what in the guest writes it`,
     )
   }
   if (claim.nodeUID !== spec.nodeUID) return ofAnother(claim.nodeUID, vm, nodeByUID)
@@ -61,7 +61,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   if (named === undefined) {
     return absent(
       'ClaimOfFormerNode',
-      `${GUESTINFO_CLAIM} names a Node that is no more, as after a new registration or in what was made of a template`,
+      `${GUESTINFO_CLAIM} names a Node that no longer exists, as after a new registration, or in a VM made from a template`,
     )
   }
   if (named.boundTo === undefined) {

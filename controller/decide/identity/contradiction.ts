@@ -15,7 +15,7 @@ export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | u
   if (sameMachineUUID(serialUUID, productUUID)) return undefined
   return no(
     'UUIDsContradict',
-    `product_serial says ${serialUUID}, product_uuid says ${productUUID}, which is not the same UUID in either byte order; check the VM's uuid.bios and SMBIOS settings`,
+    `product_serial ${serialUUID} and product_uuid ${productUUID} are not the same UUID in either byte order; check the VM's uuid.bios and SMBIOS settings`,
   )
 }
 
@@ -24,7 +24,7 @@ export function providerIDContradicts(vm: VirtualMachine, node: Node): Condition
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
-    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}); a provider ID cannot change, so a machine that was rebuilt under its name needs a new Node: kubectl delete node ${node.name}, then restart the kubelet there, which registers itself only when it starts`,
+    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}) and cannot change; if the machine was rebuilt under its name: kubectl delete node ${node.name}, then restart the kubelet there, which registers only when it starts`,
   )
 }
 

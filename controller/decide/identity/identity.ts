@@ -62,7 +62,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       ends: !(holds && query.previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
-        `${describeVM(vm)} says that it is Node ${claim.nodeName}, while Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; if the VM was re-registered under a new name delete the old Node, else look for a forged report`,
+        `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, else look for a forged report`,
       ),
     }
   }

@@ -33,7 +33,7 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Condi
   if (holder === undefined) return undefined
   return no(
     'VMHasAnotherNode',
-    `${describeVM(vm)} says that it is this Node, while Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, else look for a forged claim`,
+    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, else look for a forged claim`,
   )
 }
 
@@ -45,7 +45,7 @@ export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): 
   if (other?.boundTo === undefined) return undefined
   return no(
     'AmbiguousUUID',
-    `${describeVM(vm)} has the BIOS UUID of VM "${other.boundTo.name}" (${other.boundTo.moref}), which is Node ${other.name}; give the copy a UUID of its own (power off, then set uuid.bios)`,
+    `${describeVM(vm)} has the BIOS UUID of VM "${other.boundTo.name}" (${other.boundTo.moref}), which is Node ${other.name}; give the copy its own UUID (power off, then set uuid.bios)`,
   )
 }
 

@@ -117,7 +117,7 @@ function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
 function noSystemUUID(): ConditionValue {
   return no(
     'NoSystemUUID',
-    'no agent has reported a BIOS UUID, and status.nodeInfo.systemUUID of the Node is none; let an agent report, or look at what the kubelet reads from the firmware',
+    "no agent has reported a BIOS UUID, and the Node's status.nodeInfo.systemUUID is not one; run an agent, or check what the kubelet reads from the firmware",
   )
 }
 
@@ -154,6 +154,6 @@ function unreadable(vm: VirtualMachine): ConditionValue {
 function ambiguous(uuid: string, vms: readonly VirtualMachine[]): ConditionValue {
   return no(
     'AmbiguousUUID',
-    `BIOS UUID ${uuid} belongs to ${vms.length} VMs: ${vms.slice(0, 4).map(describeVM).join(', ')}; give the copies a UUID of their own (power off, then set uuid.bios)`,
+    `BIOS UUID ${uuid} belongs to ${vms.length} VMs: ${vms.slice(0, 4).map(describeVM).join(', ')}; give each copy its own UUID (power off, then set uuid.bios)`,
   )
 }

@@ -36,7 +36,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
       ownProbe(vm, probes) === undefined && !isUnseen(vm)
         ? {
             reason: 'VCenterOfBindingMissing',
-            message: `no configured vCenter that answers has the instance UUID ${vm.vCenterInstanceUUID} of the one that had the VM (${vm.vCenter}); configure it, or delete the Node by hand if it is gone for good`,
+            message: `vCenter ${vm.vCenter} (instance UUID ${vm.vCenterInstanceUUID}), which had the VM, is not configured or does not answer; configure it, or delete the Node by hand if it is gone for good`,
           }
         : undefined,
   },

@@ -18,10 +18,10 @@ export function judgeDeletionPossible(
     const { vCenter, reason, message } = proof.failure
     return no(
       reason,
-      `once its VM is gone that could not be proven, and the Node would be kept for ever: vCenter ${vCenter}: ${message}`,
+      `if its VM vanished, that could not be proven, and the Node would be kept for ever: vCenter ${vCenter}: ${message}`,
     )
   }
   const told = conditions.some(({ type, status }) => type === 'DeletionPossible' && status !== 'True')
   if (!told || provable.includes(undefined)) return undefined
-  return yes('AbsenceProvable', 'the account may read all that a proof of absence rests on')
+  return yes('AbsenceProvable', 'the account may read everything that a proof of absence needs')
 }

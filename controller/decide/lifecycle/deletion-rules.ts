@@ -35,7 +35,7 @@ export interface DeletionFacts {
 const SIGN_OF_LIFE: Missing = {
   reason: 'SignOfLife',
   message:
-    'its agent or its kubelet has reported since the VM went missing, and the count begins anew; look whether the VM was unregistered, or moved to a vCenter that is not configured',
+    'its agent or kubelet has reported since the VM went missing, so the count starts over; check whether the VM was unregistered, or moved to a vCenter that is not configured',
 }
 
 /**
@@ -66,7 +66,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         ? {
             reason: 'NodeReady',
             message:
-              'the Node is Ready, so its machine runs somewhere; look whether its VM was unregistered, or moved to a vCenter that is not configured',
+              'the Node is Ready, so its machine runs somewhere; check whether its VM was unregistered, or moved to a vCenter that is not configured',
           }
         : undefined,
   },
@@ -81,7 +81,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       leadingFor < settings.leaderAge
         ? {
             reason: 'LeaderTooYoung',
-            message: `this controller has to lead for ${duration(settings.leaderAge)} first`,
+            message: `this controller must lead for ${duration(settings.leaderAge)} first (lifecycle.leaderAge)`,
           }
         : undefined,
   },
@@ -114,7 +114,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         ? undefined
         : {
             reason: 'NotConfirmed',
-            message: 'all other VMs are read again first, which shows whether they have vanished as well',
+            message: 'all other VMs are read again first, in case they vanished too',
           },
   },
   { name: 'VolumesDetached', missing: volumesAttached },
@@ -125,7 +125,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         ? undefined
         : {
             reason: 'DeletionRefused',
-            message: `the API server refuses the deletion, which is tried again every few minutes: ${refused}; look for an admission webhook or a missing right of rollcall-controller, or delete the Node by hand`,
+            message: `the API server refuses the deletion, which is retried every few minutes: ${refused}; look for an admission webhook or a missing right of rollcall-controller, or delete the Node by hand`,
           },
   },
   {
@@ -180,7 +180,7 @@ function heldBy(node: Node): Missing | undefined {
   const message =
     deletion === 'hold'
       ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
-      : `the annotation ${ANNOTATION_DELETION} says neither hold nor proceed (${deletion.length} characters), which is taken for hold; ${takeOff}`
+      : `the annotation ${ANNOTATION_DELETION} is neither hold nor proceed (${deletion.length} characters) and counts as hold; ${takeOff}`
   return { reason: 'DeletionHeld', message }
 }
 
@@ -193,7 +193,7 @@ function neverSeen({ node, bound, evidence: { request }, settings }: DeletionFac
   if (unseen === undefined || (!bound && settings.unbound === 'delete')) return undefined
   return {
     reason: 'NotBound',
-    message: `the Node names a machine with BIOS UUID ${unseen.biosUUID} that was never verified, nor shown by any vCenter so far, so that nothing but this UUID can prove it gone; if it is: kubectl delete node ${node.name}${bound ? '' : ', or set lifecycle.unbound to delete'}`,
+    message: `no vCenter has ever shown the machine with BIOS UUID ${unseen.biosUUID} that the Node names, so only that UUID could prove it gone; if it is gone: kubectl delete node ${node.name}${bound ? '' : ', or set lifecycle.unbound to delete'}`,
   }
 }
 
@@ -203,6 +203,6 @@ function heartbeat({ heartbeat, beats }: Evidence): Missing | undefined {
   return {
     reason: 'HeartbeatUnknown',
     message:
-      'the Lease of its kubelet in the namespace kube-node-lease cannot be read, which would tell whether it lives; look at the RBAC of rollcall-controller',
+      "its kubelet's Lease in kube-node-lease cannot be read, so nobody knows whether the kubelet is alive; check the RBAC of rollcall-controller",
   }
 }

@@ -186,7 +186,7 @@ t.test('the condition tells what is known of the VM', async (t) => {
   t.match(pending(decide(gone(LACKING.PrivilegesProven?.[0]))), { status: 'Unknown' })
   t.match(pending(decide(gone(LACKING.NodeNotReady?.[0]))), { status: 'True', message: /unregistered/ })
   const two = decide(gone({ leadingFor: 0, node: { ...unready, deletion: 'hold' } }))
-  t.match(pending(two)?.message, /hold.*has to lead/, 'all that is missing is listed')
+  t.match(pending(two)?.message, /hold.*must lead/, 'all that is missing is listed')
   const unknown = { state: 'unknown', failure } as const
   const silent = decide(gone(answered([probe({ moref: unknown, instanceUUID: unknown, biosUUID: unknown })])))
   t.equal(pending(silent)?.message.split(failure.message).length, 2, 'one cause is told once')

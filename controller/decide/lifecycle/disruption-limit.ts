@@ -150,7 +150,7 @@ export function brakeEngaged(
   const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeEngaged',
-    message: `the brake holds: more ${machines} vanished at once than lifecycle.maxAbsentShare and lifecycle.maxAbsentMinimum allow, which looks like a fault of vCenter; bring the VMs back, or, if they are gone on purpose: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or for all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
+    message: `the brake holds: more ${machines} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow; bring them back, or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
 }
 

@@ -154,7 +154,7 @@ function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): Life
 function ofAnother(bound: BoundVM, vm: VirtualMachine): ConditionValue {
   return unknown(
     'UUIDOfAnotherVM',
-    `${describeBound(bound)} is not found, and ${describeVM(vm)} has its BIOS UUID, so the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
+    `${describeBound(bound)} is not found, but ${describeVM(vm)} has its BIOS UUID, so the Node is kept; give a copy its own UUID, or delete the Node if its machine is gone`,
   )
 }
 
@@ -191,6 +191,6 @@ function annotationRemoved(vm: VirtualMachine): NodeEvent {
   return {
     type: 'Normal',
     reason: 'ProceedAnnotationRemoved',
-    message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed is taken away; give it once the VM is missing`,
+    message: `${describeVM(vm)} is there, so the annotation ${ANNOTATION_DELETION}=proceed was removed; set it again once the VM is missing`,
   }
 }

@@ -139,13 +139,13 @@ function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
   if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {
     return unknown(
       'BIOSUUIDChanged',
-      `the BIOS UUID of ${name} is ${seen.biosUUID} now and was ${bound.biosUUID}; the Node is kept, and its provider ID names the old one: set uuid.bios back, or delete the Node and let it register anew; if vCenter was restored, another VM may have its reference`,
+      `the BIOS UUID of ${name} was ${bound.biosUUID} and is ${seen.biosUUID} now, so the Node is kept; set uuid.bios back, or delete the Node and let it register again; after a restore of vCenter this may be another VM`,
     )
   }
   if (seen.moref !== bound.moref) {
     return unknown(
       'UUIDOfAnotherVM',
-      `${name} is not found, but VM "${seen.name}" (${seen.moref}) has its UUID, and the Node is kept; give a copy a UUID of its own, or delete the Node if its machine is gone`,
+      `${name} is not found, but VM "${seen.name}" (${seen.moref}) has its UUID, and the Node is kept; give a copy its own UUID, or delete the Node if its machine is gone`,
     )
   }
   return unknown(

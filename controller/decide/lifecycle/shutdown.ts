@@ -46,7 +46,7 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: bool
   }
   const kept = taints.filter((taint) => !isShutdownTaint(taint) && !isOwnOutOfServiceTaint(taint))
   if (kept.length === taints.length) return { events: [] }
-  const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are taken away`)
+  const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
   return { taints: kept, events: [{ type: 'Normal', ...condition }] }
 }
 

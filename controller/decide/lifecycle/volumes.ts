@@ -16,7 +16,7 @@ export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   if (evidence.attachments === undefined) {
     return {
       reason: 'VolumesUnknown',
-      message: `the VolumeAttachments of the Node cannot be listed: look at the RBAC of rollcall-controller; ${until}`,
+      message: `the VolumeAttachments of the Node cannot be listed: check the RBAC of rollcall-controller; ${until}`,
     }
   }
   const taint = `the taint ${OUT_OF_SERVICE.key}:${OUT_OF_SERVICE.effect}`

@@ -49,7 +49,7 @@ export function judgeChanges(
   return {
     condition: no(
       'TopologyChanged',
-      `${what}: the VM moved or was changed while the Node runs, whose volumes and pods may rest on the old value; move it back, drain the Node and delete it so that it registers anew, or set topology.onChange to relabel or ignore`,
+      `${what}: the VM moved or changed, but pods and volumes may depend on the old value; move it back, or drain and delete the Node so that it registers again, or set topology.onChange to relabel or ignore`,
     ),
     events: [],
   }

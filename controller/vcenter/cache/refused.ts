@@ -42,7 +42,7 @@ export function refused(fault: SoapFault, what: string, vm: string, name: string
   const lacks = fault.privilege === undefined ? '' : ` for want of ${fault.privilege}`
   const message =
     fault.fault === 'NoPermission'
-      ? `the account may not read ${what} of the VM ${described}${lacks}, give it the role Read-only from the root on, with propagation`
+      ? `the account may not read ${what} of the VM ${described}${lacks}; give it the role Read-only from the root on, with propagation`
       : `${what} of the VM ${described} cannot be read: ${fault.message}`
   return new VCenterError(fault.reason, message, { cause: fault })
 }

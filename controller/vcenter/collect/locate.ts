@@ -133,6 +133,6 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
 
 function plausible(uuid: string, vms: readonly string[], fresh: boolean): Located {
   if (vms.length <= MAX_DOUBLES) return { vms, fresh }
-  const message = `vCenter says that ${vms.length} VMs have the UUID ${uuid}, check for a template that sets it`
+  const message = `vCenter says that ${vms.length} VMs have the UUID ${uuid}; check for a template that sets it`
   return { error: new VCenterError('MalformedAnswer', message) }
 }

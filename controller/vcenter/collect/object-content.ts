@@ -37,7 +37,7 @@ export function readObject(record: XMLElement, whole = true): ObjectContent {
 function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `the properties of ${type} ${value} are too large to be read, check what its guest reports`,
+    `the properties of ${type} ${value} are too large to be read; check what its guest reports`,
   )
 }
 

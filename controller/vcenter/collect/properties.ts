@@ -189,7 +189,7 @@ export function createPropertyReader({
 /** vCenter has forgotten a continuation token; the collector and the session may be fine. */
 class LostTokenError extends VCenterError {
   constructor(cause: SoapFault) {
-    super(cause.reason, `${cause.message}, which loses the rest of what was being read`, { cause })
+    super(cause.reason, `${cause.message}; the rest of that read is lost`, { cause })
     this.name = 'LostTokenError'
   }
 }
@@ -197,13 +197,13 @@ class LostTokenError extends VCenterError {
 function endless(what: string): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `vCenter answers with ${what} when asked for properties, check for a proxy in between`,
+    `vCenter answers with ${what} when asked for properties; check for a proxy in between`,
   )
 }
 
 function tooLate(seconds: number): VCenterError {
   return new VCenterError(
     'TimedOut',
-    `vCenter did not finish the pages of properties within ${seconds} s, check the state of its services`,
+    `vCenter did not finish the pages of properties within ${seconds} s; check the state of its services`,
   )
 }

@@ -53,7 +53,7 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
     if (++calls > MAX_CALLS) {
       throw new VCenterError(
         'Unavailable',
-        `the names of tags take more than ${MAX_CALLS} calls, the rest is read later`,
+        `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
       )
     }
     const about = { resource, ...(id === undefined ? {} : { id }), signal }

@@ -87,24 +87,24 @@ export function createProbeClient(options: ProbeClientOptions): ProbeClient {
 function sessionEnded(): VCenterError {
   return new VCenterError(
     'SessionLost',
-    'the session with vCenter ended while a VM was asked for, which is asked again in the next one',
+    'the session with vCenter ended during the probe of a VM; the next session repeats it',
   )
 }
 
 function givenUp(): VCenterError {
-  return new VCenterError('TimedOut', 'the probe of a VM was given up before vCenter had answered it')
+  return new VCenterError('TimedOut', 'the probe of a VM was cancelled before vCenter answered')
 }
 
 function tooLong(milliseconds: number): VCenterError {
   return new VCenterError(
     'TimedOut',
-    `vCenter did not answer the probe of a VM within ${milliseconds / 1000} s, check the state of its services`,
+    `vCenter did not answer the probe of a VM within ${milliseconds / 1000} s; check the state of its services`,
   )
 }
 
 function wrongAnswer(operation: string): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `vCenter answers to ${operation} with something else, check for a proxy in between`,
+    `vCenter answers to ${operation} with something else; check for a proxy in between`,
   )
 }

@@ -124,6 +124,6 @@ function notConnected(vCenter: string): VCenterFailure {
   return {
     vCenter,
     reason: 'NotConnected',
-    message: 'there is no session with vCenter yet, which passes by itself',
+    message: 'there is no session with vCenter yet; one is being opened',
   }
 }

@@ -74,6 +74,6 @@ async function readProperties(
 function nothingSaid(value: string): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `vCenter says nothing of the VM ${value}, neither what it is nor that it is gone, check the account's role on it`,
+    `vCenter says neither what the VM ${value} is nor that it is gone; check the account's role on it`,
   )
 }

@@ -26,7 +26,7 @@ export async function searchVMs(
     if (found?.type === 'VirtualMachine') return found.value
     throw new VCenterError(
       'MalformedAnswer',
-      'vCenter answers to FindAllByUuid with something that is no VM, check for a proxy in between',
+      'vCenter answers to FindAllByUuid with something that is not a VM; check for a proxy in between',
     )
   })
 }

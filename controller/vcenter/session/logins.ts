@@ -120,7 +120,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     })
     if (next <= at) return at
     const error = new LoginRefused(
-      `no login as ${account.user} is tried at ${serverOf(account)}, since ${count} were refused or not answered lately`,
+      `${serverOf(account)} is not asked for another login as ${account.user}: ${count} were refused or not answered lately`,
       { retryAt: next, advice: 'check user and password' },
     )
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: held.get(by)?.backoff })
@@ -136,7 +136,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       logger.warn({ cause }, 'login attempt not remembered')
       throw new VCenterError(
         'LoginNotRemembered',
-        `no login is tried at ${serverOf(account)}, since the attempt could not be written into the Lease; ` +
+        `no login at ${serverOf(account)}: the attempt could not be recorded in the Lease; ` +
           'see the log and the state of the API server',
         { cause: error },
       )
@@ -164,7 +164,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       `${serverOf(account)} refuses the user ${account.user} with the configured password${where}`,
       {
         retryAt: clock.now() + wait,
-        advice: right ? "SOAP accepts it, check the state of vCenter's services" : 'check user and password',
+        advice: right ? "SOAP accepts it; check the state of vCenter's services" : 'check user and password',
         cause,
       },
     )

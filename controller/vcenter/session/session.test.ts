@@ -128,7 +128,7 @@ t.test('the words of a refused login are not repeated: they may hold the passwor
 
 t.test('what is no vCenter gets no password', async (t) => {
   for (const [answer, reason, message] of [
-    [content('HostAgent'), 'NotVCenter', /is VMware X and no vCenter/],
+    [content('HostAgent'), 'NotVCenter', /is VMware X, not a vCenter/],
     [content('VirtualCenter', ''), 'MalformedAnswer', /lacks objects/],
     [{ status: 200, contentType: 'text/html', body: '<html/>' }, 'NotVCenter', /HTML/],
   ] as const) {

@@ -141,10 +141,7 @@ function readContent(server: string, response: XMLElement): ServiceContent {
   const apiType = textOf(about, 'apiType')
   if (apiType !== 'VirtualCenter') {
     const what = textOf(about, 'fullName') ?? apiType ?? 'something unnamed'
-    throw new VCenterError(
-      'NotVCenter',
-      `${server} is ${what} and no vCenter, give the address of the vCenter`,
-    )
+    throw new VCenterError('NotVCenter', `${server} is ${what}, not a vCenter; give the address of a vCenter`)
   }
   const instanceUUID = textOf(about, 'instanceUuid')
   const [rootFolder, propertyCollector, viewManager, searchIndex, sessionManager, authorizationManager] = [

@@ -155,14 +155,14 @@ function asVCenterError(server: string, error: unknown): unknown {
   const code = codeOf(error)
   if (code === undefined) return error
   if (NOT_TLS.has(code)) {
-    return new VCenterError('NotVCenter', `${server} does not speak TLS (${code}), check server and port`, {
+    return new VCenterError('NotVCenter', `${server} does not speak TLS (${code}); check server and port`, {
       cause: error,
     })
   }
   const what = NO_SUCH_NAME.has(code) ? 'has a name that DNS cannot resolve' : 'cannot be reached'
   return new VCenterError(
     'Unreachable',
-    `${server} ${what} (${code}), check server, port, routes and firewalls`,
+    `${server} ${what} (${code}); check server, port, routes and firewalls`,
     {
       cause: error,
     },

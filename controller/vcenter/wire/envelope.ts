@@ -23,7 +23,7 @@ export function escapeText(text: string): string {
   if (/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(text) || !text.isWellFormed()) {
     throw new VCenterError(
       'UnusableValue',
-      'a value for vCenter holds a control character, which XML cannot carry, check user and password',
+      'a value for vCenter holds a control character, which XML cannot carry; check user and password',
     )
   }
   return text.replace(/[&<>"\r]/g, (character) => ESCAPES[character] ?? character)

@@ -34,7 +34,7 @@ async function* readable(server: string, inflated: Readable): AsyncGenerator<Uin
 function malformed(server: string, what: string, cause?: unknown): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `the answer of ${server} ${what}, check for a proxy in between`,
+    `the answer of ${server} ${what}; check for a proxy in between`,
     {
       cause,
     },

@@ -212,7 +212,7 @@ async function readText(server: string, { body }: HTTPAnswer): Promise<string> {
 function malformed(server: string, what: string, cause?: unknown): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `the REST answer of ${server} ${what}, check for a proxy in between`,
+    `the REST answer of ${server} ${what}; check for a proxy in between`,
     { cause },
   )
 }

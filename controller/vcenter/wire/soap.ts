@@ -118,17 +118,17 @@ async function readAnswer(
   if (status === 429 || status >= 501 || (status === 500 && contentType !== 'text/xml')) {
     throw new VCenterError(
       'Unavailable',
-      `${server} answers with HTTP status ${status}, check the state of its services`,
+      `${server} answers with HTTP status ${status}; check the state of its services`,
     )
   }
   if (status !== 200 && status !== 500) {
     throw new VCenterError(
       'NotVCenter',
-      `${server} answers to /sdk with HTTP status ${status}, check server and port, and for a proxy in between`,
+      `${server} answers to /sdk with HTTP status ${status}; check server and port, and for a proxy in between`,
     )
   }
   if (contentType === 'text/html') {
-    throw new VCenterError('NotVCenter', `${server} answers to /sdk with an HTML page, check server and port`)
+    throw new VCenterError('NotVCenter', `${server} answers to /sdk with an HTML page; check server and port`)
   }
   const document = await readXML(answer.body, 'Envelope', status === 200 ? records : undefined)
   const content = child(document, 'Body')?.children[0]

@@ -55,7 +55,7 @@ export function trustConnector({
       settle(
         new VCenterError(
           'Unreachable',
-          `${server} does not answer, check server, port, routes and firewalls`,
+          `${server} does not answer; check server, port, routes and firewalls`,
         ),
       )
     signal.addEventListener('abort', onAbort, { once: true })
@@ -100,7 +100,7 @@ function judge(
       return new VCenterError(
         'WrongThumbprint',
         `${server} shows a certificate with the SHA-256 thumbprint ${sha256} (SHA-1 ${sha1}) where ${trust.thumbprints.join(' or ')} ` +
-          'is configured, check with the vCenter itself which is right and set thumbprint to it',
+          'is configured; check with the vCenter itself which is right and set thumbprint to it',
       )
     case 'ca':
     case 'system': {
@@ -110,7 +110,7 @@ function judge(
       return new VCenterError(
         'CertificateNotTrusted',
         `the certificate of ${server} is not trusted by ${by} (${String(socket.authorizationError)}, SHA-256 thumbprint ` +
-          `${sha256}), configure the CA that signed it or this thumbprint`,
+          `${sha256}); configure the CA that signed it or this thumbprint`,
       )
     }
   }

@@ -212,7 +212,7 @@ function withoutPrefix(name: string | undefined): string | undefined {
 function malformed(what: string, cause?: unknown): VCenterError {
   return new VCenterError(
     'MalformedAnswer',
-    `the answer of vCenter cannot be read: ${what}, check for a proxy in between`,
+    `the answer of vCenter cannot be read: ${what}; check for a proxy in between`,
     {
       cause,
     },
@@ -225,7 +225,7 @@ function tooLong(limit: number, records: number | undefined): VCenterError {
 }
 
 function notVCenter(what: string): VCenterError {
-  return new VCenterError('NotVCenter', `${what} came instead of a SOAP answer, check server and port`)
+  return new VCenterError('NotVCenter', `${what} came instead of a SOAP answer; check server and port`)
 }
 
 /** First child of this name. */
