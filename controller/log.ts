@@ -3,16 +3,22 @@ import type { LogLevel } from '../agent/shared/log-level.ts'
 
 export type { Logger }
 
+export interface LoggerOptions {
+  readonly level: LogLevel
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
 /**
  * JSON lines on stderr. Messages are constant; whatever varies is in fields, such as `node` and `vCenter`. Writes are
  * synchronous, so that the last lines of a dying process are not lost.
  */
-export function createLogger(level: LogLevel): Logger {
+export function createLogger({ level, now }: LoggerOptions): Logger {
   return pino(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     pino.destination({ dest: 2, sync: true }),

@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function start(options: RunFlags): Promise<number> {
-  const logger = createLogger(options.logLevel)
+  const logger = createLogger({ level: options.logLevel, now: systemClock.now })
   const path = options.config
   const readFile: ReadFile = async (path, maxBytes) => readRegularFile(path, maxBytes)
   let loaded: LoadedConfig

@@ -65,6 +65,7 @@ function send(
   const body = one.body === undefined ? undefined : JSON.stringify(one.body)
   const hostname = server.hostname.replace(/^\[|\]$/g, '')
   const url = `${server.pathname.replace(/\/$/, '')}${one.path}`
+  // oxlint-disable-next-line no-restricted-properties -- ends one request; no decision depends on it
   const deadline = AbortSignal.timeout(timeout)
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(explain(error, server, deadline.aborted, timeout))

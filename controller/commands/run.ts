@@ -94,7 +94,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
   try {
-    const lead: Lead = (whileLeading, term) =>
+    const lead: Lead = (term, whileLeading) =>
       leadTerm(
         {
           configuration,

@@ -125,7 +125,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       try {
         const body = await openNow(what, request, deadline.signal)
         deadline.renew(silence)
-        return pieces(what, body, request.signal, deadline, silence)
+        return pieces(what, body, deadline, silence, request.signal)
       } catch (cause) {
         deadline.release()
         throw explain(what, cause, request.signal)
@@ -150,9 +150,9 @@ async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Prom
 async function* pieces(
   what: string,
   body: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
   deadline: Deadline,
   silence: number,
+  signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of body) {

@@ -6,7 +6,7 @@ import { createLogLines } from './testing/log-lines.ts'
 
 /** Leads until told to stop, then for `windDown` more. */
 function office(clock: HandClock, log: string[], identity: string, windDown = 0): Lead {
-  return async (signal) => {
+  return async (_, signal) => {
     log.push(`${clock.monotonic() / 1000} ${identity} begins`)
     await clock.sleep(Number.MAX_SAFE_INTEGER, signal)
     log.push(`${clock.monotonic() / 1000} ${identity} stops`)

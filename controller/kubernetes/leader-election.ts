@@ -29,7 +29,7 @@ export interface LeaderElectionOptions {
  * The leader's work. The signal aborts when leadership is lost or the election ends; the function then winds down and
  * returns. If it returns by itself, the election ends; if it throws, the election throws.
  */
-export type Lead = (signal: AbortSignal, term: Term) => Promise<void>
+export type Lead = (term: Term, signal: AbortSignal) => Promise<void>
 
 export interface LeaderElection {
   /** Competes for the Lease until the signal aborts, then releases it. */
@@ -133,7 +133,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       clock,
     })
     current = term
-    const work = lead(stop.signal, term).finally(() => done.abort())
+    const work = lead(term, stop.signal).finally(() => done.abort())
     let kept = true
     const [outcome] = await Promise.allSettled([
       work,

@@ -91,7 +91,7 @@ export function createLeaseCandidate({
     return true
   }
 
-  async function update(found: Lease, signal: AbortSignal, edit: EditAnnotations): Promise<boolean> {
+  async function update(found: Lease, edit: EditAnnotations, signal: AbortSignal): Promise<boolean> {
     const annotations = edit(found.annotations)
     if (annotations === undefined) return true
     return write(() => store.update({ ...found, annotations }, ours(found.record), signal))
@@ -99,19 +99,19 @@ export function createLeaseCandidate({
 
   async function step(
     mayWrite: (found: LeaseRecord) => boolean,
+    edit: EditAnnotations,
     signal: AbortSignal,
-    edit: EditAnnotations = asTheyAre,
   ): Promise<boolean> {
     // Usually nobody has touched our Lease and one request is enough. Where another write of ours came first, its answer is
     // as new as anything that could be read.
     for (let held = seen, before: Lease | undefined; held !== before; before = held, held = seen) {
-      if (held?.record.holder === identity && (await update(held, signal, edit))) return true
+      if (held?.record.holder === identity && (await update(held, edit, signal))) return true
     }
     const found = await store.get(signal)
     // A Lease that was just created has no annotations yet.
     if (!found) return (await write(() => store.create(ours(undefined), signal))) && edit === asTheyAre
     observe(found)
-    return mayWrite(found.record) && update(found, signal, edit)
+    return mayWrite(found.record) && update(found, edit, signal)
   }
 
   /** Whether it is the same term, not another one of ours with its own work. */
@@ -132,9 +132,9 @@ export function createLeaseCandidate({
     get renewedAtWall() {
       return renewed.wall
     },
-    acquireOrRenew: (signal) => step(() => expiresIn() === 0, signal),
-    renew: (signal) => step(isSameTerm(seen?.record), signal),
-    annotate: (edit, signal) => step(isSameTerm(seen?.record), signal, edit),
+    acquireOrRenew: (signal) => step(() => expiresIn() === 0, asTheyAre, signal),
+    renew: (signal) => step(isSameTerm(seen?.record), asTheyAre, signal),
+    annotate: (edit, signal) => step(isSameTerm(seen?.record), edit, signal),
     async release(signal) {
       const found = await store.get(signal)
       if (found?.record.holder !== identity) return

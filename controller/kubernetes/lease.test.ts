@@ -82,7 +82,7 @@ t.test('a leader that is killed is replaced in less than 20 s', async (t) => {
       clock,
       random: Math.random,
       logger: createLogLines().logger,
-    }).run(async (signal) => {
+    }).run(async (_, signal) => {
       const term = { identity, from: clock.monotonic(), to: undefined as number | undefined }
       terms.push(term)
       await aborted(signal)

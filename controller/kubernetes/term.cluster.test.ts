@@ -31,7 +31,7 @@ t.test('a term on a real API server', async (t) => {
       random: () => 0,
       logger: createLogLines().logger,
     })
-    await election.run((_, term) => work(term), stop.signal)
+    await election.run((term) => work(term), stop.signal)
   }
 
   await t.test('a confirmation is a new version of the Lease', (t) =>

@@ -31,7 +31,7 @@ async function leader(t: { teardown(fn: () => Promise<void>): unknown }, skew: (
     logger: createLogLines().logger,
   })
   const stop = new AbortController()
-  const ended = election.run(async (signal, term) => {
+  const ended = election.run(async (term, signal) => {
     terms.push({ term, signal })
     await clock.sleep(Number.MAX_SAFE_INTEGER, signal)
     // Work that takes its time to end.

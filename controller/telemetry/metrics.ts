@@ -27,7 +27,7 @@ export interface MetricsOptions {
 /** Creates a registry of its own, so that two controllers in one process do not share metrics. */
 export function createMetrics({ version, clock }: MetricsOptions): Metrics {
   const registry = new Registry()
-  addProcessMetrics(registry, version)
+  addProcessMetrics(registry, version, clock.now())
   const vCenters = addVCenterMetrics(registry)
   const nodes = addNodeMetrics(registry, clock)
   const work = addWorkMetrics(registry)
@@ -161,7 +161,7 @@ function addConfigMetrics(registry: Registry): ConfigMetrics {
  * The process under its conventional metric names, read when somebody asks. prom-client's own set keeps a timer for the
  * event loop's lag and an observer of the garbage collector: 4 ms of CPU each second at rest, 4 MB of memory.
  */
-function addProcessMetrics(registry: Registry, version: string): void {
+function addProcessMetrics(registry: Registry, version: string, startedAt: number): void {
   const registers = [registry]
   new Gauge({
     name: 'rollcall_build_info',
@@ -191,7 +191,7 @@ function addProcessMetrics(registry: Registry, version: string): void {
     name: 'process_start_time_seconds',
     help: 'Start of this process, seconds since the epoch',
     registers,
-  }).set(performance.timeOrigin / 1000)
+  }).set(startedAt / 1000)
   new Gauge({
     name: 'nodejs_heap_size_used_bytes',
     help: 'JavaScript heap in use',

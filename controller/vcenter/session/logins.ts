@@ -112,12 +112,13 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     const at = clock.now()
     let next = at
     let count = 0
-    await remember(account, signal, (before) => {
+    const add: Change = (before) => {
       const counted = recent(before, at)
       count = counted.length
       next = nextAttempt(counted, limits, at)
       return next > at ? undefined : [...counted, { at, refused: false }]
-    })
+    }
+    await remember(account, add, signal)
     if (next <= at) return at
     const error = new LoginRefused(
       `${serverOf(account)} is not asked for another login as ${account.user}: ${count} were refused or not answered lately`,
@@ -127,7 +128,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     throw error
   }
 
-  async function remember(account: Account, signal: AbortSignal, change: Change): Promise<void> {
+  async function remember(account: Account, change: Change, signal: AbortSignal): Promise<void> {
     try {
       await attempts.update(nameOf(account), change, signal)
     } catch (error) {
@@ -202,7 +203,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
 
       /** If this fails, the attempt counts as unanswered for a while. */
       function note(change: Change): Promise<void> {
-        return remember(account, signal, change).catch(() => undefined)
+        return remember(account, change, signal).catch(() => undefined)
       }
     },
   }

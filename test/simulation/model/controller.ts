@@ -81,7 +81,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   let sessions = 0
   try {
     await election.run(
-      (whileLeading, term) =>
+      (term, whileLeading) =>
         leadTerm(
           {
             configuration: { current: () => ({ config, superseded: superseded.signal }) },
