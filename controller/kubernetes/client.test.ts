@@ -4,9 +4,9 @@ import { createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { createKubeClient } from './client.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
-import { until } from './testing/until.ts'
 
 const never = new AbortController().signal
 const get = { method: 'GET', path: '/x', signal: never } as const

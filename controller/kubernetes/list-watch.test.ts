@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { createListWatch, type ListWatch } from './list-watch.ts'
 import { type ApiStub, answer, startApiStub } from './testing/api-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'
-import { until } from './testing/until.ts'
 
 interface Thing {
   readonly name: string

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
-import { until } from './testing/until.ts'
 
 t.test('answers that a real API server gives only at bad times', async (t) => {
   const denied = {

@@ -81,9 +81,11 @@ await t.test('what is not: garbage, too much, too slow', async (t) => {
     ),
     /^HTTP\/1.1 405 [\s\S]*connection: close/i,
   )
-  const start = performance.now()
-  t.match(await raw(port, 'GET /metrics HTTP/1.1\r\nX-Slow: '), /^HTTP\/1.1 408 /)
-  t.ok(performance.now() - start < 9_000, 'a header that does not end is waited for briefly')
+  t.match(
+    await raw(port, 'GET /metrics HTTP/1.1\r\nX-Slow: '),
+    /^HTTP\/1.1 408 /,
+    'a header that does not end',
+  )
 })
 
 await t.test('a crowd keeps nobody out', async (t) => {

@@ -1,6 +1,7 @@
 /** How much vCenter has to tell, by VMs with devices of real size. */
 import t from 'tap'
-import { type Lab, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { type Lab, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 const VMS = 60
 /** What the devices of such a VM take alone. */

@@ -4,10 +4,11 @@ import { readFile } from 'node:fs/promises'
 import { createServer as createTCPServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
 import type { Fault } from '../../test/servers/control.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 

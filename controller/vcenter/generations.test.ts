@@ -1,6 +1,7 @@
 /** vCenters that no longer serve what older ones did. */
 import t from 'tap'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const ZONE = { category: 'k8s-zone', tag: 'z1', object: 'DC0_C0' }
 

@@ -1,7 +1,8 @@
 /** What guests write about themselves is as long as they like, up to a megabyte each. */
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
-import { openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 t.test('a megabyte from each of many guests takes nobody down', async (t) => {
   const lab = await openLab(t, {
@@ -19,11 +20,11 @@ t.test('a megabyte from each of many guests takes nobody down', async (t) => {
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   const stateOf = (uuid: string) => vmsOf(lab.inventory.lookup(uuid))?.[0]
-  await until('all', () => vms.every(({ uuid }) => stateOf(uuid)), 40_000)
+  await until('all', () => vms.every(({ uuid }) => stateOf(uuid)))
   const last = vms.at(-1)
   await lab.vCenter.setState({ vm: last?.ref ?? '', powerState: 'suspended' })
-  await until('push', () => stateOf(last?.uuid ?? '')?.powerState === 'suspended', 40_000)
-  await until('a resync', () => lab.corrections.length > 0, 40_000)
+  await until('push', () => stateOf(last?.uuid ?? '')?.powerState === 'suspended')
+  await until('a resync', () => lab.corrections.length > 0)
   const { operations } = await lab.vCenter.calls()
   t.equal(operations.Login, 1)
   t.equal(operations.CreateListView, 1, 'nothing began anew')

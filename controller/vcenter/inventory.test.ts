@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
-import { answered, NEVER, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 import { TIMINGS } from './timings.ts'
 
 t.test('all facts of a VM, its ancestors nearest first, and their tags', async (t) => {

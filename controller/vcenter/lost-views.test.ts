@@ -1,7 +1,8 @@
 /** A session that ends takes its views with it, and reads that start there may look empty. */
 import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
-import { answered, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 /** Nobody else asks whether the session lives. */
 const UNDISTURBED = { ...QUICK, doubt: 600_000 }

@@ -1,6 +1,7 @@
 /** A host is pushed; what changes with it is read. */
 import t from 'tap'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 t.test(
   'a VM that moves takes its folder, resource pool and datacenter along, without a resync',
@@ -23,7 +24,7 @@ t.test(
     await lab.vCenter.resetCalls()
 
     await lab.vCenter.move({ vm: mover.ref, folder: '/DC1/vm', host: 'DC1_C1_H0' })
-    await until('the datacenter', () => now(mover.uuid)?.datacenter === 'DC1', 3_000)
+    await until('the datacenter', () => now(mover.uuid)?.datacenter === 'DC1')
     const { folder = [], resourcePool = [], compute = [] } = now(mover.uuid)?.ancestry ?? {}
     t.same(
       folder.map(({ name }) => name),
@@ -48,7 +49,7 @@ t.test('vMotion within a cluster', async (t) => {
   await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
   await lab.vCenter.move({ vm: vm.ref, host })
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
-  await until('the host', () => now()?.host === host && now()?.ancestry?.compute[0]?.name === host, 3_000)
+  await until('the host', () => now()?.host === host && now()?.ancestry?.compute[0]?.name === host)
   t.equal(now()?.cluster, 'DC0_C0')
 })
 

@@ -1,7 +1,8 @@
 /** Reads overlap, vCenter's pages are small, and a page's token is that of the collector's last read. */
 import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
 import { bind } from './testing/bind.ts'
-import { answered, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 const { signal } = new AbortController()
 
@@ -17,7 +18,7 @@ t.test('reads that overlap leave each other their pages', async (t) => {
   const { vCenter, inventory } = lab
   const vms = await vCenter.vms()
   for (const { uuid } of vms) inventory.follow(uuid)
-  await until('all', () => vms.every(({ uuid }) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry), 60_000)
+  await until('all', () => vms.every(({ uuid }) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry))
   const [first] = vms
   if (first === undefined) throw new Error('no VM')
   const bound = await bind(lab, first)

@@ -1,7 +1,8 @@
 /** Single properties that the account may not read. */
 import t, { type Test } from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const ESSENTIAL = ['config.uuid', 'runtime.connectionState', 'runtime.powerState']
 

@@ -1,7 +1,8 @@
 /** What push does not tell is read again. */
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
-import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 /** Waits for a resync that begins from now on, and returns its corrections. */
 async function nextResync({ corrections }: Lab): Promise<number | undefined> {
@@ -49,7 +50,7 @@ t.test('a push that is lost', async (t) => {
   await nextResync(lab)
   const before = lab.corrections.length
   await lab.vCenter.setState({ vm: vm.ref, powerState: 'poweredOff' })
-  await until('the power state', () => now()?.powerState === 'poweredOff', 3_000)
+  await until('the power state', () => now()?.powerState === 'poweredOff')
   await nextResync(lab)
   t.equal(
     lab.corrections.slice(before).reduce((sum, each) => sum + each),

@@ -1,8 +1,9 @@
 /** Sessions and what is made in them: refused, ended, lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
@@ -74,7 +75,7 @@ t.test('a session that ends between two pages is made anew, once', async (t) => 
   })
   t.equal(operations.Login, 1)
   await lab.vCenter.endSessions()
-  await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 1), 20_000)
+  await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 1))
   t.equal((await lab.vCenter.calls()).operations.Login, 2)
   t.equal((await lab.vCenter.sessions()).soap, 1)
 })

@@ -1,7 +1,8 @@
 /** A vCenter that takes calls and does not answer them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { answered, NEVER, openLab, QUICK, until, vmAt } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, NEVER, openLab, QUICK, vmAt } from './testing/lab.ts'
 
 t.test('a vCenter that hangs is told as soon as a small call was waited for in vain', async (t) => {
   const cases: readonly [string, number, readonly string[]][] = [

@@ -1,6 +1,7 @@
 /** What becomes of the other facts while tags cannot be read. */
 import t from 'tap'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, openLab, vmAt, vmsOf } from './testing/lab.ts'
 
 t.test('tags that cannot be read keep nothing else back', async (t) => {
   for (const status of [403, 503]) {
@@ -30,11 +31,11 @@ t.test('a tag service that hangs holds up nothing but the first, and that not fo
   await answered(lab, first.uuid)
   t.ok(lab.inventory.connected(), 'what SOAP says is there')
   t.equal(ancestryOf(first.uuid)(), undefined)
-  const given = await until('no more waiting', ancestryOf(first.uuid), QUICK.callDeadline + 500)
+  const given = await until('no more waiting', ancestryOf(first.uuid))
   t.match(given.unreadable[0], /s; check the state/)
   await until('another attempt', async () => ((await lab.vCenter.calls()).operations[session] ?? 0) > 1)
   lab.inventory.follow(second.uuid)
-  await until('the next is not held up', ancestryOf(second.uuid), 600)
+  await until('the next is not held up', ancestryOf(second.uuid))
   t.equal(lab.inventory.failure(), undefined)
   await lab.vCenter.clearFaults()
   for (const { uuid } of [first, second]) {

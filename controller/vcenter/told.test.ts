@@ -1,8 +1,9 @@
 /** Updates in the forms in which vCenter may tell of them. */
 import t, { type Test } from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { until } from '../../test/fixtures/until.ts'
 import type { ToldChange } from '../../test/servers/vcsim-scenes.ts'
-import { answered, openLab, QUICK, until, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const CLAIM = `config.extraConfig["${GUESTINFO_CLAIM}"]`
 

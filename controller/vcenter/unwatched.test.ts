@@ -1,6 +1,7 @@
 /** VMs of which vCenter refuses to put them on the list that is watched. */
 import t from 'tap'
-import { answered, type Lab, openLab, QUICK, until, vmsOf } from './testing/lab.ts'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, type Lab, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 /** Connecting anew reads all again, so that a vCenter may look well between two failures. */
 const failures = ({ log }: Lab) => log.filter((line) => line.includes('vCenter failed'))

@@ -113,7 +113,7 @@ await runTheme(t, races, {
     await checkHeld(t, scene, victim, row.seen)
     t.match(condition(await victim.judged(), 'IdentityVerified')?.message, new RegExp(forger.name))
     t.match(await scene.cluster.request('DELETE', `/api/v1/nodes/${forger.name}`), { status: 200 })
-    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)), 30_000)
+    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)))
   },
   'without rest': async (t, row) => {
     const { victim, forger } = await two('restless')

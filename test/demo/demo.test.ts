@@ -111,7 +111,7 @@ t.test('ends green by itself, a forger refused, in plain lines, and leaves nothi
 
 t.test('an interrupt half-way leaves nothing either', async (t) => {
   const { program, left } = await startDemo(t)
-  await program.says(/worker-\d {2}tainted/, 60_000)
+  await program.says(/worker-\d {2}tainted/)
   program.kill('SIGINT')
   await endsWith(t, program, 130)
   t.notMatch(program.output(), /error/i)
@@ -120,7 +120,7 @@ t.test('an interrupt half-way leaves nothing either', async (t) => {
 
 t.test('nor does a kill of the process that was started', async (t) => {
   const { program, left } = await startDemo(t)
-  await program.says(/worker-\d {2}tainted/, 60_000)
+  await program.says(/worker-\d {2}tainted/)
   program.kill('SIGKILL')
   for (let i = 0; i < 100 && (await left()).processes.length > 0; i++) await sleep(100)
   t.same(await left(), NOTHING)
@@ -128,7 +128,7 @@ t.test('nor does a kill of the process that was started', async (t) => {
 
 t.test('--keep goes on until it is interrupted, and says how to look around', async (t) => {
   const { program, left } = await startDemo(t, '--keep')
-  await program.says(/Ctrl-C ends it\./, 90_000)
+  await program.says(/Ctrl-C ends it\./)
   const [, kubeconfig = ''] = /export KUBECONFIG=(\S+)/.exec(program.output()) ?? []
   t.match(await readFile(kubeconfig, 'utf8'), 'clusters:')
   const [, kubectl = ''] = /alias kubectl=(\S+)/.exec(program.output()) ?? []
@@ -151,7 +151,7 @@ t.test('--keep goes on until it is interrupted, and says how to look around', as
 
 t.test("what goes wrong is said, with the end of the controller's log", async (t) => {
   const { program, left } = await startDemo(t)
-  await program.says(/worker-\d {2}tainted/, 60_000)
+  await program.says(/worker-\d {2}tainted/)
   const controller = (await left()).processes.find(({ command }) => command.includes('rollcall-controller'))
   if (!controller) throw new Error('no controller runs')
   process.kill(controller.pid, 'SIGKILL')

@@ -27,10 +27,8 @@ t.test('somebody else writes to the same Nodes all the time', async (t) => {
   const paths = names.map((name) => `/api/v1/nodes/${name}`)
   const meddling = Promise.all(paths.map(meddle))
   const controller = await stage.controller()
-  await nodes.until(
-    'all are initialised all the same',
-    () => names.every((n) => isInitialized(nodes.last(n))),
-    120_000,
+  await nodes.until('all are initialised all the same', () =>
+    names.every((n) => isInitialized(nodes.last(n))),
   )
   await reports.until('and reported', () =>
     names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),

@@ -21,11 +21,7 @@ t.test(`every answer of the API server takes ${2 * DELAY} ms`, async (t) => {
   const members = await Promise.all(names.map((name) => stage.member(name)))
   await Promise.all(members.map((member) => member.reportOnce()))
   const start = performance.now()
-  await nodes.until(
-    'all are initialised',
-    () => names.every((name) => isInitialized(nodes.last(name))),
-    120_000,
-  )
+  await nodes.until('all are initialised', () => names.every((name) => isInitialized(nodes.last(name))))
   await reports.until('all are reported', () =>
     names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )
@@ -46,11 +42,11 @@ t.test('too slow to keep the Lease: it steps down, and goes on when all is well 
   const { soap } = await vcsim.sessions()
   t.equal(soap, 1)
   proxy.set('works', 6_000)
-  await until('it stands by', async () => (await readyz()).startsWith('standby'), 120_000)
+  await until('it stands by', async () => (await readyz()).startsWith('standby'))
   proxy.set('works')
   const late = await stage.member('late')
   await late.reportOnce()
-  await nodes.until('it works again', () => isInitialized(nodes.last('late')), 40_000)
+  await nodes.until('it works again', () => isInitialized(nodes.last('late')))
   t.equal(nodes.of('a').length, first, 'what was done is left alone')
   t.equal(nodes.of('late').length, 3)
   t.equal(controller.exit(), undefined)

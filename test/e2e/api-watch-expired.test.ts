@@ -36,12 +36,8 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   const start = performance.now()
   proxy.set('works')
 
-  await nodes.until('a new Node is seen', () => isInitialized(nodes.last('late')), 30_000)
-  await nodes.until(
-    'a change is seen',
-    () => address(nodes.last('moves'), 'InternalIP') === '10.8.0.1',
-    30_000,
-  )
+  await nodes.until('a new Node is seen', () => isInitialized(nodes.last('late')))
+  await nodes.until('a change is seen', () => address(nodes.last('moves'), 'InternalIP') === '10.8.0.1')
   t.comment(`${Math.round(performance.now() - start)} ms`)
   t.match(controller.output(), /410/, 'the places were forgotten indeed')
   // Its old report speaks of another UID, and its agent has not yet come again.

@@ -41,7 +41,6 @@ async function open(t: Test, labels: { zone?: string; region?: string } = {}): P
       await until(
         'it is taken up',
         () => controller.output().split('configuration taken up').length > rotations,
-        10_000,
       )
     },
     async attempts() {
@@ -128,7 +127,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   ] as const) {
     const settings = { labels, lifecycle: { confirmations: 4 } }
     await scene.secret.write({ [CONF]: vsphereConf({ ...vcsim, password: 'third-pw' }, settings) })
-    await scene.controller.says(changed, 120_000)
+    await scene.controller.says(changed)
     await refused(scene)
   }
   t.same((await vcsim.calls()).operations.Login, 1, 'the old one')

@@ -52,7 +52,7 @@ t.test('those that live are kept, as long as they live', async (t) => {
 
 for (const name of Object.keys(signs)) {
   t.test(`after the last sign of life (${name}) it takes all confirmations`, async (t) => {
-    await nodes.until('the Node is deleted', () => nodes.last(name) === undefined, 120_000)
+    await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
     const took = (nodes.of(name).at(-1)?.at ?? 0) - (last.get(name) ?? 0)
     t.ok(took >= ABSENT_FOR, `${took.toFixed()} ms`)
     t.equal(eventsOfReason(stage, name, 'NodeDeleted').length <= 1, true)

@@ -42,7 +42,7 @@ t.test('it releases itself when few are missing for twice absentFor', async (t) 
   const [last, ...others] = back
   if (last === undefined) throw new Error('there are four')
   await vcsim.show(...others.map(({ vm }) => vm.ref))
-  await nodes.until('it is deleted without a person', () => nodes.last(last.name) === undefined, 90_000)
+  await nodes.until('it is deleted without a person', () => nodes.last(last.name) === undefined)
   await until('the brake is released', async () => (await metric(controller, BRAKE)) === 0)
   t.equal(await metric(controller, DELETED), 1)
   for (const { name } of others) t.ok(nodes.last(name), 'the others are back')
@@ -54,9 +54,9 @@ t.test('what was deleted is remembered when the configuration changes', async (t
   if (first === undefined) throw new Error('there are two')
   await vanish([first])
   const message = /no more than 1 Nodes are deleted in a minute/
-  await deletionPending(stage, first.name, { status: 'True', reason: 'RateLimited', message }, 50_000)
+  await deletionPending(stage, first.name, { status: 'True', reason: 'RateLimited', message })
   t.ok(nodes.last(first.name))
-  await nodes.until('it is deleted then', () => nodes.last(first.name) === undefined, 90_000)
+  await nodes.until('it is deleted then', () => nodes.last(first.name) === undefined)
 })
 
 t.test('it holds, and says so, while vCenter is away', async (t) => {
@@ -75,17 +75,12 @@ t.test('it holds, and says so, while vCenter is away', async (t) => {
   await until(
     'it is there again',
     async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1,
-    60_000,
   )
 })
 
 t.test('one that deletes nothing takes the latch away, and engages none', async (t) => {
   await configure(conf({ deletion: 'dry-run' }))
-  await reports.until(
-    'nothing is on record',
-    () => namesOf(off).every((name) => engaged(name) === undefined),
-    90_000,
-  )
+  await reports.until('nothing is on record', () => namesOf(off).every((name) => engaged(name) === undefined))
   t.ok(namesOf(off).every((name) => nodes.last(name)))
   await configure(conf({ deletion: 'on' }))
   await heldByBrake(stage, namesOf(off))

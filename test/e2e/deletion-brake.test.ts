@@ -57,8 +57,7 @@ t.test('it survives the controller, and stays engaged for those still missing', 
   const [lastRef = '', ...otherRefs] = refs
   if (last === undefined) throw new Error('there are five')
   await vcsim.show(...otherRefs)
-  for (const name of others)
-    await deletionPending(stage, name, { status: 'False', reason: 'VMExists' }, 30_000)
+  for (const name of others) await deletionPending(stage, name, { status: 'False', reason: 'VMExists' })
   await reports.until('it is released for those', () =>
     engagedAt()
       .slice(1)
@@ -71,7 +70,7 @@ t.test('it survives the controller, and stays engaged for those still missing', 
   t.equal(kept(), 10, 'one in ten alone would not have engaged it')
 
   await vcsim.show(lastRef)
-  await deletionPending(stage, last, { status: 'False', reason: 'VMExists' }, 30_000)
+  await deletionPending(stage, last, { status: 'False', reason: 'VMExists' })
   await until('it is released', async () => (await metric(second, BRAKE)) === 0)
   await reports.until('nothing is on record', () => engagedAt().every((at) => at === undefined))
   t.equal(await metric(second, DELETED), 0)

@@ -60,10 +60,8 @@ t.test('all workers are replaced without a person', async (t) => {
     await settled(stage, next.name)
     await deleteMachine(machine)
   }
-  await nodes.until(
-    'the former Nodes are gone',
-    () => old.every(({ name }) => nodes.last(name) === undefined),
-    120_000,
+  await nodes.until('the former Nodes are gone', () =>
+    old.every(({ name }) => nodes.last(name) === undefined),
   )
   await events.until('Rollcall has deleted those that nobody else did', () =>
     SLOW.every((name) => eventsOfReason(stage, name, 'NodeDeleted').length === 1),

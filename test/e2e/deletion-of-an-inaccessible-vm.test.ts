@@ -56,7 +56,6 @@ t.test('a storage outage, in which the controller restarts', async (t) => {
     await reports.until(
       'it is found',
       () => condition(reports.last(member.name), 'VMFound')?.status === 'True',
-      30_000,
     )
     t.equal(reports.last(member.name)?.status?.identityLevel, 'proven')
     const versions = nodes.of(member.name).map(({ object }) => object)

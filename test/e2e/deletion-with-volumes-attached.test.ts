@@ -35,8 +35,7 @@ function outOfService(name: string) {
     .map(({ object, at }) => ({ at, taint: object.spec.taints?.find(({ key }) => key === OUT_OF_SERVICE) }))
     .filter(({ taint }) => taint !== undefined)
 }
-const deleted = (name: string) =>
-  nodes.until(`${name} is deleted`, () => nodes.last(name) === undefined, 60_000)
+const deleted = (name: string) => nodes.until(`${name} is deleted`, () => nodes.last(name) === undefined)
 
 t.test('without volumes nothing is waited for, and no volume taken', async (t) => {
   await deleted(bare.name)
@@ -47,7 +46,7 @@ t.test('without volumes nothing is waited for, and no volume taken', async (t) =
 t.test(
   'with volumes the Node is called out of service first, and held until they are detached',
   async (t) => {
-    await nodes.until('the taint is there', () => outOfService(detached.name).length > 0, 60_000)
+    await nodes.until('the taint is there', () => outOfService(detached.name).length > 0)
     t.match(outOfService(detached.name)[0]?.taint, { value: 'rollcall', effect: 'NoExecute' })
     t.ok(outOfService(detached.name)[0]?.taint?.timeAdded)
     await stage.events.until(
@@ -61,7 +60,7 @@ t.test(
       const message = new RegExp(
         `for now: ${count} VolumeAttachments still name Node ${name}, and the taint .* has them detached; it waits for at most 16s`,
       )
-      await deletionPending(stage, name, { status: 'True', reason: 'VolumesAttached', message }, 30_000)
+      await deletionPending(stage, name, { status: 'True', reason: 'VolumesAttached', message })
       t.ok(nodes.last(name))
     }
     // What kube-controller-manager and the driver do for a Node with that taint.

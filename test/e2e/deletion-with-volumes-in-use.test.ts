@@ -95,22 +95,21 @@ t.test('the volume is free before the Node is gone', async (t) => {
   ])
   t.teardown(() => manager[Symbol.asyncDispose]())
   await startPodWithVolume(gone.name)
-  await attachments.until('it is being attached', () => attachments.versions.length > 0, 60_000)
+  await attachments.until('it is being attached', () => attachments.versions.length > 0)
   const name = attachments.versions[0]?.object.metadata.name ?? ''
   await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: [FINALIZER] } })
   await send('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true } })
 
   await loseHeartbeats(cluster, gone.name)
   await vcsim.hide(gone.vm.ref)
-  await deletionPending(stage, gone.name, { status: 'True', reason: 'VolumesAttached' }, 60_000)
+  await deletionPending(stage, gone.name, { status: 'True', reason: 'VolumesAttached' })
   t.ok(pods.last('database'), 'its pod is there until then')
-  await pods.until('the pod is deleted', () => pods.last('database') === undefined, 120_000)
+  await pods.until('the pod is deleted', () => pods.last('database') === undefined)
   await attachments.until(
     'it is being detached',
     () => attachments.last(name)?.metadata.deletionTimestamp !== undefined,
-    120_000,
   )
   t.ok(nodes.last(gone.name), 'the Node waits for the driver')
   await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } })
-  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined, 60_000)
+  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
 })

@@ -40,14 +40,14 @@ for (const as of ['fault', 'missingSet'] as const) {
       const folder = vm === inFolder.vm ? FOLDER : 'vm'
       t.match(message, `the account lacks System.View and System.Read on Folder "${folder}"`)
     }
-    await probed(stage, 2 * NODES, 30_000)
+    await probed(stage, 2 * NODES)
     t.equal(kept(), NODES, 'all are kept')
     t.same(versions(), before, 'and none was written')
     t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 0)
 
     await vcsim.restore()
     await Promise.all(
-      names.map((name) => deletionPending(stage, name, { status: 'False', reason: 'VMExists' }, 30_000)),
+      names.map((name) => deletionPending(stage, name, { status: 'False', reason: 'VMExists' })),
     )
     await reports.until('all are found', () =>
       names.every((name) => condition(reports.last(name), 'VMFound')?.status === 'True'),

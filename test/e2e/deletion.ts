@@ -43,7 +43,6 @@ export async function deletionPending(
   { reports }: Stage,
   node: string,
   wanted: Pick<Condition, 'reason'> & Partial<Pick<Condition, 'status'>> & { message?: RegExp },
-  within?: number,
 ): Promise<Condition> {
   const is = () => {
     const found = condition(reports.last(node), 'DeletionPending')
@@ -52,7 +51,7 @@ export async function deletionPending(
     return fits ? found : undefined
   }
   try {
-    await reports.until(`DeletionPending is ${wanted.reason}`, () => is() !== undefined, within)
+    await reports.until(`DeletionPending is ${wanted.reason}`, () => is() !== undefined)
   } catch (error) {
     const now = condition(reports.last(node), 'DeletionPending')
     throw new Error(`Node ${node} has DeletionPending ${JSON.stringify(now)}`, { cause: error })
@@ -70,10 +69,10 @@ export async function watched({ vcsim }: Stage): Promise<void> {
 }
 
 /** Waits until one VM was probed completely this many more times. */
-export async function probed({ vcsim }: Stage, times: number, within?: number): Promise<void> {
+export async function probed({ vcsim }: Stage, times: number): Promise<void> {
   const asked = async () => (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
   const before = await asked()
-  await until(`vCenter was asked ${times} times`, async () => (await asked()) - before >= times, within)
+  await until(`vCenter was asked ${times} times`, async () => (await asked()) - before >= times)
 }
 
 /** The Events of one reason on a Node. */

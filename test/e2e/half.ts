@@ -37,5 +37,5 @@ export async function openHalf(stage: Stage): Promise<Half> {
 export async function heldByBrake(stage: Stage, names: readonly string[]): Promise<void> {
   const message = /is gone, and the Node is kept for now: the brake holds: [^;]+; [^;]+$/
   const wanted = { status: 'True', reason: 'BrakeEngaged', message } as const
-  await Promise.all(names.map((name) => deletionPending(stage, name, wanted, 30_000)))
+  await Promise.all(names.map((name) => deletionPending(stage, name, wanted)))
 }

@@ -44,7 +44,7 @@ t.test('from the first call on: the waiting Node is told, and recovery needs nob
       await events.until('an Event says so', () => eventsOf(events, member.name).length > 0)
       t.match(eventsOf(events, member.name)[0], { type: 'Warning', reason, count: 1 })
       await vcsim.clearFaults()
-      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 120_000)
+      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
       t.equal(nodes.of(member.name).length, 3)
       const { peakResident } = await usage.now()
       await usage.stop()
@@ -72,7 +72,7 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   const waiting = await stage.member('waiting')
   await waiting.reportOnce()
   const current = () => condition(reports.last(waiting.name), 'VMFound')
-  await reports.until('the waiting one is told', () => current()?.status === 'Unknown', 30_000)
+  await reports.until('the waiting one is told', () => current()?.status === 'Unknown')
   t.match(condition(reports.last(waiting.name), 'Initialized'), {
     status: 'False',
     message: /vCenter|127\.0\.0\.1/,
@@ -88,7 +88,7 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   t.equal(nodes.of(waiting.name).length, 1)
 
   await vcsim.clearFaults()
-  await nodes.until('the waiting one is initialised', () => isInitialized(nodes.last(waiting.name)), 60_000)
+  await nodes.until('the waiting one is initialised', () => isInitialized(nodes.last(waiting.name)))
   await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
   t.equal(nodes.of(running.name).length, before.node)
   t.equal(reports.of(running.name).length, before.report)

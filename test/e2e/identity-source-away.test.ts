@@ -67,7 +67,7 @@ t.test('the identity source is away, then back: the same password is taken, with
     ),
   )
   await vcsim.clearFaults(away)
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 30_000)
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
   await reports.until('the condition is gone', () => found()?.status === 'True')
 })
 
@@ -85,7 +85,7 @@ t.test('somebody else has locked the account: it is taken once that has ended', 
     'it is told',
     () => condition(reports.last(member.name), 'VMFound')?.reason === 'InvalidLogin',
   )
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)), 60_000)
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
 })
 
 t.test(
@@ -101,6 +101,6 @@ t.test(
     await reports.until('it is told', () => /REST/.test(JSON.stringify(reports.last(member.name)?.status)))
     t.match(JSON.stringify(reports.last(member.name)?.status), WORDS)
     await vcsim.clearFaults(refuses)
-    await until('it has its zone', () => nodes.last(member.name)?.metadata.labels[ZONE] !== undefined, 60_000)
+    await until('it has its zone', () => nodes.last(member.name)?.metadata.labels[ZONE] !== undefined)
   },
 )

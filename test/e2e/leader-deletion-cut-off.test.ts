@@ -26,20 +26,19 @@ t.test('it deletes nothing, not even when what it sent arrives late', async (t) 
   await wish(stage, 'gone', 'hold')
   await loseHeartbeats(cluster, 'gone')
   await vcsim.govc('vm.destroy', gone.vm.name)
-  await deletionPending(
-    stage,
-    'gone',
-    { status: 'True', reason: 'DeletionHeld', message: /kept for now: the annotation [^;]*; [^;]*$/ },
-    120_000,
-  )
+  await deletionPending(stage, 'gone', {
+    status: 'True',
+    reason: 'DeletionHeld',
+    message: /kept for now: the annotation [^;]*; [^;]*$/,
+  })
 
   proxy.set('mute')
   await wish(stage, 'gone', null)
-  await until('the other leads', () => isLeading(next), 120_000)
+  await until('the other leads', () => isLeading(next))
   t.notOk(await isLeading(old))
   proxy.set('works')
   await until('it stands by', () => standsBy(old, 'next'))
-  await nodes.until('the other deletes the Node', () => nodes.last('gone') === undefined, 120_000)
+  await nodes.until('the other deletes the Node', () => nodes.last('gone') === undefined)
   t.equal(await deletions(), 1)
   t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
   t.ok(nodes.last('canary'))

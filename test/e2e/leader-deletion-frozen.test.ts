@@ -24,18 +24,17 @@ t.test('thawed, it deletes nothing, and the other does in its own time', async (
   await wish(stage, 'gone', 'hold')
   await loseHeartbeats(cluster, 'gone')
   await vcsim.govc('vm.destroy', gone.vm.name)
-  await deletionPending(
-    stage,
-    'gone',
-    { status: 'True', reason: 'DeletionHeld', message: /kept for now: the annotation [^;]*; [^;]*$/ },
-    120_000,
-  )
+  await deletionPending(stage, 'gone', {
+    status: 'True',
+    reason: 'DeletionHeld',
+    message: /kept for now: the annotation [^;]*; [^;]*$/,
+  })
   await until('the other knows who leads', () => standsBy(next, 'old'))
 
   old.kill('SIGSTOP')
   // What it lacked to delete the Node waits in its buffers.
   await wish(stage, 'gone', null)
-  await until('the other leads', () => isLeading(next), 120_000)
+  await until('the other leads', () => isLeading(next))
   const began = Date.parse(said(next, 'leadership begins'))
   old.kill('SIGCONT')
   await until('it stands by', () => standsBy(old, 'next'))
@@ -43,7 +42,7 @@ t.test('thawed, it deletes nothing, and the other does in its own time', async (
   t.ok(nodes.last('gone'))
 
   await deletionPending(stage, 'gone', { status: 'True', reason: 'LeaderTooYoung' })
-  await nodes.until('the Node is deleted', () => nodes.last('gone') === undefined, 120_000)
+  await nodes.until('the Node is deleted', () => nodes.last('gone') === undefined)
   t.ok(Date.now() - began >= LEADER_AGE, 'a new leader waits')
   t.equal(await deletions(), 1)
   t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)

@@ -36,7 +36,7 @@ for (const [turn, { line, what, old, next, ip }] of cases.entries()) {
     old.proxy.set(line)
     await member.setAddresses(`${ip}/24`)
     await member.reportOnce()
-    await until('the other leads', () => isLeading(next), 120_000)
+    await until('the other leads', () => isLeading(next))
     const [down, up] = [said(old, 'leadership lost'), said(next, 'leadership begins')]
     t.ok(down < up, `down ${down}, the other up ${up}`)
     t.comment(`${Math.round(performance.now() - start)} ms`)

@@ -21,7 +21,7 @@ t.test(
     const { renewTime } = await lease(cluster)
     const second = await controller({ identity: POD, until: 'answering' })
     await until('it knows that another holds the Lease', () => standsBy(second, POD))
-    await until('it leads', () => isLeading(second), 30_000)
+    await until('it leads', () => isLeading(second))
     const { holderIdentity, leaseTransitions, acquireTime } = await lease(cluster)
     t.match(holderIdentity, new RegExp(`^${POD}_`))
     t.not(holderIdentity, held.holderIdentity)
@@ -31,7 +31,7 @@ t.test(
     await t.test('frozen: it stands by when it wakes, though its successor has its name', async (t) => {
       second.kill('SIGSTOP')
       const third = await controller({ identity: POD, until: 'answering' })
-      await until('the third leads', () => isLeading(third), 30_000)
+      await until('the third leads', () => isLeading(third))
       second.kill('SIGCONT')
       await until('the second stands by', () => standsBy(second, POD))
       t.ok(await isLeading(third))

@@ -27,16 +27,12 @@ async function remembered(): Promise<string> {
 
 /** The one that leads and says that vCenter refuses it, or that it may not try. */
 function heldUp(controllers: readonly Controller[]): Promise<Controller> {
-  return until(
-    'one leads and is held up',
-    async () => {
-      for (const controller of controllers) {
-        if (/^vCenter main: InvalidLogin/.test(await readyz(controller))) return controller
-      }
-      return undefined
-    },
-    30_000,
-  )
+  return until('one leads and is held up', async () => {
+    for (const controller of controllers) {
+      if (/^vCenter main: InvalidLogin/.test(await readyz(controller))) return controller
+    }
+    return undefined
+  })
 }
 
 await configure('wrong-horse-9c1d')
@@ -77,7 +73,7 @@ t.test('two replicas with a wrong password, each started anew again and again', 
 
 t.test('the password is corrected under a replica that may not try: it is tried at once', async (t) => {
   await configure(vcsim.password)
-  await nodes.until('the Node is initialised', () => isInitialized(nodes.last(member.name)), 30_000)
+  await nodes.until('the Node is initialised', () => isInitialized(nodes.last(member.name)))
   t.notOk(await vcsim.isLocked())
   t.equal(await remembered(), '{}', 'an accepted login ends the count')
   t.notMatch(replicas.map((replica) => replica.output()).join(), /horse/)

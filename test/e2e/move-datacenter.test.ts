@@ -52,7 +52,7 @@ for (const { member, folder, host, path } of [
 
 t.test('a Node whose VM is gone goes meanwhile, and these stay as they are', async (t) => {
   await vcsim.hide(witness.vm.ref)
-  await nodes.until('that one is deleted', () => nodes.of(witness.name).at(-1)?.type === 'DELETED', 30_000)
+  await nodes.until('that one is deleted', () => nodes.of(witness.name).at(-1)?.type === 'DELETED')
   for (const member of [outside, nested]) {
     const node = nodes.last(member.name)
     t.equal(node?.metadata.uid, member.uid)

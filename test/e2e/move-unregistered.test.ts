@@ -21,7 +21,7 @@ const moref = ({ name }: Member) => reports.last(name)?.status?.vm?.moref
 
 /** The Node is the same, and bound to the VM under this reference. */
 async function isBound(member: Member, ref: string): Promise<void> {
-  await reports.until(`${member.name} is bound to ${ref}`, () => moref(member) === ref, 30_000)
+  await reports.until(`${member.name} is bound to ${ref}`, () => moref(member) === ref)
   await deletionPending(stage, member.name, { reason: 'VMExists', status: 'False' })
   await reports.until(
     'its VM is found',

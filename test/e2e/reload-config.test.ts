@@ -42,11 +42,7 @@ async function open(t: Test, conf: string): Promise<Scene> {
 async function change({ secret, controller }: Scene, conf: string, says: RegExp): Promise<number> {
   const [start, heard] = [performance.now(), controller.stderr.length]
   await secret.write({ [CONF]: conf })
-  await until(
-    `it says ${says}`,
-    () => controller.stderr.slice(heard).some((line) => says.test(line)),
-    120_000,
-  )
+  await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)))
   return performance.now() - start
 }
 
@@ -198,14 +194,12 @@ t.test(`changes while ${CROWD} Nodes are initialised: each is written as often a
   })()
   for (const [i, load] of loads.entries()) {
     await load.write()
-    await nodes.until('some are initialised', () => done() >= i * GROUP, 30_000)
+    await nodes.until('some are initialised', () => done() >= i * GROUP)
   }
   await changing
-  await nodes.until('all are initialised', () => done() === CROWD, 60_000)
-  await reports.until(
-    'all have a status',
-    () => members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
-    30_000,
+  await nodes.until('all are initialised', () => done() === CROWD)
+  await reports.until('all have a status', () =>
+    members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )
   t.ok(
     counts.every((count) => count > 0 && count < CROWD),

@@ -31,37 +31,33 @@ t.test('they are finished, and none is sent twice', async (t) => {
   proxy.set('works', DELAY)
   await secret.write({ [CONF]: vsphereConf(vcsim, { lifecycle: { confirmations: 4 } }) })
   await load.write()
-  await controller.says(/configuration taken up/, 120_000)
+  await controller.says(/configuration taken up/)
   const done = members.filter(({ name }) => isInitialized(nodes.last(name))).length
   t.ok(done < NODES, `${done} of ${NODES} were done when it was taken up`)
 
-  await nodes.until(
-    'all are initialised',
-    () => members.every(({ name }) => isInitialized(nodes.last(name))),
-    60_000,
-  )
-  await reports.until(
-    'all have a status',
-    () => members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
-    30_000,
+  await nodes.until('all are initialised', () => members.every(({ name }) => isInitialized(nodes.last(name))))
+  await reports.until('all have a status', () =>
+    members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )
   proxy.set('works')
   for (const { name } of members) {
     t.equal(nodes.of(name).length, 3, `${name} is written twice: addresses, then the rest`)
-    t.equal(reports.of(name).length, 2, `the report of ${name} once`)
   }
-  // A write that is cut off has no answer that would be counted.
+  // Each write is answered, and changes something: where one were sent twice, the second would change nothing. How many
+  // statuses there are, the time tells that the writes take: one that was put off for long is written as it stands.
+  const versions = (of: { of(name: string): readonly unknown[] }) =>
+    members.reduce((sum, { name }) => sum + of.of(name).length - 1, 0)
   const patches = await until('all answers are there', async () => {
     const text = await (await fetch(`${controller.url}/metrics`)).text()
+    // Refused is the trial write by which the policy is proven.
     const lines = text
       .split('\n')
       .filter((line) => line.startsWith('rollcall_api_requests_total{method="PATCH"'))
-    const last = lines.find((line) => line.includes('resource="nodereports",code="ok"'))
-    return last?.endsWith(` ${NODES}`) ? lines : undefined
+      .filter((line) => !line.includes('code="403"'))
+    return lines.some((line) => line.endsWith(` ${versions(reports)}`)) ? lines.toSorted() : undefined
   })
-  // Refused is the trial write by which the policy is proven.
-  t.same(patches.filter((line) => !line.includes('code="403"')).toSorted(), [
-    `rollcall_api_requests_total{method="PATCH",resource="nodereports",code="ok"} ${NODES}`,
+  t.same(patches, [
+    `rollcall_api_requests_total{method="PATCH",resource="nodereports",code="ok"} ${versions(reports)}`,
     `rollcall_api_requests_total{method="PATCH",resource="nodes",code="ok"} ${NODES * 2}`,
   ])
 })

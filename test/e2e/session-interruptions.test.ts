@@ -23,14 +23,10 @@ function several([first, second, ...rest]: readonly CrowdMember[]): [
 
 const shutDown = ({ name }: CrowdMember) => isShutDown(nodes.last(name))
 
-async function power({ name, vm }: CrowdMember, on: boolean, within?: number): Promise<number> {
+async function power({ name, vm }: CrowdMember, on: boolean): Promise<number> {
   const start = performance.now()
   await vcsim.setState({ vm: vm.ref, powerState: on ? 'poweredOn' : 'poweredOff' })
-  await nodes.until(
-    `${name} is ${on ? 'not ' : ''}shut down`,
-    () => isShutDown(nodes.last(name)) !== on,
-    within,
-  )
+  await nodes.until(`${name} is ${on ? 'not ' : ''}shut down`, () => isShutDown(nodes.last(name)) !== on)
   return Math.round(performance.now() - start)
 }
 

@@ -54,35 +54,28 @@ t.test('a restart of all vCenters', async (t) => {
 
   for (const line of lines) line.set('cut')
   await all((vCenter) => vCenter.endSessions())
-  await until(
-    'it is told',
-    async () => {
-      const problems = await readyz()
-      return problems.includes('vCenter main: ') && problems.includes('vCenter second: ')
-    },
-    30_000,
-  )
+  await until('it is told', async () => {
+    const problems = await readyz()
+    return problems.includes('vCenter main: ') && problems.includes('vCenter second: ')
+  })
   await reports.until('the Node that is NotReady is told', () => pending()?.status === 'Unknown')
   t.match(pending(), { reason: /^(Unreachable|Unavailable)$/, message: /the Node is kept/ })
   // It happens while nobody can hear of it.
   await vcsim.setState({ vm: first.vm.ref, powerState: 'poweredOff' })
   await all((vCenter) => vCenter.fault({ operation: '*', kind: 'status', status: 503 }))
   for (const line of lines) line.set('works')
-  await until(
-    'they answer again, and are not ready',
-    async () =>
-      (await Promise.all(vCenters.map((vCenter) => vCenter.faults()))).every(
-        (faults) => (faults[0]?.hits ?? 0) > 0,
-      ),
-    70_000,
+  await until('they answer again, and are not ready', async () =>
+    (await Promise.all(vCenters.map((vCenter) => vCenter.faults()))).every(
+      (faults) => (faults[0]?.hits ?? 0) > 0,
+    ),
   )
 
   await all((vCenter) => vCenter.resetCalls())
   await all((vCenter) => vCenter.clearFaults())
   const start = performance.now()
-  await nodes.until('what happened meanwhile is seen', () => shutDown(first), 70_000)
+  await nodes.until('what happened meanwhile is seen', () => shutDown(first))
   t.comment(`in step ${Math.round(performance.now() - start)} ms after they answer again`)
-  await until('all is well', async () => (await readyz()).startsWith('leading'), 70_000)
+  await until('all is well', async () => (await readyz()).startsWith('leading'))
   await reports.until('the doubt is over', () => pending()?.status === 'False')
 
   for (const vCenter of vCenters) {
@@ -102,5 +95,5 @@ t.test('a restart of all vCenters', async (t) => {
   t.equal((await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}')) ?? 0, 0)
 
   await vcsim.setState({ vm: first.vm.ref, powerState: 'poweredOn' })
-  await nodes.until('push is there again', () => !shutDown(first), 12_000)
+  await nodes.until('push is there again', () => !shutDown(first))
 })

@@ -163,7 +163,7 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
       await load.write()
       const settled = ({ name }: CrowdMember) =>
         isInitialized(nodes.last(name)) && condition(reports.last(name), 'Initialized')?.status === 'True'
-      await reports.until('the crowd is initialised', () => members.every(settled), 30_000)
+      await reports.until('the crowd is initialised', () => members.every(settled))
       return members
     },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),

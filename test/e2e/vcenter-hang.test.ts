@@ -30,11 +30,7 @@ t.test(
     t.equal(nodes.of(running.name).length, before)
 
     await vcsim.clearFaults()
-    await nodes.until(
-      'all are initialised',
-      () => crowd.every(({ name }) => isInitialized(nodes.last(name))),
-      60_000,
-    )
+    await nodes.until('all are initialised', () => crowd.every(({ name }) => isInitialized(nodes.last(name))))
     await until('it is ready', async () => (await readyz()).startsWith('leading'))
     t.equal(nodes.of(running.name).length, before, 'nobody wrote to the Node that runs')
     t.equal((await vcsim.sessions()).soap, 1)
@@ -49,9 +45,9 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
   const [first, second] = [await stage.member('first'), await stage.member('second')]
   const zone = (name: string) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone']
   await first.reportOnce()
-  await nodes.until('the first is initialised', () => isInitialized(nodes.last(first.name)), 120_000)
+  await nodes.until('the first is initialised', () => isInitialized(nodes.last(first.name)))
   await second.reportOnce()
-  await nodes.until('the second need not wait', () => isInitialized(nodes.last(second.name)), 4_000)
+  await nodes.until('the second need not wait', () => isInitialized(nodes.last(second.name)))
   for (const { name } of [first, second]) {
     t.equal(zone(name), undefined)
     await reports.until(
@@ -64,6 +60,5 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
   await nodes.until(
     'the labels have come',
     () => zone(first.name) !== undefined && zone(second.name) !== undefined,
-    40_000,
   )
 })

@@ -52,7 +52,7 @@ for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VER
       await nodes.until('it is tainted', () => isShutDown(nodes.last(off.name)))
       await loseHeartbeats(cluster, gone.name)
       await vcsim.govc('vm.destroy', gone.vm.name)
-      await nodes.until('it is deleted', () => nodes.last(gone.name) === undefined, 60_000)
+      await nodes.until('it is deleted', () => nodes.last(gone.name) === undefined)
     })
   })
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { until } from '../../../test/fixtures/until.ts'
 import { bind, ELSEWHERE, summary } from '../testing/bind.ts'
-import { answered, openLab, QUICK, until, vmAt } from '../testing/lab.ts'
+import { answered, openLab, QUICK, vmAt } from '../testing/lab.ts'
 
 const { signal } = new AbortController()
 

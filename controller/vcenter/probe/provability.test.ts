@@ -1,8 +1,9 @@
 /** Whether an absence could be proven is known while the VMs are there, at a cost that does not grow with them. */
 import t from 'tap'
+import { until } from '../../../test/fixtures/until.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
 import { bind, ELSEWHERE } from '../testing/bind.ts'
-import { answered, openLab, QUICK, until, vmAt } from '../testing/lab.ts'
+import { answered, openLab, QUICK, vmAt } from '../testing/lab.ts'
 
 const { signal } = new AbortController()
 const former = { type: 'Folder', moref: 'group-v999', name: 'former' }

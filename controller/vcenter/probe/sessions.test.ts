@@ -1,7 +1,8 @@
 import t from 'tap'
+import { until } from '../../../test/fixtures/until.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
 import { bind, ELSEWHERE, summary } from '../testing/bind.ts'
-import { NEVER, openLab, QUICK, until, vmAt, vmsOf } from '../testing/lab.ts'
+import { NEVER, openLab, QUICK, vmAt, vmsOf } from '../testing/lab.ts'
 
 const { signal } = new AbortController()
 

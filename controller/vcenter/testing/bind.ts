@@ -1,8 +1,9 @@
 /** VMs of the simulator, bound as reports bind them. */
 import type { BoundVM } from '../../../agent/contract.ts'
+import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { type Lab, until } from './lab.ts'
+import type { Lab } from './lab.ts'
 
 const { signal } = new AbortController()
 

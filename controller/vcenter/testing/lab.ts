@@ -1,9 +1,10 @@
 /** An inventory against a simulated vCenter. */
+
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
+import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../../../test/servers/vcsim.ts'
 import type { VCenterConfig } from '../../config/config.ts'
@@ -99,21 +100,6 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   // Before the simulator's own teardown, for they run in reverse order.
   t.teardown(stop)
   return { vCenter, inventory, changes, corrections, unwatched, log, stop }
-}
-
-/** Waits until `holds` returns something. Throws after `within` milliseconds. */
-export async function until<T>(
-  what: string,
-  holds: () => T | undefined | false | Promise<T | undefined | false>,
-  within = 60_000,
-): Promise<T> {
-  const deadline = performance.now() + within
-  for (;;) {
-    const value = await holds()
-    if (value !== undefined && value !== false) return value
-    if (performance.now() > deadline) throw new Error(`waited ${within} ms for ${what}`)
-    await sleep(10)
-  }
 }
 
 /** The VMs of an answer; undefined while there is none. */
