@@ -29,25 +29,25 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     }))
   }
 
-  function vCenter(name: string, strangers = true): VCenterModel {
+  function vCenter(name: string, random: Random, strangers = true): VCenterModel {
     const made = createVCenterModel({
       name,
       instanceUUID: random.uuid(),
       folders: folders(4),
       loading: settings.lifecycle.absentFor * 0.9,
       timeline,
-      random: random.fork(),
+      random,
       number,
       onLogin(owner, accepted) {
         const clock = processes.find((process) => owner.startsWith(`${process.name}/`))
         judge.judged(name, accepted, Math.abs(clock?.ahead ?? 0) <= CLOCKS_DIFFER)
       },
     })
-    if (strangers) for (const folder of made.folders.slice(2)) addStranger(made, folder)
+    if (strangers) for (const folder of made.folders.slice(2)) addStranger(made, folder, random)
     return made
   }
 
-  function addStranger(vCenter: VCenterModel, folder: Folder): void {
+  function addStranger(vCenter: VCenterModel, folder: Folder, random: Random): void {
     vCenter.register({
       name: `stranger-${number()}`,
       biosUUID: random.uuid(),
@@ -64,18 +64,22 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   }
 
   const second = random.pick(['none', 'none', 'few', 'few', 'one', 'empty'] as const)
-  const vCenters = [vCenter('vc-1'), ...(second === 'none' ? [] : [vCenter('vc-2', second === 'few')])]
+  const vCenters = [
+    vCenter('vc-1', random.derive('vc-1')),
+    ...(second === 'none' ? [] : [vCenter('vc-2', random.derive('vc-2'), second === 'few')]),
+  ]
   const machines = createMachines({
     api,
     timeline,
-    random: random.fork(),
+    random: random.derive('machines'),
     heartbeat: random.between(20_000, 300_000),
     refresh: random.between(30_000, 2.5 * settings.lifecycle.absentFor),
   })
   const processes: Process[] = []
 
   function startReplica(index: number, generation: number): void {
-    const process = createProcess(`${'ab'[index]}-${generation}`, timeline, random.fork())
+    const name = `${'ab'[index]}-${generation}`
+    const process = createProcess(name, timeline, random.derive(name))
     processes[index] = process
     const options: ControllerOptions = { api, vCenters, process, timeline, settings, watch: judge }
     void runController(options, stop.signal)
@@ -95,11 +99,11 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
       const index = processes.indexOf(process)
       if (index < 0 || process.state === 'dead') return
       process.kill()
-      timeline.after(after, `replica ${index} starts anew`, () => startReplica(index, number()))
+      const generation = Number(process.name.slice(2)) + 1
+      timeline.after(after, `replica ${index} starts anew`, () => startReplica(index, generation))
     },
-    addStranger,
     anotherVCenter: vCenter,
-    healedAt: 0,
+    healing: { until: 0 },
     annotate(nodeName, value) {
       const node = api.nodes.get(nodeName)
       if (node === undefined) return
@@ -112,7 +116,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
 
   populate(world, second)
   startReplica(0, 1)
-  startReplica(1, 2)
+  startReplica(1, 1)
   const tick = (): void => {
     machines.kubelets.tick()
     timeline.after(TICK, 'heartbeats', tick)

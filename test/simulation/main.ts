@@ -7,13 +7,15 @@ import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
 
-async function simulateAll({ seed, steps, single }: Options): Promise<number> {
+async function simulateAll({ seed, steps, single, faults }: Options): Promise<number> {
   const start = performance.now()
   const series = await simulateSeries({
     seed,
     steps: single ? 1 : steps,
     mostBroken: MOST_BROKEN,
-    onRun: (result) => print(brokenLines(result)),
+    only: faults,
+    shrinks: faults === undefined,
+    onBroken: (broken) => print(brokenLines(broken)),
   })
   print(seriesLines(series, seed, (performance.now() - start) / 1000))
   return series.broken.length === 0 ? 0 : 1
@@ -24,7 +26,7 @@ async function tryMutations({ seed, steps, only }: Options): Promise<number> {
   const mutations = MUTATIONS.filter(({ name }) => name.includes(only))
   let missed = 0
   for (const mutation of mutations) {
-    const trial = await tryMutation(mutation, seed, steps)
+    const trial = await tryMutation(mutation, { seed, steps })
     if (trial.caught === undefined) missed++
     print([trialLine(mutation, trial)])
   }

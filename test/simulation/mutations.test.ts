@@ -30,7 +30,7 @@ t.test('code without a precondition is found out', async (t) => {
     const mutation = MUTATIONS.find((each) => each.name === name)
     t.ok(mutation, name)
     if (mutation === undefined) continue
-    const { caught, failure } = await tryMutation(mutation, 1, STEPS)
+    const { caught, failure } = await tryMutation(mutation, { seed: 1, steps: STEPS })
     t.ok(caught, failure ?? name)
   }
 })

@@ -5,6 +5,8 @@ t.test('reads the command line', async (t) => {
   const rows: [args: string[], expected: object][] = [
     [[], { kind: 'options', options: { steps: 1_000_000, seed: 1, single: false, mutations: false } }],
     [['--seed', '7'], { options: { seed: 7, single: true } }],
+    [['--seed', '7', '--faults', '0.1,3.0'], { options: { single: true, faults: new Set(['0.1', '3.0']) } }],
+    [['--steps', '7', '--faults', '0.1'], { kind: 'wrong', message: /--faults: expected with --seed/ }],
     [['--seed', '7', '--steps', '10'], { options: { seed: 7, steps: 10, single: false } }],
     [
       ['--mutations', '--seed', '3'],

@@ -7,6 +7,8 @@ export interface Options {
   readonly seed: number
   /** Whether that one run alone is wanted, to look at it. */
   readonly single: boolean
+  /** Its faults by ID, all others being left out; undefined for all. */
+  readonly faults: ReadonlySet<string> | undefined
   /** Whether to try the mutations instead. */
   readonly mutations: boolean
   /** Those alone whose names contain this. */
@@ -25,6 +27,7 @@ their clocks, while all of them fail in any order, and looks after each step whe
 
   --steps N     how many, in whole runs of one seed each (default 1,000,000)
   --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
+  --faults IDS  of that one run, these faults alone, as a broken promise names them; none for no fault at all
   --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
                 then the most to be tried for each (default 3,000,000)
   --only TEXT   of the mutations, those alone whose names contain this
@@ -58,7 +61,11 @@ export function parseOptions(args: readonly string[]): CommandLine {
     if (!Number.isSafeInteger(value) || value < 1)
       return { kind: 'wrong', message: `${name}: expected a whole number from 1 on` }
   }
-  return { kind: 'options', options: { steps, seed, single, mutations: values.mutations, only: values.only } }
+  if (values.faults !== undefined && !single)
+    return { kind: 'wrong', message: '--faults: expected with --seed, and without --steps and --mutations' }
+  const faults = values.faults === undefined ? undefined : new Set(values.faults.split(','))
+  const { mutations, only } = values
+  return { kind: 'options', options: { steps, seed, single, faults, mutations, only } }
 }
 
 function parse(args: readonly string[]) {
@@ -67,6 +74,7 @@ function parse(args: readonly string[]) {
     options: {
       steps: { type: 'string' },
       seed: { type: 'string' },
+      faults: { type: 'string' },
       mutations: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       help: { type: 'boolean', default: false },

@@ -2,20 +2,31 @@
 import { KINDS, PAIRS } from './faults/all.ts'
 import type { Mutation } from './mutations/mutation.ts'
 import type { Trial } from './mutations/try.ts'
-import type { RunResult } from './run.ts'
-import { type Series, uncovered } from './series.ts'
+import { type BrokenRun, type Series, uncovered } from './series.ts'
 
-/** A run in which a promise was broken, and how to see it again. */
-export function brokenLines({ seed, steps, time, violation, trace }: RunResult): readonly string[] {
+/** A run in which a promise was broken, by the fewest faults, and how to see it again. */
+export function brokenLines({ whole, least }: BrokenRun): readonly string[] {
+  const { seed, steps, time, violation, faults, trace } = least
   if (violation === undefined) return []
+  const ids = faults.map(({ id }) => id).join(',')
   return [
     '',
     `BROKEN: ${violation.promise}`,
     `  ${violation.what}`,
-    `  seed ${seed}, step ${steps}, ${(time / 1000).toFixed(3)} s of the model's time; the last steps:`,
+    `  seed ${seed}, step ${steps}, ${seconds(time)} s of the model's time`,
+    `  by ${faults.length} of the ${whole.faults.length} faults that had begun:`,
+    ...faults.map(
+      ({ id, kind, at, begin, end }) =>
+        `    ${id}  ${kind} at ${at}, ${seconds(begin)} s to ${seconds(end)} s`,
+    ),
+    '  the last steps:',
     ...trace.map((line) => `    ${line}`),
-    `  again: npm run simulate -- --seed ${seed}`,
+    `  again: npm run simulate -- --seed ${seed} --faults ${ids === '' ? 'none' : ids}`,
   ]
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(3)
 }
 
 /** Of the pairs that never met, so many are named. */

@@ -9,8 +9,8 @@ export interface Random {
   /** @throws RangeError for an empty list */
   pick<T>(list: readonly T[]): T
   uuid(): string
-  /** A source of its own: what is drawn from it moves nothing here. */
-  fork(): Random
+  /** A source of its own, by the seed and the key alone: what is drawn from one moves nothing in the other. */
+  derive(key: string): Random
 }
 
 /** SplitMix32, by Guy Steele and others: one word of state, and good enough to pick faults by. */
@@ -43,6 +43,13 @@ export function createRandom(seed: number): Random {
       const [a, b, c, d] = [hex(), hex(), hex(), hex()]
       return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-8${c.slice(1, 4)}-${c.slice(4)}${d}`
     },
-    fork: () => createRandom(word()),
+    derive: (key) => createRandom(hash(seed, key)),
   }
+}
+
+/** FNV-1a, from the seed on. */
+function hash(seed: number, key: string): number {
+  let mixed = seed ^ 0x811c9dc5
+  for (const character of key) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return mixed >>> 0
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import { createWorld } from './create-world.ts'
-import { unleash } from './faults/storm.ts'
+import { type PlayedFault, unleash } from './faults/storm.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
 import type { Violation } from './invariants/promises.ts'
 import type { NodeObject } from './model/objects.ts'
@@ -16,6 +16,8 @@ export interface RunResult {
   readonly time: number
   /** Indexes of the pairs of faults that were active at once. */
   readonly pairs: ReadonlySet<number>
+  /** Those that have begun, in their order. */
+  readonly faults: readonly PlayedFault[]
   readonly deletions: number
   /** The first, which has ended the run. */
   readonly violation: Violation | undefined
@@ -28,12 +30,15 @@ const QUIET_MINUTES = 3
 /** A run has some ten thousand. */
 const MOST_STEPS = 300_000
 
-/** Lets one world pass: faults, then peace. The same seed gives the same run, step by step. */
-export async function simulate(seed: number): Promise<RunResult> {
+/**
+ * Lets one world pass: faults, then peace. The same seed gives the same run, step by step; with the IDs of some faults, the
+ * same one without all others.
+ */
+export async function simulate(seed: number, only?: ReadonlySet<string>): Promise<RunResult> {
   const random = createRandom(seed)
   const timeline = createTimeline()
   const world = createWorld(random, timeline)
-  const storm = unleash(world, SCENES, (seed * SCENES) / 2)
+  const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only })
   const { judge } = world
 
   /** Steps until something holds, or a promise is broken. */
@@ -60,6 +65,7 @@ export async function simulate(seed: number): Promise<RunResult> {
     steps: timeline.steps,
     time: timeline.now,
     pairs: storm.pairs,
+    faults: storm.faults,
     deletions: judge.deletions.length,
     violation: judge.violations[0],
     trace: timeline.trace(),

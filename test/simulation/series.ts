@@ -1,5 +1,6 @@
 import { PAIRS } from './faults/all.ts'
 import { type RunResult, simulate } from './run.ts'
+import { shrinkRun } from './shrink.ts'
 
 /** Runs one seed after the other. */
 export interface Series {
@@ -9,7 +10,14 @@ export interface Series {
   /** Indexes of the pairs of faults that were active at once. */
   readonly pairs: ReadonlySet<number>
   /** The runs in which a promise was broken. */
-  readonly broken: readonly RunResult[]
+  readonly broken: readonly BrokenRun[]
+}
+
+export interface BrokenRun {
+  /** The run of the seed. */
+  readonly whole: RunResult
+  /** The same with as few faults as it takes, where they were looked for. */
+  readonly least: RunResult
 }
 
 export interface SeriesOptions {
@@ -18,21 +26,28 @@ export interface SeriesOptions {
   readonly steps: number
   /** ... or with so many runs in which a promise was broken. */
   readonly mostBroken: number
-  readonly onRun?: (result: RunResult) => void
+  /** Of each run, these faults alone, by their IDs. */
+  readonly only?: ReadonlySet<string> | undefined
+  /** Whether to look for the fewest faults that break a promise. */
+  readonly shrinks: boolean
+  readonly onBroken?: (broken: BrokenRun) => void
 }
 
-export async function simulateSeries({ seed, steps, mostBroken, onRun }: SeriesOptions): Promise<Series> {
+export async function simulateSeries(options: SeriesOptions): Promise<Series> {
+  const { seed, steps, mostBroken, only, shrinks, onBroken } = options
   const pairs = new Set<number>()
-  const broken: RunResult[] = []
+  const broken: BrokenRun[] = []
   const sums = { steps: 0, runs: 0, deletions: 0 }
   while (sums.steps < steps && broken.length < mostBroken) {
-    const result = await simulate(seed + sums.runs)
+    const result = await simulate(seed + sums.runs, only)
     sums.runs++
     sums.steps += result.steps
     sums.deletions += result.deletions
     for (const pair of result.pairs) pairs.add(pair)
-    if (result.violation !== undefined) broken.push(result)
-    onRun?.(result)
+    if (result.violation === undefined) continue
+    const found = { whole: result, least: shrinks ? await shrinkRun(result) : result }
+    broken.push(found)
+    onBroken?.(found)
   }
   return { ...sums, pairs, broken }
 }

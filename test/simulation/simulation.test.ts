@@ -7,7 +7,12 @@ import { simulateSeries } from './series.ts'
 const STEPS = 150_000
 
 t.test('no promise is broken, whatever fails', async (t) => {
-  const { broken, deletions, pairs } = await simulateSeries({ seed: 1, steps: STEPS, mostBroken: 1 })
+  const { broken, deletions, pairs } = await simulateSeries({
+    seed: 1,
+    steps: STEPS,
+    mostBroken: 1,
+    shrinks: true,
+  })
   t.same(broken.flatMap(brokenLines), [])
   t.ok(deletions > 0, 'some Nodes are deleted')
   t.ok(pairs.size > 100, 'many faults meet')
@@ -16,4 +21,16 @@ t.test('no promise is broken, whatever fails', async (t) => {
 t.test('a seed replays exactly', async (t) => {
   const first = await simulate(7)
   t.same(await simulate(7), first)
+})
+
+t.test('a fault that is left out leaves the others as they were', async (t) => {
+  const { faults } = await simulate(7)
+  const [first] = faults
+  const only = new Set(faults.filter((each) => each !== first).map(({ id }) => id))
+  const without = await simulate(7, only)
+  t.ok(faults.length > 10, 'there are some')
+  t.same(
+    without.faults.map(({ id, kind }) => [id, kind]),
+    faults.filter((each) => each !== first).map(({ id, kind }) => [id, kind]),
+  )
 })

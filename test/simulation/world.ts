@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import type { Judge } from './invariants/promises.ts'
 import type { ApiServer } from './model/api-server.ts'
-import type { Folder, Machine } from './model/machine.ts'
+import type { Machine } from './model/machine.ts'
 import type { Machines } from './model/machines.ts'
 import type { Process } from './model/process.ts'
 import type { VCenterModel } from './model/vcenter.ts'
@@ -22,12 +22,10 @@ export interface World {
   leader(): Process | undefined
   /** Kills a replica; another takes its place after a while. */
   restart(process: Process, after: number): void
-  /** Makes a stranger, a VM that is no Node, which others may be told by. */
-  addStranger(vCenter: VCenterModel, folder: Folder): void
-  /** When what nobody mends will be well again at the latest. */
-  healedAt: number
+  /** Until when what nobody mends may last. */
+  readonly healing: { until: number }
   /** A vCenter of nobody's knowledge. */
-  anotherVCenter(name: string): VCenterModel
+  anotherVCenter(name: string, random: Random): VCenterModel
   /** What a person writes into the annotation of a Node. */
   annotate(nodeName: string, value: string | undefined): void
   /** Stops all that runs, and frees it. */

@@ -9,7 +9,10 @@ export interface Focus {
   readonly vCenter: VCenterModel
 }
 
-/** Begins a fault; what it returns ends it. Undefined where it does not apply, or leaves nothing to be ended. */
+/**
+ * Begins a fault; what it returns ends it. Undefined where it does not apply, or leaves nothing to be ended. The randomness of
+ * the world that it gets is its own.
+ */
 export type Fault = (world: World, focus: Focus) => (() => void) | undefined
 
 export type Faults = Readonly<Record<string, Fault>>

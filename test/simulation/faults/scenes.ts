@@ -1,5 +1,6 @@
 /** What happens in a scene, and when: drawn at its beginning. */
 import type { VCenterModel } from '../model/vcenter.ts'
+import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 import { KINDS, PAIRS } from './all.ts'
 import type { Focus } from './fault.ts'
@@ -24,14 +25,14 @@ const SILENCERS = ['node-cut-off', 'powered-off', 'node-cut-off', 'suspended']
 const NOTICE = 60_000
 
 /** One of the dangerous scenes, most often with something besides. */
-export function drawRecipe(world: World, anywhere: Focus): Scene {
-  const { random, settings } = world
+export function drawRecipe(world: World, random: Random, anywhere: Focus): Scene {
+  const { settings } = world
   const { faults, small = false } = random.pick(RECIPES)
-  const focus = small ? (drawFocus(world, world.vCenters.at(-1)) ?? anywhere) : anywhere
+  const focus = small ? (drawFocus(world, random, world.vCenters.at(-1)) ?? anywhere) : anywhere
   const { absentFor, leaderAge } = settings.lifecycle
   const proof = NOTICE + Math.max(absentFor, random.chance(0.5) ? leaderAge : 0)
   const length = random.between(1.5, 2.5) * proof
-  const other = beside(world, focus)
+  const other = beside(world, random, focus)
   const beats = faults.map(({ kind, at = 0, until, who }): Beat => {
     const begin = at * proof + random.between(0, 3_000)
     return {
@@ -41,51 +42,53 @@ export function drawRecipe(world: World, anywhere: Focus): Scene {
       end: until === undefined ? length : Math.max(begin, until * proof * random.between(0.9, 1.1)),
     }
   })
-  return { length, beats: [...beats, ...extras(world, focus, length, 0.4)] }
+  return { length, beats: [...beats, ...extras(world, random, focus, length, 0.4)] }
 }
 
 /** Three pairs, of which every one has its turn, and what chance adds. */
-export function drawPairs(world: World, focus: Focus, turn: number): Scene {
-  const { random, settings } = world
+export function drawPairs(world: World, random: Random, focus: Focus, turn: number): Scene {
+  const { settings } = world
   const { absentFor, leaderAge } = settings.lifecycle
   const length = random.between(0.5, 3) * absentFor + random.next() * leaderAge + 50_000
   const pair = (number: number) => PAIRS[number % PAIRS.length] ?? []
   const kinds = new Set([...pair(3 * turn), ...pair(3 * turn + 1), ...pair(3 * turn + 2)])
   if (random.chance(0.5)) kinds.add(random.pick(SILENCERS))
-  const beats = [...kinds].map((kind) => drawBeat(world, kind, focus, length))
-  return { length, beats: [...beats, ...extras(world, focus, length, 0.35)] }
+  const beats = [...kinds].map((kind) => drawBeat(world, random, kind, focus, length))
+  return { length, beats: [...beats, ...extras(world, random, focus, length, 0.35)] }
 }
 
-function extras(world: World, focus: Focus, length: number, chance: number): Beat[] {
-  const { random } = world
+function extras(world: World, random: Random, focus: Focus, length: number, chance: number): Beat[] {
   const beats: Beat[] = []
-  while (random.chance(chance)) beats.push(drawBeat(world, random.pick(KINDS), focus, length))
+  while (random.chance(chance)) beats.push(drawBeat(world, random, random.pick(KINDS), focus, length))
   return beats
 }
 
 /** All that are drawn so overlap in the middle. */
-function drawBeat(world: World, kind: string, focus: Focus, length: number): Beat {
-  const { random } = world
+function drawBeat(world: World, random: Random, kind: string, focus: Focus, length: number): Beat {
   return {
     kind,
-    focus: random.chance(0.8) ? focus : (drawFocus(world) ?? focus),
+    focus: random.chance(0.8) ? focus : (drawFocus(world, random) ?? focus),
     begin: random.next() * 0.4 * length * (random.chance(0.3) ? 0.02 : 1),
     end: random.between(0.55, 1) * length,
   }
 }
 
-/** A machine that a vCenter, or just this one, lists; undefined where there is none left. */
-export function drawFocus({ random, machines }: World, where?: VCenterModel): Focus | undefined {
+/**
+ * A machine that a vCenter, or just this one, lists; undefined where there is none left. One number is drawn, however many
+ * there are: what comes after it does not depend on what has happened before.
+ */
+export function drawFocus({ machines }: World, random: Random, where?: VCenterModel): Focus | undefined {
   const there = machines.all.flatMap((machine) => {
     const vCenter = machine.vm?.vCenter
     return vCenter === undefined || (where !== undefined && where !== vCenter) ? [] : [{ machine, vCenter }]
   })
-  return there.length === 0 ? undefined : random.pick(there)
+  return there[random.below(there.length)]
 }
 
-function beside({ random, machines }: World, focus: Focus): Focus {
+function beside({ machines }: World, random: Random, focus: Focus): Focus {
   const others = machines.all.filter(
     (machine) => machine !== focus.machine && machine.vm?.vCenter === focus.vCenter,
   )
-  return others.length === 0 ? focus : { ...focus, machine: random.pick(others) }
+  const machine = others[random.below(others.length)]
+  return machine === undefined ? focus : { ...focus, machine }
 }

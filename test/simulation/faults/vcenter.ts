@@ -69,9 +69,9 @@ export const VCENTER_FAULTS: Faults = {
     return () => {
       vCenter.passwordWrong = false
       // It heals by itself, unless the one who mends it would not wait.
-      world.healedAt = world.timeline.now + LONGEST_PAUSE
+      world.healing.until = world.timeline.now + LONGEST_PAUSE
       if (world.random.chance(0.3)) return
-      world.healedAt = 0
+      world.healing.until = 0
       world.api.forgetLogins()
       for (const process of world.processes) world.restart(process, world.random.between(500, 5_000))
     }
@@ -136,7 +136,7 @@ export const VCENTER_FAULTS: Faults = {
     }
   },
   'other-vcenter-answers'(world, { vCenter }) {
-    vCenter.impostor = world.anotherVCenter(vCenter.name)
+    vCenter.impostor = world.anotherVCenter(vCenter.name, world.random)
     vCenter.breakWaits()
     return () => {
       vCenter.impostor = undefined

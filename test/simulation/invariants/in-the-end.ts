@@ -8,13 +8,13 @@ const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** Milliseconds after which that is. */
-export function patience({ settings, machines, timeline, healedAt }: World): number {
+export function patience({ settings, machines, timeline, healing }: World): number {
   const { unbound, absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } =
     settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
   const settle = 60_000 + 300_000 + 330_000
-  const heal = Math.max(0, healedAt - timeline.now)
+  const heal = Math.max(0, healing.until - timeline.now)
   // Of the brake, which releases itself when few are missing for twice absentFor; that is asked about no more often.
   const releases = 6 * absentFor
   const unseen = unbound === 'delete' ? 6 * absentFor : 0

@@ -1,5 +1,4 @@
 /** What kubelets write, and the node lifecycle controller of those that do not. */
-import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { canSpeak, type Machine } from './machine.ts'
@@ -23,7 +22,6 @@ export interface KubeletsOptions {
   readonly machines: readonly Machine[]
   readonly api: ApiServer
   readonly timeline: Timeline
-  readonly random: Random
   /** Milliseconds between heartbeats that are written though nothing changed. */
   readonly heartbeat: number
 }
@@ -38,7 +36,7 @@ const UNREACHABLE = 'node.kubernetes.io/unreachable'
 const SILENCE = 40_000
 
 export function createKubelets(options: KubeletsOptions): Kubelets {
-  const { api, timeline, random, machines } = options
+  const { api, timeline, machines } = options
 
   function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
     const node = api.nodes.get(nodeName)
@@ -50,7 +48,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
     const { nodeName, biosUUID, migrated } = machine
     const found = api.nodes.get(nodeName)
     if (found === undefined) {
-      machine.nodeUID = random.uuid()
+      machine.nodeUID = machine.random.uuid()
       api.putNode(nodeName, {
         metadata: {
           name: nodeName,

@@ -4,6 +4,7 @@ import type {
   FaultTolerance,
   PowerState,
 } from '../../../controller/types/virtual-machine.ts'
+import type { Random } from '../random.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Folder {
@@ -38,6 +39,7 @@ export interface Machine {
   readonly nodeName: string
   readonly mac: string
   readonly address: string
+  readonly random: Random
   power: PowerState
   /** As the guest has read it at boot. */
   biosUUID: string

@@ -43,7 +43,7 @@ export interface MachinesOptions {
 }
 
 export function createMachines(options: MachinesOptions): Machines {
-  const { api, timeline, random } = options
+  const { api, timeline } = options
   const all: Machine[] = []
   const kubelets = createKubelets({ ...options, machines: all })
   let made = 0
@@ -68,7 +68,7 @@ export function createMachines(options: MachinesOptions): Machines {
     const object: ReportObject = {
       metadata: {
         name: machine.nodeName,
-        uid: before?.metadata.uid ?? random.uuid(),
+        uid: before?.metadata.uid ?? machine.random.uuid(),
         resourceVersion: '',
         generation,
         ownerUID: node.metadata.uid,
@@ -86,12 +86,13 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.destroyed) return
       if (machine.reportDelay > 0) timeline.after(machine.reportDelay, 'a late report', () => report(machine))
       else report(machine)
-      keepReporting(machine, options.refresh * random.between(1, 1.25))
+      keepReporting(machine, options.refresh * machine.random.between(1, 1.25))
     })
   }
 
   function boot(machine: Machine): void {
     if (machine.destroyed) return
+    const { random } = machine
     const resumes = machine.power === 'suspended'
     if (machine.power !== 'poweredOn') machine.powerSince = timeline.now
     machine.power = 'poweredOn'
@@ -114,7 +115,7 @@ export function createMachines(options: MachinesOptions): Machines {
     const before = machine.lastVM
     if (before === undefined) throw new Error(`machine ${machine.nodeName} was never listed`)
     const { folders } = vCenter
-    const folder = as?.folder ?? (before.vCenter === vCenter ? before.folder : random.pick(folders))
+    const folder = as?.folder ?? (before.vCenter === vCenter ? before.folder : machine.random.pick(folders))
     const vm = vCenter.register({
       ...before,
       machine,
@@ -134,11 +135,14 @@ export function createMachines(options: MachinesOptions): Machines {
     kubelets,
     create(nodeName, vCenter, folder, { migrated = false, address } = {}) {
       const number = ++made
+      const namesakes = all.filter((each) => each.nodeName === nodeName)
+      const random = options.random.derive(`${nodeName} ${namesakes.length}`)
       const mac = `00:50:56:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`
       const machine: Machine = {
         nodeName,
         mac,
         address: address ?? `10.0.${number >> 8}.${number & 255}`,
+        random,
         power: 'poweredOff',
         biosUUID: random.uuid(),
         bootID: random.uuid(),

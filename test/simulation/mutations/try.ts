@@ -10,13 +10,33 @@ const Trial = v.object({
   /** Why it could not be tried. */
   failure: v.optional(v.string()),
   /** The first run that noticed, the step in it, and the promise that was broken. */
-  caught: v.optional(v.object({ seed: v.number(), step: v.number(), promise: v.string() })),
+  caught: v.optional(
+    v.object({
+      seed: v.number(),
+      step: v.number(),
+      promise: v.string(),
+      /** IDs of the faults, and how many had begun before the others were left out. */
+      faults: v.array(v.string()),
+      begun: v.number(),
+    }),
+  ),
 })
 export type Trial = v.InferOutput<typeof Trial>
 
-/** Runs the simulation on code with this mutation, from this seed on, for so many steps at most. */
-export async function tryMutation({ edits }: Mutation, seed: number, steps: number): Promise<Trial> {
-  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: { edits, seed, steps } })
+export interface TrialOptions {
+  /** The first. */
+  readonly seed: number
+  /** At most so many, in whole runs. */
+  readonly steps: number
+  /** Of each run, these faults alone, by their IDs. */
+  readonly only?: readonly string[]
+  /** Whether to look for the fewest faults by which it is noticed. */
+  readonly shrinks?: boolean
+}
+
+/** Runs the simulation on code with this mutation. */
+export async function tryMutation({ edits }: Mutation, options: TrialOptions): Promise<Trial> {
+  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: { edits, ...options } })
   try {
     const [message] = await once(worker, 'message')
     return v.parse(Trial, message)

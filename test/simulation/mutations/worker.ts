@@ -9,9 +9,11 @@ const Work = v.object({
   edits: v.array(v.object({ file: v.string(), text: v.string(), becomes: v.string() })),
   seed: v.number(),
   steps: v.number(),
+  only: v.optional(v.array(v.string())),
+  shrinks: v.optional(v.boolean(), false),
 })
 
-const { edits, seed, steps } = v.parse(Work, workerData)
+const { edits, seed, steps, only, shrinks } = v.parse(Work, workerData)
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const made = new Set<string>()
 
@@ -34,12 +36,30 @@ registerHooks({
 
 const { simulateSeries } = await import('../series.ts')
 for (const { file } of edits) if (!made.has(file)) throw new Error(`${file} is not part of the simulation`)
-const { broken, steps: tried, runs } = await simulateSeries({ seed, steps, mostBroken: 1 })
+const {
+  broken,
+  steps: tried,
+  runs,
+} = await simulateSeries({
+  seed,
+  steps,
+  mostBroken: 1,
+  only: only && new Set(only),
+  shrinks,
+})
 const [first] = broken
 parentPort?.postMessage({
   tried,
   runs,
   ...(first === undefined
     ? {}
-    : { caught: { seed: first.seed, step: first.steps, promise: first.violation?.promise ?? '' } }),
+    : {
+        caught: {
+          seed: first.least.seed,
+          step: first.least.steps,
+          promise: first.least.violation?.promise ?? '',
+          faults: first.least.faults.map(({ id }) => id),
+          begun: first.whole.faults.length,
+        },
+      }),
 })

@@ -1,0 +1,46 @@
+/** Finds the few faults that a broken promise takes. */
+import { type RunResult, simulate } from './run.ts'
+
+/** So many runs at most, some tenths of a second each. */
+const MOST_RUNS = 200
+
+/** The same run with as few faults as break the same promise; that run itself where none was broken. */
+export async function shrinkRun(run: RunResult): Promise<RunResult> {
+  const promise = run.violation?.promise
+  if (promise === undefined) return run
+  let [least, left] = [run, MOST_RUNS]
+  await shrink(
+    run.faults.map(({ id }) => id),
+    async (ids) => {
+      if (left-- <= 0) return false
+      const result = await simulate(run.seed, new Set(ids))
+      if (result.violation?.promise !== promise) return false
+      least = result
+      return true
+    },
+  )
+  return least
+}
+
+/**
+ * Leaves out what is not needed for `holds`, which holds for the whole list: first halves, then ever smaller parts, until it
+ * holds without no single one. Returns what is left, in its order.
+ */
+export async function shrink<T>(
+  list: readonly T[],
+  holds: (some: readonly T[]) => Promise<boolean>,
+): Promise<readonly T[]> {
+  let kept = list
+  let size = list.length
+  while (size > 0) {
+    const before = kept.length
+    for (let at = 0; at < kept.length; ) {
+      const some = kept.toSpliced(at, size)
+      if (await holds(some)) kept = some
+      else at += size
+    }
+    // What was needed may not be, once others are gone.
+    if (size > 1 || kept.length === before) size >>= 1
+  }
+  return kept
+}
