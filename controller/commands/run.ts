@@ -11,6 +11,7 @@ import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import type { Logger } from '../log.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
+import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createTelemetryServer, type HealthStatus } from '../telemetry/server.ts'
@@ -33,6 +34,7 @@ export interface ControllerOptions {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly timings?: Timings
+  readonly memory: ProcessMemory
 }
 
 const COMPONENT = 'rollcall-controller'
@@ -123,7 +125,10 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
         term,
         whileLeading,
       )
-    await runTogether([(signal) => election.run(lead, signal), configuration.run], signal)
+    await runTogether(
+      [(signal) => election.run(lead, signal), configuration.run, releaseMemory(options.memory, clock)],
+      signal,
+    )
   } finally {
     await events.flush(FLUSH_MS)
     writing.abort()

@@ -43,6 +43,7 @@ async function start(t: Test): Promise<void> {
       random: Math.random,
       logger: pino({ level: 'silent' }),
       metrics: createMetrics({ version: 'test', clock: systemClock }),
+      memory: { resident: () => 0, release: () => undefined },
       timings: { ...TIMINGS, refusedLogin: PAUSE, refusedREST: PAUSE },
     },
     ending.signal,
