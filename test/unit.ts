@@ -3,18 +3,19 @@ import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { runAsProgram } from '../build/entry.ts'
+import { compileCache } from './servers/compile-cache.ts'
 import { unitTestFiles } from './unit-files.ts'
 
 const root = join(import.meta.dirname, '..')
 /** As for `npm test`, in seconds. */
-const TIMEOUT = '300'
+const TIMEOUT = '900'
 
 /** Resolves with what a test file said, undefined for one that passes. Without tap's own runner it takes half the time. */
 function failureOf(file: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const options = {
       cwd: root,
-      env: { ...process.env, TAP_TIMEOUT: TIMEOUT },
+      env: { ...compileCache(process.env), TAP_TIMEOUT: TIMEOUT },
       maxBuffer: Number.POSITIVE_INFINITY,
     }
     execFile(process.execPath, [file], options, (error, stdout, stderr) =>

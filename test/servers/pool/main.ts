@@ -1,6 +1,7 @@
 /** Runs a command whose tests borrow clusters: `node test/servers/pool/main.ts tap`. */
 import { spawn } from 'node:child_process'
 import { runAsProgram } from '../../../build/entry.ts'
+import { compileCache } from '../compile-cache.ts'
 import { startLender } from './lender.ts'
 import { LENDER_PORT } from './protocol.ts'
 
@@ -9,7 +10,7 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
   await using lender = await startLender()
   const child = spawn(command, args, {
     stdio: 'inherit',
-    env: { ...process.env, [LENDER_PORT]: String(lender.port) },
+    env: { ...compileCache(process.env), [LENDER_PORT]: String(lender.port) },
   })
   // The command ends first, then the clusters. When this process is killed, they end with it: see lifeline.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
