@@ -256,6 +256,14 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   t.same(over.patch, { labels: { [LABEL_IDENTITY_LEVEL]: 'reported' } })
   t.match(over.events, [{ type: 'Warning', reason: 'Reported', message: /falls from proven to reported/ }])
   t.equal(decide({ ...after(waiting, over), now: now + 16 * MINUTE }).level, 'reported', 'and stays there')
+
+  // Written by a leader whose clock was a month ahead.
+  const ahead = decide({ ...after(before, first), now: now - 30 * 24 * 60 * MINUTE })
+  t.equal(
+    ahead.status?.provenUntil,
+    '2026-01-30T11:15:00Z',
+    'no longer than that, whatever a clock said before',
+  )
 })
 
 t.test('a proof is of one VM: another with the same UUID starts anew', async (t) => {

@@ -128,8 +128,10 @@ const CLAIM_GRACE_MS = 15 * 60_000
  */
 function provenUntil(previous: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
   if (previous.identityLevel !== 'proven' || !isBoundTo(previous.vm, vm)) return undefined
-  const until = previous.provenUntil ?? timestamp(now + CLAIM_GRACE_MS)
-  return Date.parse(until) > now ? until : undefined
+  const latest = now + CLAIM_GRACE_MS
+  // A clock that was ahead may have written a time much later.
+  const until = Math.min(Date.parse(previous.provenUntil ?? timestamp(latest)), latest)
+  return until > now ? timestamp(until) : undefined
 }
 
 /** A report cannot come from a VM that does not run, however much it knows about it. */

@@ -393,6 +393,9 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
     undefined,
     'nor does it hold others by the brake for ever',
   )
+  const ahead = braked(NOW - 86_400_000)
+  t.equal(ahead.status?.brakeEngagedAt, '2026-02-28T10:00:00Z', 'nor when a clock that was ahead wrote it')
+  t.equal(ahead.requeueAfter, quiet)
 })
 
 t.test('answers that come late count, and old ones do not', async (t) => {

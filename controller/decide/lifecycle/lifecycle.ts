@@ -1,4 +1,4 @@
-import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
 import { isUnseen, machinesOf, type NodeMachines } from '../../node/machines.ts'
 import type { PreviousReport } from '../../node/previous-status.ts'
 import { mayProceed } from '../../node/removal.ts'
@@ -101,8 +101,11 @@ function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResu
   const kept = keeps(previous, facts)
   const { brakeEngagedAt } = kept.absence ?? {}
   if (brakeEngagedAt === undefined) return kept
-  const left = Date.parse(brakeEngagedAt) + quietTime(facts.settings.lifecycle) - facts.now
-  return left > 0 ? { ...kept, requeueAfter: left } : { ...kept, absence: {} }
+  // A clock that was ahead may have written a time to come, up to which it would hold them.
+  const since = Math.min(Date.parse(brakeEngagedAt), facts.now)
+  const left = since + quietTime(facts.settings.lifecycle) - facts.now
+  if (left <= 0) return { ...kept, absence: {} }
+  return { ...kept, absence: { ...kept.absence, brakeEngagedAt: timestamp(since) }, requeueAfter: left }
 }
 
 /**

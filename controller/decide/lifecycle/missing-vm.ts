@@ -13,7 +13,7 @@ import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
-import { OUT_OF_SERVICE } from './out-of-service.ts'
+import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 
 /** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
@@ -78,7 +78,12 @@ export function judgeMissingVM(
     deletionPending: judgement.condition,
     ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.condition) } : {}),
     ...(judgement.detaches
-      ? { taints: [...node.taints, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }] }
+      ? {
+          taints: [
+            ...node.taints.filter((taint) => !isOwnOutOfServiceTaint(taint)),
+            { ...OUT_OF_SERVICE, timeAdded: timestamp(now) },
+          ],
+        }
       : {}),
     confirmLease: judgement.deletes || judgement.detaches,
     // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.

@@ -59,6 +59,18 @@ t.test('a Node with volumes is called out of service before it is deleted', asyn
   t.ok(decide(attached({ taints: [ago(WAIT)] })).deletion, 'or the time is over')
 })
 
+t.test('a taint that a clock dated ahead gets the time of now, and keeps the Node no longer', async (t) => {
+  const other: Taint = { key: 'example.com/other', effect: 'NoExecute' }
+  const decision = decide(attached({ taints: [ago(-86_400_000), other] }))
+  t.equal(decision.deletion, undefined)
+  t.same(decision.patch?.taints, [other, { ...TAINT, timeAdded: '2026-03-01T10:00:00Z' }])
+  const foreign = { ...ago(-86_400_000), value: 'nodeshutdown' }
+  const persons = (since: number) => decide(attached({ taints: [foreign], since }))
+  t.equal(persons(absentFor + WAIT - 1).deletion, undefined)
+  t.equal(persons(absentFor + WAIT - 1).patch?.taints, undefined, "a person's taint is left as it is")
+  t.ok(persons(absentFor + WAIT).deletion)
+})
+
 t.test('not where anything else keeps the Node, or nobody waits', async (t) => {
   const others: Record<string, Changes> = {
     'dry-run': { lifecycle: { deletion: 'dry-run' } },

@@ -1,7 +1,8 @@
 import { duration } from '../../format-time.ts'
+import type { Taint } from '../../types/node.ts'
 import type { Missing } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-rules.ts'
-import { OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
+import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
 
 /**
  * Keeps a Node while volumes are attached to it. Nothing detaches them while its pods exist, and nobody deletes those while
@@ -28,14 +29,18 @@ export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   }
 }
 
-/** Whether volumes are attached and the Node has no out-of-service taint yet. */
-export function awaitsDetaching({ settings, evidence, node }: DeletionFacts): boolean {
+/**
+ * Whether volumes are attached and the Node has no out-of-service taint yet. Our own taint that a clock which was ahead dated
+ * into the future is replaced: the Node would wait until that time.
+ */
+export function awaitsDetaching({ settings, evidence, node, now }: DeletionFacts): boolean {
   const { attachments } = evidence
+  const taint = outOfServiceTaint(node)
   return (
     settings.waitForVolumes !== undefined &&
     attachments !== undefined &&
     attachments > 0 &&
-    outOfServiceTaint(node) === undefined
+    (taint === undefined || (isOwnOutOfServiceTaint(taint) && timeOf(taint) > now))
   )
 }
 
@@ -45,9 +50,14 @@ export function leftForVolumes(facts: DeletionFacts): number {
   const { waitForVolumes, absentFor } = settings
   if (waitForVolumes === undefined || evidence.absent === undefined || awaitsDetaching(facts))
     return Number.POSITIVE_INFINITY
-  const added = Date.parse(outOfServiceTaint(node)?.timeAdded ?? '')
-  // A person may have set the taint without a time.
-  return Number.isNaN(added)
-    ? evidence.absent.since + absentFor + waitForVolumes - monotonic
-    : added + waitForVolumes - now
+  const added = timeOf(outOfServiceTaint(node))
+  // A person may have set the taint without a time, or with one to come.
+  return added <= now
+    ? added + waitForVolumes - now
+    : evidence.absent.since + absentFor + waitForVolumes - monotonic
+}
+
+/** When a taint was added, milliseconds since the epoch; NaN where it does not say. */
+function timeOf(taint: Taint | undefined): number {
+  return Date.parse(taint?.timeAdded ?? '')
 }

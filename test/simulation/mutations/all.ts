@@ -147,7 +147,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'volumes: a Node is called out of service before it is deleted',
-    edits: [edit(`${LIFECYCLE}/volumes.ts`, 'outOfServiceTaint(node) === undefined\n', 'attachments > 99\n')],
+    edits: [edit(`${LIFECYCLE}/volumes.ts`, '    (taint === undefined ||', '    (attachments > 99 ||')],
   },
   {
     name: 'machines: a binding whose level has ended',
