@@ -17,6 +17,7 @@ import { overriddenLabelEvents, patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
 import { type Placement, placeNode } from './place-node.ts'
 import { refuse } from './refusal.ts'
+import { noLongerRefused } from './refused-write.ts'
 import { instanceType } from './topology/instance-type.ts'
 
 /**
@@ -84,7 +85,9 @@ function decideOnIdentity(
         ...(identityLevel === undefined ? {} : { identityLevel }),
         ...(vm === undefined ? {} : { vm }),
       }
-      return { ...leave(node, previous), status: { conditions: identity.conditions, fields } }
+      const { VMFound } = identity.conditions
+      const conditions = { ...noLongerRefused(node, previous.status, VMFound), ...identity.conditions }
+      return { ...leave(node, previous), status: { conditions, fields } }
     }
     case 'verified':
       return decideOnVerified(identity, previous, facts)

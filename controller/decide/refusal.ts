@@ -7,6 +7,7 @@ import { type ConditionValue, type ConditionValues, no, unknown } from './condit
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
 import { levelLabel } from './node-patch.ts'
+import { noLongerRefused } from './refused-write.ts'
 
 export interface RefusalDetails {
   readonly type: ConditionType
@@ -42,7 +43,11 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
   const stands = !ends && before !== undefined
   const condition =
     stands && type === 'IdentityVerified' ? doubted(refused.condition, before) : refused.condition
-  const conditions: ConditionValues = { ...passed, [type]: condition }
+  const conditions: ConditionValues = {
+    ...passed,
+    ...noLongerRefused(node, previous.status, condition),
+    [type]: condition,
+  }
   if (type === 'VMFound' && condition.status === 'False' && !stands) {
     conditions.IdentityVerified = unknown(condition.reason, `no VM to verify: ${condition.message}`)
   }

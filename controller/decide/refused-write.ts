@@ -1,5 +1,7 @@
-import type { NodeReport } from '../types/node.ts'
-import { type ConditionValue, mergeConditions, no } from './condition.ts'
+import type { NodeReportStatus } from '../../agent/contract.ts'
+import { isUninitialized } from '../node/uninitialized.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition.ts'
 import type { Decision, Refusal } from './decision.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
@@ -49,6 +51,25 @@ export function decideOnRefusedWrite(
       }),
     },
     events: conditionEvents(before, conditions),
+  }
+}
+
+/**
+ * What to say where a patch of the Node was refused, and the Node is only left as it is now: nothing is refused any more.
+ * Where this decision's own patch is refused, the refusal is told instead.
+ *
+ * @param instead why a Node that still waits is not initialised
+ */
+export function noLongerRefused(
+  node: Pick<Node, 'taints' | 'providerID'>,
+  { conditions = [] }: NodeReportStatus,
+  instead: ConditionValue,
+): ConditionValues {
+  if (!conditions.some(({ reason }) => reason === 'NodePatchRefused')) return {}
+  return {
+    Initialized: isUninitialized(node)
+      ? no(instead.reason, instead.message)
+      : yes('Initialized', 'is initialized, and no patch of it is refused any more'),
   }
 }
 

@@ -6,7 +6,7 @@ import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
 import { isBoundTo } from '../binding.ts'
-import type { ConditionValue, ConditionValues } from '../condition.ts'
+import type { ConditionValue } from '../condition.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
@@ -25,7 +25,11 @@ export type JudgedIdentity =
   | { readonly kind: 'unspoken' }
   | ({ readonly kind: 'refused' } & RefusalDetails)
   /** The Node's verified VM, which is off. */
-  | { readonly kind: 'off'; readonly vm: VirtualMachine; readonly conditions: ConditionValues }
+  | {
+      readonly kind: 'off'
+      readonly vm: VirtualMachine
+      readonly conditions: { readonly VMFound: ConditionValue }
+    }
   | VerifiedIdentity
 
 export interface VerifiedIdentity {
