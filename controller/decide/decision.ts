@@ -86,6 +86,8 @@ export interface ProbePlan {
   readonly request: ProbeRequest
   /** Whether to send it now. */
   readonly due: boolean
-  /** How the missing VM counts for the deletion brake; undefined where the VM is merely off. */
+  /** Whether no search finds the VM; absent where it is merely off. */
+  readonly missing?: true
+  /** How the missing VM counts for the deletion brake; undefined where it does not: the VM is off, or there after all, or its Node is deleted now. */
   readonly absence?: Absence
 }

@@ -56,6 +56,11 @@ export interface NodeFacts {
   readonly absentSince: number | undefined
   /** By group (see `disruptionGroup`). This Node is counted in `bound` only. */
   readonly fleet: (group: string) => Fleet
+  /**
+   * Another Node of this group whose VM is missing by what the inventories show now, and which has not been reconciled
+   * since: the fleet does not count it yet. Reads all Nodes of the group.
+   */
+  readonly uncounted: (group: string) => string | undefined
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: number
   /** Milliseconds since the epoch, for what is written down. */

@@ -1,6 +1,8 @@
 import type { DecisionConfig } from '../config/config.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
+import { presenceOf } from '../decide/lifecycle/presence.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
+import { isUnseen, machinesOf } from '../node/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../node/previous-status.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import type { Inventory } from '../types/inventory.ts'
@@ -17,7 +19,7 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly settings: DecisionConfig
-  readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince'>
+  readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince' | 'tracksMissing'>
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: () => number
 }
@@ -28,18 +30,14 @@ export function gather(
   sources: Sources,
   times: { readonly now: number; readonly monotonic: number },
 ): NodeFacts | undefined {
-  const { index, inventories, tracker, settings } = sources
+  const { index, tracker, settings } = sources
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
   return {
     node,
     report,
-    lookups: inventories.flatMap((inventory) =>
-      index
-        .uuidsOf(name)
-        .map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
-    ),
+    lookups: lookups(name, sources),
     rivals: (uuids) => rivals(name, uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) =>
@@ -56,9 +54,34 @@ export function gather(
       bound: index.inGroup(group),
       ...tracker.fleet(group, name, index.latched()),
     }),
+    uncounted: (group) => uncounted(group, name, sources),
     leadingFor: sources.leadingFor(),
     ...times,
   }
+}
+
+function lookups(
+  name: string,
+  { index, inventories }: Pick<Sources, 'index' | 'inventories'>,
+): NodeFacts['lookups'] {
+  const uuids = index.uuidsOf(name)
+  return inventories.flatMap((inventory) =>
+    uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
+  )
+}
+
+function uncounted(group: string, except: string, sources: Sources): string | undefined {
+  for (const name of sources.index.namesInGroup(group)) {
+    const node = sources.node(name)
+    // A Node that is being deleted is not reconciled any more.
+    if (name === except || node === undefined || node.deleting) continue
+    if (sources.tracker.tracksMissing(name, node.uid)) continue
+    const nodeMachines = machinesOf(node, sources.report(name))
+    // A machine that was never seen is probed only where its Node is initialised and not Ready.
+    if (nodeMachines === undefined || isUnseen(nodeMachines.machines[0])) continue
+    if (presenceOf(nodeMachines, lookups(name, sources)).kind === 'missing') return name
+  }
+  return undefined
 }
 
 /** What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. */

@@ -33,6 +33,8 @@ export interface NodeIndex {
    * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
    */
   inGroup(group: string): number
+  /** The Nodes of a group: see `disruptionGroup`. */
+  namesInGroup(group: string): Iterable<string>
   /** Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there. */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
   /** Nodes that the brake is engaged for, unless they are being deleted or somebody has decided on them. */
@@ -104,6 +106,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     },
     isLookedFor: (uuid) => maps.looked.has(uuid) || maps.machines.has(uuid),
     inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
+    namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],

@@ -36,6 +36,8 @@ export interface ProbeTracker {
   absentSince(name: string, nodeUID: string): number | undefined
   /** The missing and the recently deleted Nodes of a group (see `disruptionGroup`), without this one. */
   fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
+  /** Whether the last decision on this Node was that its VM is missing. */
+  tracksMissing(name: string, nodeUID: string): boolean
   /** How long the VM of this Node has been missing, milliseconds: 0 where it is not, infinite where the Node was deleted. */
   missingFor(name: string): number
   /** For metrics: the Nodes whose VM was in this vCenter, by its name in the configuration. */
@@ -149,6 +151,10 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: monotonic() - at, absentSince })),
         fewFor: monotonic() - (few.get(group) ?? monotonic()),
       }
+    },
+    tracksMissing(name, nodeUID) {
+      const probePlan = entries.get(name)?.probePlan
+      return probePlan?.missing === true && probePlan.request.nodeUID === nodeUID
     },
     missingFor(name) {
       const probePlan = entries.get(name)?.probePlan

@@ -15,6 +15,8 @@ export interface Missing {
 /** Something that must hold before a Node is deleted. */
 export interface Precondition<Facts> {
   readonly name: string
+  /** Tried only where nothing before it keeps the Node, or only its volumes do. */
+  readonly costly?: true
   /** Undefined where it holds. */
   missing(facts: Facts): Missing | undefined
 }

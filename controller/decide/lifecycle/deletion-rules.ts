@@ -22,6 +22,8 @@ export interface DeletionFacts {
   readonly braked: boolean
   /** Whether all other VMs have been read since this one was lost. */
   readonly othersRead: boolean
+  /** Another Node whose VM is missing and that the fleet does not count yet. */
+  readonly uncounted: () => string | undefined
   /** How long this replica has led. */
   readonly leadingFor: number
   readonly monotonic: number
@@ -148,6 +150,18 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
           }
         : undefined,
   },
+  {
+    // What the inventory shows now counts, not what has been reconciled: the Nodes of VMs that just vanished may still
+    // wait in the work queue.
+    name: 'OthersCounted',
+    costly: true,
+    missing({ uncounted }) {
+      const name = uncounted()
+      return name === undefined
+        ? undefined
+        : { reason: 'NotConfirmed', message: `the VM of Node ${name} is missing too, and is looked at first` }
+    },
+  },
 ]
 
 /**
@@ -167,8 +181,10 @@ export function absenceOf(
 
 /** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */
 export function missingPreconditions(facts: DeletionFacts): readonly (Missing & { readonly name: string })[] {
-  return PRECONDITIONS.flatMap(({ name, missing }) => {
-    const found = missing(facts)
+  let kept = false
+  return PRECONDITIONS.flatMap(({ name, costly, missing }) => {
+    const found = costly && kept ? undefined : missing(facts)
+    kept ||= found !== undefined && name !== 'VolumesDetached'
     return found === undefined ? [] : [{ name, ...found }]
   })
 }

@@ -137,6 +137,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     },
     'NotConfirmed',
   ],
+  OthersCounted: [{ uncounted: () => 'worker-2' }, 'NotConfirmed'],
   VolumesDetached: [
     {
       ...settings({ waitForVolumes: 3_600_000 }),

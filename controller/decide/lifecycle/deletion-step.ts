@@ -74,7 +74,7 @@ export function judgeDeletion(facts: DeletionFacts): Judgement {
     deletes,
     detaches,
     probeDue: !deletes && (stale || dueIn <= 0),
-    requeueAfter: Math.min(dueIn, nextByTime(facts)),
+    requeueAfter: Math.min(dueIn, names.includes('OthersCounted') ? LEAST : nextByTime(facts)),
   }
 }
 

@@ -48,7 +48,7 @@ export function judgeMissingVM(
       ...NOTHING,
       ...kept,
       deletionPending: condition,
-      probePlan: planProbe(nodeMachines, facts, { due: true, ...absence }),
+      probePlan: planProbe(nodeMachines, facts, { due: true, missing: true, ...absence }),
       requeueAfter: LOOK,
       events: brakeEvents(node, bound, brake.engages, condition),
     }
@@ -62,6 +62,7 @@ export function judgeMissingVM(
     fleet,
     braked: brake.absence.held,
     othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
+    uncounted: () => facts.uncounted(group),
     leadingFor,
     monotonic,
     now,
@@ -89,6 +90,7 @@ export function judgeMissingVM(
     // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.
     probePlan: planProbe(nodeMachines, facts, {
       due: judgement.probeDue,
+      missing: true,
       ...(judgement.deletes ? {} : absence),
     }),
     searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),

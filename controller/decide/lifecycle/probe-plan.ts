@@ -17,7 +17,7 @@ export function evidenceOn(
 export function planProbe(
   { machines: [vm, ...others] }: NodeMachines,
   { node, report, settings }: NodeFacts,
-  how: Pick<ProbePlan, 'due' | 'absence'>,
+  how: Omit<ProbePlan, 'request'>,
 ): ProbePlan {
   const request: ProbeRequest = {
     nodeUID: node.uid,

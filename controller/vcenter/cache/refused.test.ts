@@ -28,7 +28,7 @@ t.test('a VM without something essential is refused in words that name it and th
     })
   }
   t.match(refusal('config.uuid', new SoapFault('NoPermission', '', object), false), {
-    message: /of the VM vm-1, give/,
+    message: /of the VM vm-1; give/,
   })
   t.match(refusal('config.uuid', new SoapFault('SystemError', 'a general system error')), {
     reason: 'UnexpectedFault',

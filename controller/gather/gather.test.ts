@@ -1,0 +1,99 @@
+import t from 'tap'
+import { NOW, SETTINGS, settled, vm } from '../../test/fixtures/facts.ts'
+import { decide } from '../decide/decide.ts'
+import { disruptionGroup, machinesOf } from '../node/machines.ts'
+import { createProbeTracker } from '../probes/probe-tracker.ts'
+import type { Lookup } from '../types/inventory.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+import { gather, type Sources } from './gather.ts'
+import { createNodeIndex } from './node-index.ts'
+
+const GONE: Lookup = { state: 'answered', vms: [] }
+
+/** Verified Nodes, each with a VM of its own. */
+function setUp(names: readonly string[]) {
+  const { node, report } = settled()
+  if (report === undefined) throw new Error('a settled Node has a report')
+  const nodes = new Map<string, Node>()
+  const reports = new Map<string, NodeReport>()
+  const lookups = new Map<string, Lookup>()
+  const index = createNodeIndex(SETTINGS.identity)
+  for (const [i, name] of names.entries()) {
+    const biosUUID = `42000000-0000-4000-8000-00000000000${i}`
+    const bound = report.status.vm
+    if (bound === undefined) throw new Error('a settled Node is bound')
+    const own = { ...node, name, uid: `uid-${i}`, providerID: `vsphere://${biosUUID}`, systemUUID: biosUUID }
+    const spec = report.spec.ok
+      ? {
+          ...report.spec,
+          spec: {
+            ...report.spec.spec,
+            nodeUID: own.uid,
+            machine: { ...report.spec.spec.machine, serialUUID: biosUUID },
+          },
+        }
+      : report.spec
+    const its = {
+      ...report,
+      name,
+      spec,
+      status: { ...report.status, nodeUID: own.uid, vm: { ...bound, biosUUID, moref: `vm-${i}` } },
+    }
+    nodes.set(name, own)
+    reports.set(name, its)
+    lookups.set(biosUUID, { state: 'answered', vms: [vm({ biosUUID, moref: `vm-${i}` })] })
+    index.node(name, own)
+    index.report(name, its)
+  }
+  const tracker = createProbeTracker({ monotonic: () => 0 })
+  const sources: Sources = {
+    node: (name) => nodes.get(name),
+    report: (name) => reports.get(name),
+    index,
+    inventories: [
+      {
+        vCenter: 'vc1',
+        lookup: (uuid) => lookups.get(uuid) ?? GONE,
+        follow: () => undefined,
+        unfollow: () => undefined,
+        recheck: () => undefined,
+        probe: () => Promise.reject(new Error('nobody asks')),
+        provable: () => undefined,
+        failure: () => undefined,
+      },
+    ],
+    policy: () => ({ state: 'in-force' }),
+    settings: SETTINGS,
+    tracker,
+    leadingFor: () => 3_600_000,
+  }
+  const factsOf = (name: string) => {
+    const facts = gather(name, sources, { now: NOW, monotonic: 0 })
+    if (facts === undefined) throw new Error(`no Node ${name}`)
+    return facts
+  }
+  const uncounted = (name: string) => {
+    const machines = machinesOf(factsOf(name).node, factsOf(name).report)
+    return machines && factsOf(name).uncounted(disruptionGroup(machines))
+  }
+  const vanish = (name: string) => {
+    for (const uuid of index.uuidsOf(name)) lookups.set(uuid, GONE)
+  }
+  const reconcile = (name: string) => tracker.track(name, decide(factsOf(name)).probePlan)
+  return { nodes, uncounted, vanish, reconcile }
+}
+
+t.test('a Node whose VM has vanished is known before it is reconciled', async (t) => {
+  const { nodes, uncounted, vanish, reconcile } = setUp(['a', 'b', 'c'])
+  vanish('a')
+  reconcile('a')
+  t.equal(uncounted('a'), undefined, 'the others are there')
+  vanish('b')
+  vanish('c')
+  t.equal(uncounted('a'), 'b')
+  reconcile('b')
+  t.equal(uncounted('a'), 'c')
+  const c = nodes.get('c')
+  if (c !== undefined) nodes.set('c', { ...c, deleting: true })
+  t.equal(uncounted('a'), undefined, 'nobody looks at what is being deleted')
+})
