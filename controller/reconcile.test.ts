@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { NodeReportStatus } from '../agent/contract.ts'
 import { BIOS_UUID, node, report, SETTINGS, spec, vm } from '../test/fixtures/facts.ts'
 import { createHandClock } from '../test/fixtures/hand-clock.ts'
+import type { Writer } from './apply/apply.ts'
 import { createNodeIndex } from './gather/node-index.ts'
 import type { WriteResult } from './kubernetes/node-writer.ts'
 import { createProbeTracker } from './probes/probe-tracker.ts'
@@ -36,6 +37,36 @@ function setUp(t: Test) {
     server.node = { ...server.node, ...changes, resourceVersion: resourceVersion() }
     return { outcome: 'written', object: server.node }
   }
+  const writer: Writer = {
+    async patchNodeStatus(_, __, changes) {
+      calls.push('node/status')
+      return writeNode(changes)
+    },
+    async patchNode(_, __, { labels = {}, taints, providerID }) {
+      calls.push('node')
+      answers.onPatch?.()
+      const kept = Object.entries({ ...server.node.labels, ...labels }).filter(([, value]) => value !== null)
+      return writeNode({
+        labels: Object.fromEntries(kept) as Record<string, string>,
+        ...(taints === undefined ? {} : { taints }),
+        ...(providerID === undefined ? {} : { providerID }),
+      })
+    },
+    async patchReportStatus(_, seen, status) {
+      calls.push(`report/status ${seen.resourceVersion}`)
+      if (answers.status instanceof Error) throw answers.status
+      const object = { ...stored.report, status, resourceVersion: resourceVersion() }
+      if (answers.after !== undefined) {
+        stored.report = object
+        await answers.after
+      }
+      return answers.status ?? { outcome: 'written', object }
+    },
+    createReport: () => Promise.reject(new Error('there is one')),
+    deleteNode: () => Promise.reject(new Error('nobody wants that')),
+    confirm: async () => true,
+    recordEvent: (_, { reason }) => events.push(reason),
+  }
   const { reconcile, run } = createReconciler({
     sources: {
       node: () => stored.node,
@@ -61,38 +92,8 @@ function setUp(t: Test) {
     tracker,
     enqueueProbe: () => undefined,
     enqueue: (name) => enqueued.push(name),
-    writer: {
-      async patchNodeStatus(_, __, changes) {
-        calls.push('node/status')
-        return writeNode(changes)
-      },
-      async patchNode(_, __, { labels = {}, taints, providerID }) {
-        calls.push('node')
-        answers.onPatch?.()
-        const kept = Object.entries({ ...server.node.labels, ...labels }).filter(
-          ([, value]) => value !== null,
-        )
-        return writeNode({
-          labels: Object.fromEntries(kept) as Record<string, string>,
-          ...(taints === undefined ? {} : { taints }),
-          ...(providerID === undefined ? {} : { providerID }),
-        })
-      },
-      async patchReportStatus(_, seen, status) {
-        calls.push(`report/status ${seen.resourceVersion}`)
-        if (answers.status instanceof Error) throw answers.status
-        const object = { ...stored.report, status, resourceVersion: resourceVersion() }
-        if (answers.after !== undefined) {
-          stored.report = object
-          await answers.after
-        }
-        return answers.status ?? { outcome: 'written', object }
-      },
-      createReport: () => Promise.reject(new Error('there is one')),
-      deleteNode: () => Promise.reject(new Error('nobody wants that')),
-      confirm: async () => true,
-      recordEvent: (_, { reason }) => events.push(reason),
-    },
+    writer,
+    statusWriter: () => writer,
     clock,
     onDecision: () => undefined,
     onDeleted: () => undefined,

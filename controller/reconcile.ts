@@ -15,6 +15,8 @@ import type { ReconcileResult } from './watch/work-queue.ts'
 export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
+  /** The writer of the statuses that were put off: at the end they are written when others are cut off already. */
+  readonly statusWriter: (signal: AbortSignal) => Pick<Writer, 'patchReportStatus'>
   readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
   /** Queues the probe of a Node's VM; its result goes to {@link ProbeTracker.record}. */
   readonly enqueueProbe: (name: string) => void
@@ -36,7 +38,7 @@ export interface ReconcilerOptions {
 export interface Reconciler {
   /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
   reconcile(name: string): Promise<ReconcileResult>
-  /** Writes the statuses that were put off, until the signal aborts. */
+  /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -52,8 +54,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
 
   const statuses = createStatusQueue({
-    async write(name, { node, report, status, events }) {
-      const written = await writer.patchReportStatus(name, report, status)
+    async write(name, { node, report, status, events }, signal) {
+      const written = await options.statusWriter(signal).patchReportStatus(name, report, status)
       if (written.outcome !== 'written') return reconsider(name)
       reports.wrote(report, written.object)
       for (const event of events) writer.recordEvent(node, event)

@@ -16,7 +16,7 @@ export interface PendingStatus {
 
 export interface StatusQueueOptions {
   /** Writes one. Not called twice at once for the same Node. */
-  readonly write: (name: string, pending: PendingStatus) => Promise<void>
+  readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
   /** A write threw: the status is no longer pending. Not called for what the end of the work cuts off. */
   readonly onError: (name: string, error: unknown) => void
   readonly clock: Clock
@@ -30,7 +30,10 @@ export interface StatusQueue {
   delete(name: string): void
   /** Resolves when none is being written for this Node. */
   settled(name: string): Promise<void>
-  /** Writes until the signal aborts, then waits for what is under way; what is left is dropped. Not to be called twice. */
+  /**
+   * Writes until the signal aborts. Then what waits is written at once; what is not written two seconds later is cut off
+   * and dropped. Not to be called twice.
+   */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -39,20 +42,25 @@ const QUIET = 100
 /** ... and no longer than this: until a binding is on record, nobody else knows which VM the Node was. */
 const PATIENCE = 15_000
 const CONCURRENCY = 8
+/** How long the last statuses may take at the end, milliseconds: the next leader waits for the Lease meanwhile. */
+const LAST_WRITES = 2_000
 
 /**
  * Where many Nodes are initialised at once, all of them lose their taint before the first status is written: a status
  * costs the API server as much as both patches of a Node, and nobody waits for it. In the order in which they were
- * decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again.
+ * decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again. The
+ * end of the work loses none all the same, as long as the API server answers: nobody else knows which VM a Node was.
  */
 export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
   const active = new Map<string, Promise<void>>()
   let last = -Infinity
+  let ending = false
   let wake: () => void = () => undefined
 
   /** Milliseconds until the oldest may be written. */
   function left(since: number): number {
+    if (ending) return 0
     const now = clock.monotonic()
     return Math.min(last + QUIET, since + PATIENCE) - now
   }
@@ -64,11 +72,11 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     return undefined
   }
 
-  async function work(name: string, pending: PendingStatus, signal: AbortSignal): Promise<void> {
+  async function work(name: string, pending: PendingStatus, last: AbortSignal): Promise<void> {
     try {
-      await write(name, pending)
+      await write(name, pending, last)
     } catch (error) {
-      if (!signal.aborted) onError(name, error)
+      if (!ending) onError(name, error)
     }
     active.delete(name)
     // Another may have taken its place meanwhile.
@@ -91,12 +99,20 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
       for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
     },
     async run(signal) {
-      void aborted(signal).then(() => wake())
-      while (!signal.aborted) {
+      const last = new AbortController()
+      const done = new AbortController()
+      const end = aborted(signal).then(async () => {
+        ending = true
+        wake()
+        await clock.sleep(LAST_WRITES, done.signal)
+        last.abort()
+        wake()
+      })
+      while (!last.signal.aborted && !(signal.aborted && waiting.size === 0)) {
         const oldest = active.size < CONCURRENCY ? next() : undefined
         const wait = oldest === undefined ? undefined : left(oldest.since)
         if (oldest !== undefined && wait !== undefined && wait <= 0) {
-          active.set(oldest.name, work(oldest.name, oldest.pending, signal))
+          active.set(oldest.name, work(oldest.name, oldest.pending, last.signal))
           continue
         }
         if (wait !== undefined) {
@@ -105,10 +121,11 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
         }
         await new Promise<void>((resolve) => {
           wake = resolve
-          if (signal.aborted) resolve()
+          if (last.signal.aborted || (signal.aborted && waiting.size === 0)) resolve()
         })
       }
-      await Promise.all(active.values())
+      done.abort()
+      await Promise.all([...active.values(), end])
     },
   }
 }

@@ -71,8 +71,8 @@ export interface Leadership {
 /**
  * Wires the four steps together: the watches enqueue Nodes, and the queue hands them to the reconciler. Nothing is decided
  * before both lists are complete, since a Node would otherwise seem to have no report. When the signal aborts, reconciles
- * under way are finished. When `writing` aborts, requests under way are dropped: the next leader starts from the Nodes as
- * they are.
+ * under way are finished, and the statuses that were put off are written. When `writing` aborts, all other requests under
+ * way are dropped: the next leader starts from the Nodes as they are.
  */
 export function createLeadership(options: LeadOptions): Leadership {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
@@ -152,6 +152,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       recordEvent: ({ name, uid }, event) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
     },
+    statusWriter: (signal) => createNodeWriter(client, signal),
     clock,
     enqueue: queue.add,
     onDecision: metrics.decided,
