@@ -80,6 +80,11 @@ t.test('more VMs than can be a mistake are no answer', async (t) => {
   })
 })
 
+t.test('a sweep keeps nothing that is no UUID, however long it is', async (t) => {
+  const long = 'f'.repeat(37)
+  t.same([...(await setUp(1, ['u', long]).locator.sweep(signal)).keys()], ['u'])
+})
+
 t.test('a sweep whose view is gone is to fail, and a VM that is told twice is one', async (t) => {
   const { locator, calls } = setUp(1, ['u', 'u'])
   t.same(await locator.sweep(signal), new Map([['u', ['vm of u']]]))

@@ -14,6 +14,8 @@ import { createObject, destroyObject } from './session-objects.ts'
 
 /** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
+/** What is longer is no UUID, and is not kept. */
+const UUID_LENGTH = 36
 /** More VMs than this with the same UUID are not a mistake of people. */
 const MAX_DOUBLES = 64
 
@@ -65,7 +67,7 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
       [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
       ({ reference: vm, properties }) => {
         const uuid = properties.get('config.uuid')?.text.toLowerCase()
-        if (uuid === undefined || uuid === '') return
+        if (uuid === undefined || uuid === '' || uuid.length > UUID_LENGTH) return
         const vms = found.get(uuid)
         if (vms === undefined) found.set(uuid, new Set([vm.value]))
         else vms.add(vm.value)

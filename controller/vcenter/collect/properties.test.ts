@@ -58,6 +58,7 @@ t.test('pages without end are no answer', async (t) => {
     ['nothing in it', (n) => `<token>${n}</token>`, 1, /without objects/],
     ['the same token', () => `<token>t</token>${object}`, 2, /same token/],
     ['ever more', (n) => `<token>${n}</token>${object}`, 1_000, /1000 pages/],
+    ['ever more in a page', (n) => `<token>${n}</token>${object.repeat(5_000)}`, 21, /100000 objects.*check/],
   ]
   for (const [name, page, count, message] of cases) {
     const { error, calls } = await read(page)

@@ -11,8 +11,10 @@ import { type ObjectContent, readObject } from './object-content.ts'
 
 /** Objects per page; vCenter may send fewer. */
 const PAGE = 1_000
-/** Pages of one read. vCenter may send only 100 objects per page, and no vCenter has a hundred thousand. */
+/** Pages of one read: vCenter may send only 100 objects per page. */
 const MAX_PAGES = 1_000
+/** Objects of one read, however large its pages are: twice what a vCenter may have registered. They are held in memory. */
+const MAX_OBJECTS = 100_000
 /** How often a read is restarted because vCenter no longer knows its continuation token. */
 const MAX_RESTARTS = 3
 /** How many times longer than one page all pages of a read may take. */
@@ -148,13 +150,18 @@ export function createPropertyReader({
       if (deadline <= 0) throw tooLate((PATIENCE * timings.readDeadline) / 1000)
       return deadline
     }
+    let objects = 0
+    const counted: Take = (object) => {
+      if (++objects > MAX_OBJECTS) throw endless(`more than ${MAX_OBJECTS} objects`)
+      take(object)
+    }
     const specSet = specs.map((spec) => `<specSet>${spec}</specSet>`).join('')
     const options = `<options>${element('maxObjects', atMost)}</options>`
-    let token = await page(collector, 'RetrievePropertiesEx', specSet + options, patience(), take, signal)
+    let token = await page(collector, 'RetrievePropertiesEx', specSet + options, patience(), counted, signal)
     for (let pages = 1; token !== undefined; pages++) {
       if (pages >= MAX_PAGES) throw endless(`more than ${MAX_PAGES} pages`)
       const before = token
-      token = await nextPage(collector, before, patience(), take, signal)
+      token = await nextPage(collector, before, patience(), counted, signal)
       // vCenter numbers its tokens.
       if (token === before) throw endless('the same token twice')
     }
