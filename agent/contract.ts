@@ -186,7 +186,7 @@ export interface NodeReportStatus {
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string
-  /** RFC 3339, seconds: since when no search finds the VM, whoever led meanwhile. */
+  /** RFC 3339, seconds: since when no search finds the VM; it outlives a change of leaders. */
   readonly absentSince?: string
   /** RFC 3339, seconds: since when the brake holds the Node, as too many VMs vanished with its own at once... */
   readonly brakeEngagedAt?: string
@@ -218,7 +218,7 @@ export function parseClaim(text: string): { nodeUID: string; bootID: string | un
  * Checks a report's spec as it came from the API server.
  *
  * @returns the parsed spec, or one sentence per wrong field that names the field and the shape of what stands there,
- *   never the value itself: a report is a stranger's text.
+ *   never the value itself: a node may write anything into its report.
  */
 export function parseSpec(
   value: unknown,

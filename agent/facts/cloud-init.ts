@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { ok, type Result } from '../shared/result.ts'
 import { parseYAML } from '../yaml.ts'
-import { decodeGuestinfo } from './guestinfo-encoding.ts'
 import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** The data of cloud-init's VMware datasource. */
@@ -94,4 +93,44 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined
 function asText(value: unknown, max: number): string | undefined {
   const text = typeof value === 'number' ? String(value) : value
   return typeof text === 'string' && text.length <= max && /^[\x20-\x7e]+$/.test(text) ? text : undefined
+}
+
+/**
+ * Decodes a guestinfo value by the names that cloud-init knows: `base64` or `b64`, `gzip+base64` or `gz+b64`, none.
+ *
+ * @param max bytes of the decoded text
+ */
+function decodeGuestinfo(
+  name: string,
+  text: string,
+  encoding: string | undefined,
+  max: number,
+): Result<string, Unreadable> {
+  const kind = (encoding ?? '').trim().toLowerCase()
+  if (kind === '') {
+    return Buffer.byteLength(text) > max
+      ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
+      : ok(text)
+  }
+  const gzip = kind === 'gzip+base64' || kind === 'gz+b64'
+  if (!gzip && kind !== 'base64' && kind !== 'b64') {
+    return unreadable('UnknownEncoding', `${name}.encoding is none of base64, gzip+base64`)
+  }
+  const digits = text.replace(/\s/g, '')
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits)) return unreadable('Malformed', `${name} is not base64`)
+  const bytes = Buffer.from(digits, 'base64')
+  if (!gzip) {
+    return bytes.length > max
+      ? unreadable('TooLong', `${name} is longer than ${max} bytes`)
+      : ok(bytes.toString('utf8'))
+  }
+  // Loaded only if there is something to decompress: it takes half a megabyte that most machines never need.
+  const { gunzipSync } = process.getBuiltinModule('node:zlib')
+  try {
+    return ok(gunzipSync(bytes, { maxOutputLength: max }).toString('utf8'))
+  } catch (error) {
+    if (error instanceof RangeError)
+      return unreadable('TooLong', `${name} decompresses to more than ${max} bytes`)
+    return unreadable('Malformed', `${name} is not gzip`)
+  }
 }

@@ -49,7 +49,7 @@ const refused =
   }
 const both = [kubelet, agentPod]
 
-/** The wish stands on its own Node, whoever reads it, and is taken away again. */
+/** The annotation is set on the attacker's own Node, and removed again. */
 const wishes = (value: string) => async (t: Test) => {
   for (const path of [nodePath, `${nodePath}/status`]) {
     t.match(await kubelet.send(wish(path, value)), { status: 200 })

@@ -43,7 +43,7 @@ const applied = (body: object, to = path, manager = 'rollcall-agent'): Attempt =
   contentType: 'application/apply-patch+yaml',
 })
 
-/** Each with both credentials, and as a dry run besides, which is no way around. */
+/** Each with both credentials, and also as a dry run, which must not be a way around. */
 const refused =
   (...attempts: Attempt[]) =>
   async (t: Test, row: Row) => {

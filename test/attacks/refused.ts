@@ -27,7 +27,7 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
   'API server': { status: [400, 404, 405, 409, 413, 422, 500], message: /./ },
 }
 
-/** Whether the answer is the refusal that the row speaks of. */
+/** Whether the answer is the refusal that the row names. */
 export function checkRefused(t: Test, row: Row, answer: Answer, who = row.credential): void {
   const { status, message } = answer
   const words = WORDS[row.refusedBy]

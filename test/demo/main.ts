@@ -26,7 +26,7 @@ async function show(options: Options): Promise<number> {
   const ending = new AbortController()
   const { signal } = ending
   process.once('disconnect', () => ending.abort(new Error('the demo was interrupted')))
-  // Whoever reads may go away, as head does; there is nobody left to tell then.
+  // The reader of the pipe may close it, as `head` does: then there is nobody to tell.
   process.stdout.on('error', (error) => ending.abort(error))
   const terminal = createTerminal(process.stdout, process.env)
   signal.addEventListener('abort', () => terminal.print('', 'Stopping.'))

@@ -8,7 +8,7 @@ const CONTROLLER_WITHIN = 5000
  * Ends the agents, then the controller, as a kubelet would.
  *
  * @returns one sentence for each that did not end as it should; the controller owes vCenter its sessions back. What had
- *   ended before is not spoken of again
+ *   ended before is not mentioned again
  */
 export async function stopPrograms(
   { controller, vcsim }: Pick<Site, 'controller' | 'vcsim'>,

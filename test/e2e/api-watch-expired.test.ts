@@ -40,7 +40,7 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   await nodes.until('a change is seen', () => address(nodes.last('moves'), 'InternalIP') === '10.8.0.1')
   t.comment(`${Math.round(performance.now() - start)} ms`)
   t.match(controller.output(), /410/, 'the places were forgotten indeed')
-  // Its old report speaks of another UID, and its agent has not yet come again.
+  // Its old report names another UID, and its agent has not reported again yet.
   t.notOk(isInitialized(nodes.last('goes')), 'the Node that took a deleted one’s name is not taken for it')
   t.equal(nodes.last('goes')?.metadata.uid, again.uid)
   await until(

@@ -8,7 +8,7 @@ import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { cluster, nodes, reports, vcsim } = stage
-// No Node goes by itself here: whoever is initialised did not wait for that.
+// No Node is deleted here, so a Node that is initialised did not wait for a deletion.
 await stage.controller({ lifecycle: { ...QUICK, absentFor: '2s', deletion: 'off', maxAbsentShare: '100%' } })
 const [gone, late, off, alive] = await verified(stage, 'gone', 'late', 'off', 'alive', 'canary')
 if (!gone || !late || !off || !alive) throw new Error('there are five')

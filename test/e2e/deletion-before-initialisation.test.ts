@@ -28,7 +28,7 @@ await watched(stage)
 await vcsim.hide(bound.vm.ref, unbound.vm.ref, silent.vm.ref)
 // The last word of a machine that is deleted while it starts.
 await unbound.reportOnce()
-/** One that the CPI initialised, and that no agent has ever spoken for. */
+/** One that the CPI initialised, and that no agent has ever reported. */
 const migrated = await registerNode(cluster, {
   name: 'migrated',
   biosUUID: unbound.vm.uuid,

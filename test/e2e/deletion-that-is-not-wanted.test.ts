@@ -1,4 +1,4 @@
-// A VM is gone beyond doubt, and whoever runs the cluster does not want its Node deleted.
+// A VM is gone beyond doubt, and the administrator does not want its Node deleted.
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'

@@ -1,4 +1,4 @@
-// vCenter locks an account after five refused logins in three minutes, by its default policy, whoever has tried.
+// vCenter locks an account after five refused logins in three minutes, by its default policy, no matter which process tried.
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { type Controller, vsphereConf } from '../fixtures/controller.ts'

@@ -31,7 +31,7 @@ const toldOfTimeout = ({ name }: Member) => condition(reports.last(name), 'VMFou
 const start = (options: { until?: 'answering' } = {}) =>
   stage.controller({ otherVCenters: { second: other }, ...options })
 
-/** A machine of this vCenter, whose guest speaks with it and with no other. */
+/** A machine of this vCenter, whose guest uses it and no other. */
 async function memberOf(vCenter: Name, name: string): Promise<Member> {
   if (vCenter === 'main') return stage.member(name)
   const vm = otherVMs.shift()

@@ -2,7 +2,7 @@
 export interface Machine {
   readonly node: string
   readonly biosUUID: string
-  /** The Node that its kubelet has spoken for. */
+  /** The Node that its kubelet registered. */
   nodeUID: string | undefined
   runs: boolean
   /** When it began to be destroyed, milliseconds by the ledger's clock. */

@@ -1,7 +1,7 @@
 import type { Guest } from './guest.ts'
 import type { Site } from './site.ts'
 
-/** Whoever looks after machines that were rebuilt under their names, and does what a condition says is to be done. */
+/** The administrator: looks after machines that were rebuilt under their names, and does what a condition asks for. */
 export interface People {
   lookAfter(guest: Guest): void
   /** Reads the conditions of these Nodes, and runs `kubectl delete node` where one of them says so. */

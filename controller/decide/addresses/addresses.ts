@@ -11,7 +11,6 @@ import {
   fromGuestNet,
   parseAddress,
 } from './candidate-addresses.ts'
-import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
 
 export interface AddressContext {
   readonly node: Node
@@ -163,4 +162,40 @@ function noAddress(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue {
     'NoAddress',
     `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
   )
+}
+
+/** What the kubelet's `--node-ip` asks for. */
+interface NodeIPs {
+  /** At most one per family, in the kubelet's order. */
+  readonly addresses: readonly { readonly address: string; readonly family: Family }[]
+  /** `0.0.0.0` or `::` names no address, only the family that comes first. */
+  readonly preferred: Family | undefined
+}
+
+/**
+ * Reads the annotation `alpha.kubernetes.io/provided-node-ip`: one address, or two of different families with a comma
+ * (KEP-3705); an unspecified one states a preference only (`k8s.io/cloud-provider/node/helpers`).
+ */
+function parseProvidedNodeIP(
+  text: string | undefined,
+): { ok: true; ips: NodeIPs } | { ok: false; message: string } {
+  if (text === undefined || text.trim() === '')
+    return { ok: true, ips: { addresses: [], preferred: undefined } }
+  const addresses: { address: string; family: Family }[] = []
+  let preferred: Family | undefined
+  for (const part of text.split(',').map((item) => item.trim())) {
+    if (ipaddr.isValid(part) && ipaddr.process(part).range() === 'unspecified') {
+      preferred = ipaddr.process(part).kind()
+      continue
+    }
+    const parsed = parseAddress(part)
+    if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
+      return {
+        ok: false,
+        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
+      }
+    }
+    addresses.push(parsed)
+  }
+  return { ok: true, ips: { addresses, preferred } }
 }

@@ -6,13 +6,38 @@ import type { Logins } from '../session/logins.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
-import { API, REST, type RestInterface } from './rest-interface.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
 /** Characters that can be sent in a header. */
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
+
+/** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
+interface RestInterface {
+  /** The path of a call, with its query. */
+  path(resource: string, id: string | undefined, action: string | undefined): string
+  /** The value in an answer's document. */
+  value(document: unknown): unknown
+}
+
+/** All versions of vCenter up to 8.0 have it. */
+const REST: RestInterface = {
+  path: (resource, id, action) =>
+    `/rest/com/vmware/cis/${resource}${id === undefined ? '' : `/id:${encodeURIComponent(id)}`}` +
+    (action === undefined ? '' : `?~action=${action}`),
+  value: (document) => (document instanceof Object && 'value' in document ? document.value : undefined),
+}
+
+/** From 7.0 U2 on. Sessions are at its root, and actions name their object only in the body. */
+const API: RestInterface = {
+  path(resource, id, action) {
+    if (resource === 'session') return '/api/session'
+    if (action !== undefined) return `/api/cis/${resource}?action=${action}`
+    return `/api/cis/${resource}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
+  },
+  value: (document) => document,
+}
 
 /** An answer with a status other than 2xx. */
 export class RESTError extends VCenterError {

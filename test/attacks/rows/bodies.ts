@@ -6,7 +6,7 @@ function row(tried: string, refusedBy: Row['refusedBy'], seen: string): Row {
 
 const noControl = 'should match'
 
-/** Reports of one's own that would choke whoever reads them. */
+/** The attacker's own reports, made to overload those that read them. */
 export const bodies = theme('Reports made to choke who reads them', {
   '1 MB': row('a report with a hostname of 1 MB', 'schema', 'spec.hostname: Too long'),
   '4 MB': row('a report of 4 MB', 'API server', 'limit'),

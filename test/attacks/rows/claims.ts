@@ -7,7 +7,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 const USER = 'any user of the guest, a container too'
 const OWN = `${NOTHING}: the Node is reported by its own word, until its agent claims again`
 
-/** Whoever runs in a VM can write into its guestinfo. */
+/** Any root process in a VM can write its guestinfo. */
 export const claims = theme('Claims written into a VM by others than its agent', {
   'of a proven Node': row(USER, "the claim of the victim's Node, which is proven elsewhere", 'ClaimCopied'),
   'of a Node to come': row(
