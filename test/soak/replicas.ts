@@ -78,7 +78,8 @@ export async function startReplicas(
         try {
           const { url } = state.controller
           const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(3_000) })
-          return (await answer.text()).startsWith('leading')
+          // A leader that has problems says those.
+          return !(await answer.text()).startsWith('standby')
         } catch {
           // It is being restarted, or hangs.
           return false
