@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { until } from '../../test/fixtures/until.ts'
+import { PATIENCE, until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createEventRecorder, type EventDetails } from './event-recorder.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
@@ -180,9 +180,9 @@ t.test('an answer that was lost does not make two of one', async (t) => {
 
 t.test('flush waits for what is queued, but not for ever', async (t) => {
   const { state, clock, log, recorder } = await withStub(t)
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   recorder.event(about('a'))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   t.equal(recorder.counts().written, 1)
 
   state.status = 500
@@ -201,7 +201,7 @@ t.test('a Node of which much is said keeps no other waiting', async (t) => {
     if (state.asked <= 10) recorder.event(about('loud'))
   }
   for (const name of ['loud', 'quiet', 'quiet too']) recorder.event(about(name))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   t.match(
     stub.requests.slice(0, 3),
     [/^POST/, /^POST/, /^POST/],
@@ -211,13 +211,13 @@ t.test('a Node of which much is said keeps no other waiting', async (t) => {
   // Other messages are other series, but of the same object.
   for (let i = 0; i < 100; i++) recorder.event(about('verbose', { message: `no ${i}` }))
   recorder.event(about('verbose', { message: 'no 1' }))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   t.equal(recorder.counts().dropped, 101 - 25)
   const { written } = recorder.counts()
   await clock.turn(600_000)
   for (let i = 0; i < 10; i++) recorder.event(about('verbose', { message: `later ${i}` }))
   recorder.event(about('another'))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   t.same(recorder.counts(), { written: written + 3, dropped: 76 + 8 }, 'two more after ten minutes')
 })
 
@@ -237,12 +237,12 @@ t.test('memory and queue have an end', async (t) => {
 t.test('forgets the oldest first', async (t) => {
   const { recorder, stub } = await withStub(t, { ...createHandClock(), sleep: systemClock.sleep })
   for (let i = 0; i < 4_096; i++) recorder.event(about(`n${i}`))
-  await recorder.flush(20_000)
+  await recorder.flush(PATIENCE)
   recorder.event(about('one more'))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   recorder.event(about('n1'))
   recorder.event(about('n0'))
-  await recorder.flush(1_000)
+  await recorder.flush(PATIENCE)
   t.same(
     stub.requests.slice(-2).map((request) => request.slice(0, 5)),
     ['PATCH', 'POST '],

@@ -106,7 +106,8 @@ t.test(
       [{ kind: 'html' }, 'NotVCenter'],
     ]
     const lab = await openLab(t, {
-      timings: { ...QUICK, failureGrace: 300, pollWait: 1_000, pollGrace: 500 },
+      // Enough for a busy machine to read what is huge.
+      timings: { ...QUICK, failureGrace: 300, callDeadline: 5_000, pollWait: 1_000, pollGrace: 4_000 },
     })
     const { uuid } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)
