@@ -39,7 +39,13 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   await nodes.until('a new Node is seen', () => isInitialized(nodes.last('late')))
   await nodes.until('a change is seen', () => address(nodes.last('moves'), 'InternalIP') === '10.8.0.1')
   t.comment(`${Math.round(performance.now() - start)} ms`)
-  t.match(controller.output(), /410/, 'the places were forgotten indeed')
+  // On a busy machine the API server starts so late that the Lease is lost; then all is listed anew as well.
+  const lost = controller.output().includes('leadership lost')
+  t.match(
+    controller.output(),
+    lost ? /leadership begins[\s\S]*leadership begins/ : /410/,
+    'the places were forgotten',
+  )
   // Its old report names another UID, and its agent has not reported again yet.
   t.notOk(isInitialized(nodes.last('goes')), 'the Node that took a deleted one’s name is not taken for it')
   t.equal(nodes.last('goes')?.metadata.uid, again.uid)
