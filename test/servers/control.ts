@@ -102,7 +102,8 @@ export interface ControlClient {
 
 /** Speaks to the simulator's control port; what the port refuses is thrown in its own words. */
 export function createControlClient(url: string): ControlClient {
-  const agent = new Agent()
+  // A connection for each call: one that is kept may be closed just when the next call is sent on it.
+  const agent = new Agent({ pipelining: 0 })
   return {
     async call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) {
       const response = await agent.request({

@@ -29,8 +29,11 @@ function shuffled<T>(list: readonly T[], random: Random): readonly T[] {
 /** Nothing else happens to these machines meanwhile. */
 async function keepingBusy(guests: readonly Guest[], work: () => Promise<void>): Promise<void> {
   for (const guest of guests) guest.busy = true
-  await work()
-  for (const guest of guests) guest.busy = false
+  try {
+    await work()
+  } finally {
+    for (const guest of guests) guest.busy = false
+  }
 }
 
 async function hidden(context: HappeningContext, seconds: number, cutOff: boolean): Promise<void> {
@@ -42,10 +45,13 @@ async function hidden(context: HappeningContext, seconds: number, cutOff: boolea
   const refs = guests.map(({ vm }) => vm.ref)
   await keepingBusy(guests, async () => {
     for (const guest of guests) guest.linked = !cutOff
-    await vcsim.hide(...refs)
-    await pause(seconds)
-    await vcsim.show(...refs)
-    for (const guest of guests) guest.linked = true
+    try {
+      await vcsim.hide(...refs)
+      await pause(seconds)
+    } finally {
+      await patient('what is hidden is shown again', () => vcsim.show(...refs))
+      for (const guest of guests) guest.linked = true
+    }
   })
 }
 

@@ -92,8 +92,11 @@ export function unleash({ site, people, random, nodes, signal, mayChangeLeaders 
     parts.set(part, name)
     disturbances.push({ at: performance.now(), what: `${name}: begins` })
     start(name, async () => {
-      await run(context)
-      parts.delete(part)
+      try {
+        await run(context)
+      } finally {
+        parts.delete(part)
+      }
       disturbances.push({ at: performance.now(), what: `${name}: over` })
     })
   }
