@@ -18,7 +18,11 @@ import type { Logins } from './session/logins.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
-import { openConnection } from './wire/connection.ts'
+import {
+  type Connection,
+  type ConnectionOptions,
+  openConnection as openHTTPSConnection,
+} from './wire/connection.ts'
 import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
@@ -59,6 +63,8 @@ export interface InventoryOptions {
   /** Called when the lookups of these UUIDs have changed, also because the vCenter started or stopped failing. */
   readonly onChange: (uuids: ReadonlySet<string>) => void
   readonly timings?: Timings
+  /** Opens the connection of a {@link RunningInventory.run}; by default over HTTPS. */
+  readonly openConnection?: (options: ConnectionOptions) => Connection
 }
 
 /**
@@ -69,7 +75,8 @@ export interface InventoryOptions {
  * has never answered show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
-  const { config, userAgent, clock, random, logins, metrics, onChange, timings = TIMINGS } = options
+  const { config, userAgent, clock, random, logins, metrics, onChange } = options
+  const { timings = TIMINGS, openConnection = openHTTPSConnection } = options
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
   const { zone, region } = options.categories

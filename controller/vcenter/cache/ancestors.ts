@@ -14,7 +14,7 @@ export interface AncestorNode {
   readonly reference: ManagedObjectReference
   readonly name: string
   readonly parent: ManagedObjectReference | undefined
-  /** False for an object that vCenter did not show when asked. */
+  /** False for an object that vCenter did not show when asked, or whose name or parent the account may not read. */
   readonly readable: boolean
 }
 
@@ -51,12 +51,13 @@ export function createAncestorTree(): AncestorTree {
   const nodes = new Map<string, AncestorNode>()
   return {
     has: (reference) => nodes.has(keyOf(reference)),
-    put({ reference, properties }) {
+    put({ reference, properties, missing }) {
       const node = detach({
         reference,
         name: readName(properties.get('name')) ?? reference.value,
         parent: toReference(properties.get('parent')),
-        readable: true,
+        // What stands above an object without a known parent would be left out silently.
+        readable: missing.size === 0,
       })
       nodes.set(keyOf(node.reference), node)
     },

@@ -1,5 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
-import { ROOT } from '../model/answers.ts'
+import { ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { Faults } from './fault.ts'
 
@@ -139,8 +139,8 @@ export const VCENTER_FAULTS: Faults = {
     vCenter.impostor = world.anotherVCenter(vCenter.name, world.random)
     vCenter.breakWaits()
     return () => {
-      vCenter.impostor = undefined
       vCenter.breakWaits()
+      vCenter.impostor = undefined
     }
   },
   'old-backup-restored'({ random, machines }, { vCenter }) {

@@ -1,8 +1,8 @@
 /** Checks everything that happens, and tells which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
-import { ROOT } from '../model/answers.ts'
 import type { Process } from '../model/process.ts'
+import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createLoginJudge } from './logins.ts'

@@ -1,5 +1,5 @@
-import type { LoginWatch } from '../model/link.ts'
-import type { SessionModel } from '../model/vcenter.ts'
+import type { LoginWatch } from '../model/connection.ts'
+import type { SessionModel } from '../model/session.ts'
 
 /** By default a vCenter locks an account at the fifth failure within three minutes, and forgets them at a success. */
 const LOCKOUT = { failures: 5, within: 180_000 }
@@ -29,8 +29,7 @@ export function createLoginJudge(
     accepted(owner, session) {
       refused.delete(accountOf(owner))
       const before = sessions.get(owner)
-      // Whoever hears of its end, or has ended it, has none.
-      if (before?.onEnd !== undefined)
+      if (before?.over === false)
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)
       sessions.set(owner, session)
     },

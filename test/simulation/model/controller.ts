@@ -10,12 +10,12 @@ import { createLoginAttempts } from '../../../controller/kubernetes/login-attemp
 import type { Logger } from '../../../controller/log.ts'
 import { createProbeTracker, type ProbeTracker } from '../../../controller/probes/probe-tracker.ts'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
+import { openInventory } from '../../../controller/vcenter/inventory.ts'
 import { createLogins } from '../../../controller/vcenter/session/logins.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
-import { openModelInventory } from './inventory.ts'
-import type { LoginWatch } from './link.ts'
+import { createModelConnection, type LoginWatch } from './connection.ts'
 import { createModelClient } from './network.ts'
 import type { Process } from './process.ts'
 import type { VCenterModel } from './vcenter.ts'
@@ -55,6 +55,12 @@ const NO_METRICS = {
   nodeDeleted: () => undefined,
   leading: () => undefined,
 }
+const NO_VCENTER_METRICS = {
+  call: () => undefined,
+  reconnect: () => undefined,
+  unwatched: () => undefined,
+  resynced: () => undefined,
+}
 
 /** Runs until the signal aborts, or the process is killed. */
 export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
@@ -78,7 +84,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     superseded = new AbortController()
     before.abort()
   }
-  let sessions = 0
+  let connections = 0
   try {
     await election.run(
       (term, whileLeading) =>
@@ -86,15 +92,22 @@ export async function runController(options: ControllerOptions, signal: AbortSig
           {
             configuration: { current: () => ({ config, superseded: superseded.signal }) },
             openInventory: (inventory) =>
-              openModelInventory({
+              openInventory({
                 ...inventory,
-                vCenter: vCenterOf(options, inventory.config),
-                process,
-                timeline,
-                logins,
-                watch,
-                owner: `${process.name}/${++sessions}/${inventory.config.name}`,
+                userAgent: process.name,
+                clock: process,
+                random,
                 logger,
+                logins,
+                metrics: NO_VCENTER_METRICS,
+                openConnection: () =>
+                  createModelConnection({
+                    vCenter: vCenterOf(options, inventory.config),
+                    process,
+                    timeline,
+                    logins: watch,
+                    owner: `${process.name}/${++connections}/${inventory.config.name}`,
+                  }),
               }),
             client: createLeaderOnlyClient(client, term),
             tracker: createWatchedTracker(process, watch),

@@ -1,26 +1,54 @@
-/** Elements of a SOAP answer, as the reader of XML would hand them over. */
+/** XML of a SOAP answer, as vCenter writes it. */
+import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
+import type { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
-import type { XMLElement } from '../../../controller/vcenter/wire/xml.ts'
 
-export function element(name: string, ...children: XMLElement[]): XMLElement {
-  return { name, type: undefined, kind: undefined, text: '', children }
-}
+/** Values of properties by path, as the content of `val`; undefined for one that is not set. */
+export type Values = ReadonlyMap<string, string | undefined>
 
-export function text(name: string, value: string): XMLElement {
-  return { ...element(name), text: value }
-}
-
-export function toElement(name: string, { type, value }: ManagedObjectReference): XMLElement {
-  return { ...text(name, value), kind: type }
-}
-
-/** An ObjectContent. */
-export function content(
-  object: ManagedObjectReference,
-  properties: Readonly<Record<string, string>>,
-): XMLElement {
-  const sets = Object.entries(properties).map(([name, value]) =>
-    element('propSet', text('name', name), text('val', value)),
+export function inEnvelope(content: string): string {
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>' +
+    '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" ' +
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
+    `<soapenv:Body>${content}</soapenv:Body></soapenv:Envelope>`
   )
-  return element('objects', toElement('obj', object), ...sets)
+}
+
+/** A SOAP fault, as it stands in the body. */
+export function faultXML({ fault, object }: SoapFault): string {
+  const named = object === undefined ? '' : reference(fault === 'NoPermission' ? 'object' : 'obj', object)
+  const detail = `<${fault}Fault xmlns="urn:vim25" xsi:type="${fault}">${named}</${fault}Fault>`
+  return `<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring/><detail>${detail}</detail></soapenv:Fault>`
+}
+
+/** An ObjectContent: what is set, and which paths may not be read. */
+export function contentXML(
+  object: ManagedObjectReference,
+  values: Values,
+  refused: readonly string[],
+): string {
+  let sets = ''
+  for (const [path, value] of values) {
+    if (value !== undefined) sets += `<propSet>${element('name', path)}${value}</propSet>`
+  }
+  return `<objects>${reference('obj', object)}${sets}${missingXML(refused)}</objects>`
+}
+
+/** MissingProperty elements: the account may not read these. */
+export function missingXML(paths: readonly string[]): string {
+  return paths
+    .map((path) => {
+      const fault = '<fault xsi:type="NoPermission"/><localizedMessage/>'
+      return `<missingSet>${element('path', path)}<fault>${fault}</fault></missingSet>`
+    })
+    .join('')
+}
+
+export function textValue(text: string | number | boolean): string {
+  return element('val', text)
+}
+
+export function referenceValue(object: ManagedObjectReference): string {
+  return reference('val', object)
 }

@@ -2,17 +2,7 @@ import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { Folder, Machine, VM } from './machine.ts'
-
-/** A session, and who is told what changes in it. */
-export interface SessionModel {
-  readonly key: string
-  /** The process and inventory that logged in. */
-  readonly owner: string
-  /** Told of VMs that changed, or that are no longer shown. */
-  onChange: ((morefs: readonly string[]) => void) | undefined
-  /** Told when the session, or vCenter, is no more. */
-  onEnd: (() => void) | undefined
-}
+import { type Client, createSessionModel, type SessionModel } from './session.ts'
 
 /** A vCenter: what it lists, who may see what, and how it fails. */
 export interface VCenterModel {
@@ -28,6 +18,10 @@ export interface VCenterModel {
   /** Share of calls that fail with a server error. */
   errors: number
   passwordWrong: boolean
+  /** Whether reading many VMs fails as a whole where one of them may not be read. */
+  readonly refusesCalls: boolean
+  /** Objects in one page of an answer. */
+  readonly page: number
   /** Searches by UUID find nothing. */
   searchBroken: boolean
   /** The account may see the folders, and nothing in them. */
@@ -49,7 +43,7 @@ export interface VCenterModel {
   unregister(vm: VM): void
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
-  login(owner: string): SessionModel
+  login(client: Client): SessionModel
   endSessions(): void
   /** Open waits for updates break, as the sessions may not. */
   breakWaits(): void
@@ -90,16 +84,32 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   function tell(moref: string): boolean {
     let all = true
     for (const session of sessions.values()) {
-      if (random.chance(self.pushLost)) all = false
-      else session.onChange?.([moref])
+      if (!session.changed(moref, () => random.chance(self.pushLost))) all = false
     }
     return all
+  }
+
+  /** How open waits end when vCenter goes away; undefined where nobody is told. */
+  function breaking(otherwise: () => string): (() => string) | undefined {
+    if (self.reach === 'hangs') return undefined
+    return self.reach === 'works' ? otherwise : reset
+  }
+
+  function reset(): never {
+    throw away(self)
   }
 
   function endSessions(): void {
     const ended = [...sessions.values()]
     sessions.clear()
-    for (const { onEnd } of ended) onEnd?.()
+    for (const session of ended) {
+      session.over = true
+      session.breakWaits(
+        breaking(() => {
+          throw new SoapFault('NotAuthenticated', '')
+        }),
+      )
+    }
   }
 
   function load(mine: number, total: number, last: string | undefined): void {
@@ -132,6 +142,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     slow: 0,
     errors: 0,
     passwordWrong: false,
+    refusesCalls: random.chance(0.5),
+    page: random.chance(0.2) ? 3 : 1_000,
     searchBroken: false,
     withoutPropagation: false,
     denied: new Set(),
@@ -161,21 +173,18 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       }
     },
     changed: (vm) => void tell(vm.moref),
-    login(owner) {
-      options.onLogin(owner, !self.passwordWrong)
+    login(client) {
+      options.onLogin(client.owner, !self.passwordWrong)
       if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
-      const session: SessionModel = {
-        key: `session-${number()}`,
-        owner,
-        onChange: undefined,
-        onEnd: undefined,
-      }
+      const key = `session-${number()}`
+      const session = createSessionModel({ key, client, vCenter: self, timeline, random, number })
       sessions.set(session.key, session)
       return session
     },
     endSessions,
     breakWaits() {
-      for (const { onEnd } of sessions.values()) onEnd?.()
+      for (const session of sessions.values()) session.breakWaits(breaking(reset))
+      self.impostor?.breakWaits()
     },
     changedAll() {
       for (const moref of vms.keys()) tell(moref)
@@ -233,7 +242,7 @@ function vanish(machine: Machine, vm: VM, now: number, told: boolean): void {
   machine.vanishedUntold = !told
 }
 
-/** One that does not answer. */
-export function unavailable(server: string): VCenterError {
-  return new VCenterError('Unavailable', `${server} answers with HTTP status 503`)
+/** One that is down, or goes down during a request. */
+export function away({ name }: VCenterModel): VCenterError {
+  return new VCenterError('Unreachable', `${name}:443 is away`)
 }

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { SoapFault } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { createPlacementIndex } from './placement.ts'
+import { readMachine } from './vm-properties.ts'
+
+const FOLDER = { type: 'Folder', value: 'group-v3' }
+const DATACENTER = { type: 'Datacenter', value: 'datacenter-2' }
+const element = (text: string, kind?: string) => ({ name: 'val', type: undefined, kind, text, children: [] })
+const toParent = ({ type, value }: ManagedObjectReference) => element(value, type)
+
+const MACHINE = readMachine('vm-1', new Map([['parent', toParent(FOLDER)]]), undefined)
+
+t.test('an object above a VM that may not be read is named, and asked for in a proof', async (t) => {
+  const index = createPlacementIndex({ tagging: false })
+  index.tree.put({
+    reference: DATACENTER,
+    properties: new Map([['name', element('dc-1')]]),
+    missing: new Map(),
+    excess: undefined,
+  })
+  index.tree.put({
+    reference: FOLDER,
+    properties: new Map([
+      ['name', element('workers')],
+      ['parent', toParent(DATACENTER)],
+    ]),
+    missing: new Map(),
+    excess: undefined,
+  })
+  t.match(index.place(MACHINE), { datacenter: 'dc-1', ancestry: { unreadable: [], unseen: undefined } })
+
+  const denied = createPlacementIndex({ tagging: false })
+  const missing = new Map(
+    ['name', 'parent'].map((path) => [path, new SoapFault('NoPermission', '', FOLDER)] as const),
+  )
+  denied.tree.put({ reference: FOLDER, properties: new Map(), missing, excess: undefined })
+  t.match(denied.place(MACHINE), {
+    datacenter: undefined,
+    ancestry: {
+      unreadable: ['Folder group-v3 is not readable'],
+      unseen: { type: 'Folder', moref: 'group-v3' },
+    },
+  })
+})

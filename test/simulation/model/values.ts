@@ -1,0 +1,136 @@
+/** The properties of a vCenter's objects, as its account may read them. */
+
+import { CARD_COUNT_PATH, CARD_PATHS, CLAIM_PATH } from '../../../controller/vcenter/cache/properties.ts'
+import { element } from '../../../controller/vcenter/wire/envelope.ts'
+import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
+import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
+import { referenceValue, textValue, type Values } from './elements.ts'
+import { type Folder, shownPower, type VM } from './machine.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+/** Of the root folder. */
+export const ROOT = 'group-d1'
+
+const POOL: ManagedObjectReference = { type: 'ResourcePool', value: 'resgroup-8' }
+/** What `properties-denied` hides. */
+const ESSENTIAL: ReadonlySet<string> = new Set([
+  'config.uuid',
+  'runtime.connectionState',
+  'runtime.powerState',
+])
+
+/** What an answer says of one object. */
+export interface Shown {
+  readonly object: ManagedObjectReference
+  readonly values: Values
+  /** Paths that the account may not read. */
+  readonly refused: readonly string[]
+}
+
+export function vmReference(value: string): ManagedObjectReference {
+  return { type: 'VirtualMachine', value }
+}
+
+/** These properties of a VM that the account may see. */
+export function showVM(vm: VM, paths: readonly string[]): Shown {
+  const reticent = vm.vCenter.reticent.has(vm.moref)
+  const refused = reticent ? paths.filter((path) => ESSENTIAL.has(path)) : []
+  const readable = reticent ? paths.filter((path) => !ESSENTIAL.has(path)) : paths
+  return {
+    object: vmReference(vm.moref),
+    values: new Map(readable.map((path) => [path, VM_VALUES[path]?.(vm)])),
+    refused,
+  }
+}
+
+/** Of one whose configuration is away nothing of it is set. */
+function configured(value: (vm: VM) => string | undefined): (vm: VM) => string | undefined {
+  return (vm) => (vm.connectionState === 'inaccessible' ? undefined : value(vm))
+}
+
+/** Contents of `val`, by path. All others are not set. */
+const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
+  name: ({ name }) => textValue(name),
+  parent: ({ folder }) => referenceValue({ type: 'Folder', value: folder.moref }),
+  resourcePool: () => referenceValue(POOL),
+  'runtime.host': (vm) => referenceValue(hostOf(vm)),
+  'runtime.connectionState': ({ connectionState }) => textValue(connectionState),
+  'runtime.powerState': (vm) => textValue(shownPower(vm)),
+  'runtime.faultToleranceState': ({ faultTolerance }) =>
+    textValue(faultTolerance === undefined ? 'notConfigured' : 'running'),
+  'config.uuid': configured(({ biosUUID }) => textValue(biosUUID)),
+  'config.instanceUuid': configured(({ instanceUUID }) => textValue(instanceUUID)),
+  'config.template': configured(() => textValue(false)),
+  'config.changeVersion': configured(({ biosUUID, instanceUUID }) =>
+    textValue(`${biosUUID} ${instanceUUID}`),
+  ),
+  'config.guestId': configured(() => textValue('ubuntu64Guest')),
+  'config.hardware.numCPU': configured(() => textValue(2)),
+  'config.hardware.memoryMB': configured(() => textValue(4096)),
+  [CARD_COUNT_PATH]: configured(() => textValue(1)),
+  [CARD_PATHS[0] ?? '']: configured(({ mac }) => `<val>${element('macAddress', mac)}</val>`),
+  [CLAIM_PATH]: configured(({ claim }) =>
+    claim === undefined ? undefined : `<val>${element('value', claim)}</val>`,
+  ),
+  'config.ftInfo': configured(({ faultTolerance }) => {
+    if (faultTolerance === undefined) return undefined
+    const uuids = faultTolerance.instanceUUIDs.map((uuid) => element('instanceUuids', uuid)).join('')
+    return `<val>${element('role', faultTolerance.role)}${uuids}</val>`
+  }),
+}
+
+/** Each datacenter has hosts of its own. */
+function hostOf({ host, folder }: VM): ManagedObjectReference {
+  return { type: 'HostSystem', value: `${host}.${folder.datacenter}` }
+}
+
+/** An object above VMs with what stands above it, nearest first. Throws ManagedObjectNotFound. */
+export function showAbove(vCenter: VCenterModel, start: ManagedObjectReference): readonly Shown[] {
+  const shown: Shown[] = []
+  for (let next: ManagedObjectReference | undefined = start; next !== undefined; ) {
+    const above: Above = find(vCenter, next)
+    const values = new Map([
+      ['name', textValue(above.name)],
+      ['parent', above.parent && referenceValue(above.parent)],
+    ])
+    if (vCenter.denied.has(next.value)) {
+      shown.push({ object: next, values: new Map(), refused: [...values.keys()] })
+      break
+    }
+    shown.push({ object: next, values, refused: [] })
+    next = above.parent
+  }
+  return shown
+}
+
+/** What a VM stands on, and in. */
+export function startsAbove(vm: VM): readonly ManagedObjectReference[] {
+  return [hostOf(vm), POOL, { type: 'Folder', value: vm.folder.moref }]
+}
+
+interface Above {
+  readonly name: string
+  readonly parent?: ManagedObjectReference
+}
+
+function find(vCenter: VCenterModel, object: ManagedObjectReference): Above {
+  const { type, value } = object
+  const datacenter = (name: string) => ({ type: 'Datacenter', value: name })
+  const root = { type: 'Folder', value: ROOT }
+  switch (type) {
+    case 'HostSystem': {
+      const [host = '', name = ''] = value.split('.')
+      return { name: host, parent: datacenter(name) }
+    }
+    case 'ResourcePool':
+      return { name: 'Resources' }
+    case 'Datacenter':
+      return { name: value, parent: root }
+    default: {
+      if (value === ROOT) return { name: 'Datacenters' }
+      const folder: Folder | undefined = vCenter.folders.find(({ moref }) => moref === value)
+      if (folder === undefined) throw new SoapFault('ManagedObjectNotFound', '', object)
+      return { name: folder.name, parent: datacenter(folder.datacenter) }
+    }
+  }
+}
