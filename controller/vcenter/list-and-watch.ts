@@ -12,7 +12,7 @@ import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/properties.ts'
 import type { TagReader } from './collect/tags.ts'
-import { openUpdates, type Update, type Updates } from './collect/updates.ts'
+import { createUpdates, type Update, type Updates } from './collect/updates.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import type { Prober } from './probe/prober.ts'
 import type { ServiceContent, Session } from './session/session.ts'
@@ -44,11 +44,11 @@ export interface ListAndWatchOptions {
   readonly metrics: InventoryMetrics
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
-  /** Called with what was created in the session, to be destroyed if the session outlives this run. */
+  /** Called with what will create objects in the session, which are to be destroyed if it outlives this run. */
   readonly onOpen: (opened: Opened) => void
 }
 
-/** Objects created in the session. */
+/** What creates objects in the session, and destroys them. */
 export interface Opened {
   readonly collectors: Collectors
   readonly updates: Updates
@@ -76,9 +76,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const collectors = createCollectors({ soap, propertyCollector, timings })
   const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
   const locator = createLocator({ soap, reader, content, timings, clock })
-  const updates = await openUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock }, signal)
+  const updates = createUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock })
+  // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen({ collectors, updates, locator })
-  const members = createMembers({ soap, listView: updates.listView, timings })
+  const { listView, run: followUpdates } = await updates.open(signal)
+  const members = createMembers({ soap, listView, timings })
   const sync: SyncVMsOptions = { table, topology, locator, reader }
   /** VMs to be read again: they have moved, or an update was not understood. */
   const stale = new Set<string>()
@@ -160,7 +162,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const read = table.beginRead()
     const doubted = await readUnlisted(signal)
     if (members.size() > 0) {
-      const corrected = await resync(sync, updates.listView, members.has, signal)
+      const corrected = await resync(sync, listView, members.has, signal)
       askAgain(corrected)
       doubted.push(...corrected.doubted)
       metrics.resynced(corrected.vms.length, clock.now() / 1000)
@@ -226,7 +228,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     every(interval, work, clock, random)
   await runTogether(
     [
-      (signal) => updates.run(take, signal),
+      (signal) => followUpdates(take, signal),
       (signal) => triggers.locate.run(locate, signal),
       (signal) => triggers.members.run(syncMembers, signal),
       (signal) => triggers.provability.run(look, signal),

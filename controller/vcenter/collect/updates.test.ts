@@ -2,9 +2,9 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
-import { isRebuild, TooLongError } from '../wire/errors.ts'
+import { isRebuild, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
-import { openUpdates, type Update } from './updates.ts'
+import { createUpdates, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
 const content = {
@@ -41,7 +41,7 @@ async function pollsInTenSeconds(
     },
   }
   const paths = ['config.uuid']
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
+  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
   let taken = 0
   const running = updates.run((list) => {
     taken += list.length
@@ -111,7 +111,7 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
   const clock = createHandClock()
   const end = new AbortController()
   const { signal } = end
-  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock }, signal)
+  const updates = await createUpdates({ soap, content, paths: [], timings: TIMINGS, clock }).open(signal)
   const running = updates.run(() => {}, signal)
   await clock.turn(700)
   end.abort()
@@ -151,7 +151,7 @@ t.test('ten thousand VMs enter in pages of a hundred without a pause', async (t)
     return set(`${entering}${polls < pages ? '<truncated>true</truncated>' : ''}`)
   })
   const paths = ['config.uuid']
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
+  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
   const start = clock.monotonic()
   const running = updates.run(() => {}, end.signal)
   await clock.turn(5_000)
@@ -175,7 +175,7 @@ async function told(filterSet: string) {
     return version === '' ? `<returnval><version>0_1</version>${inside}</returnval>` : ''
   })
   const paths = ['config.uuid', 'guest.net', CLAIM]
-  const updates = await openUpdates({ soap, content, paths, timings: TIMINGS, clock }, end.signal)
+  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
   const running = updates.run((list) => taken.push(...list), end.signal).catch((error: unknown) => error)
   await clock.turn(100)
   end.abort()
@@ -305,7 +305,7 @@ t.test('a second page tells of what the first left out, under a version of its o
     if (version === '') return page('0_1', 'vm-1', '<truncated>true</truncated>')
     return version === '0_1' ? page('1', 'vm-2', '') : ''
   })
-  const updates = await openUpdates({ soap, content, paths: [], timings: TIMINGS, clock }, end.signal)
+  const updates = await createUpdates({ soap, content, paths: [], timings: TIMINGS, clock }).open(end.signal)
   const running = updates.run((list) => {
     entered.push(...list.map(({ object }) => object.value))
   }, end.signal)
@@ -314,4 +314,28 @@ t.test('a second page tells of what the first left out, under a version of its o
   await running.catch((error: unknown) => t.equal(error, end.signal.reason))
   t.same(entered, ['vm-1', 'vm-2'])
   t.same(asked.slice(0, 3), ['', '0_1', '1'])
+})
+
+t.test('what was created before a call that failed is destroyed', async (t) => {
+  for (const failing of ['CreateListView', 'CreatePropertyCollector', 'CreateFilter']) {
+    const soap = fakeSoap(({ operation }) => {
+      if (operation === failing) throw new VCenterError('Unavailable', 'vCenter is busy')
+      return `<returnval type="X">${operation}</returnval>`
+    })
+    const { signal } = new AbortController()
+    const clock = createHandClock()
+    const updates = createUpdates({ soap, content, paths: [], timings: TIMINGS, clock })
+    await t.rejects(updates.open(signal), new Error('vCenter is busy'), failing)
+    await updates.destroy(signal)
+    const created = soap.calls.filter(({ operation }) => /^Create[LP]/.test(operation))
+    const destroyed = soap.calls.filter(({ operation }) => operation.startsWith('Destroy'))
+    t.same(
+      destroyed.map(({ target }) => target.value).toSorted(),
+      created
+        .map(({ operation }) => operation)
+        .filter((operation) => operation !== failing)
+        .toSorted(),
+      failing,
+    )
+  }
 })

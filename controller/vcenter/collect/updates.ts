@@ -44,12 +44,17 @@ export type Update =
   | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
 
 export interface Updates {
+  /** Creates an empty list view, a collector and the filter. Throws a VCenterError, also part-way through. */
+  open(signal: AbortSignal): Promise<OpenUpdates>
+  /** Destroys what this created in the session, however far it came. */
+  destroy(signal: AbortSignal): Promise<void>
+}
+
+export interface OpenUpdates {
   /** The list whose members are watched. */
   readonly listView: ManagedObjectReference
   /** Polls until the signal aborts or a call fails. */
   run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
-  /** Destroys what this created in the session. */
-  destroy(signal: AbortSignal): Promise<void>
 }
 
 export interface UpdatesOptions {
@@ -61,24 +66,31 @@ export interface UpdatesOptions {
   readonly clock: Clock
 }
 
-/** Creates an empty list view, a collector and the filter. */
-export async function openUpdates(options: UpdatesOptions, signal: AbortSignal): Promise<Updates> {
-  const { soap, content, paths, timings, clock } = options
-  const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
-    createObject(soap, operation, target, parameters, timings, signal)
-  const listView = await create('CreateListView', content.viewManager, '')
-  const members = objectSpec(listView, true, traversal('members', 'ListView', 'view'))
-  const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
+export function createUpdates({ soap, content, paths, timings, clock }: UpdatesOptions): Updates {
   const known = knownPaths(paths)
-  let collector = await openCollector()
+  let listView: ManagedObjectReference | undefined
+  let collector: ManagedObjectReference | undefined
 
-  async function openCollector(): Promise<ManagedObjectReference> {
+  async function openCollector(
+    list: ManagedObjectReference,
+    signal: AbortSignal,
+  ): Promise<ManagedObjectReference> {
+    const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
+      createObject(soap, operation, target, parameters, timings, signal)
+    const members = objectSpec(list, true, traversal('members', 'ListView', 'view'))
+    const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
     const made = await create('CreatePropertyCollector', content.propertyCollector, '')
+    collector = made
     await create('CreateFilter', made, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
     return made
   }
 
-  async function poll(version: string, atMost: number, signal: AbortSignal): Promise<Answer | undefined> {
+  async function poll(
+    collector: ManagedObjectReference,
+    version: string,
+    atMost: number,
+    signal: AbortSignal,
+  ): Promise<Answer | undefined> {
     const updates: Update[] = []
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
@@ -105,37 +117,49 @@ export async function openUpdates(options: UpdatesOptions, signal: AbortSignal):
     return { version: textOf(set, 'version') ?? version, truncated, updates }
   }
 
-  return {
-    listView,
-    async run(take, signal) {
-      const pauseAfter = createPacing(clock)
-      let version = ''
-      let atMost = MAX_OBJECT_UPDATES
-      while (!signal.aborted) {
-        const start = clock.monotonic()
-        const answer = await poll(version, atMost, signal).catch((error: unknown) => {
-          const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
-          if (fewer === undefined) throw error
-          return { fewer }
-        })
-        if (answer !== undefined && 'fewer' in answer) {
-          // Not every server resends what was lost. With a new collector all members enter again.
-          await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
-          collector = await openCollector()
-          version = ''
-          atMost = answer.fewer
-          continue
-        }
-        if (answer !== undefined) {
-          version = answer.version
-          take(answer.updates)
-        }
-        await clock.sleep(pauseAfter(answer, clock.monotonic() - start), signal)
+  async function run(
+    opened: { readonly list: ManagedObjectReference; readonly collector: ManagedObjectReference },
+    take: (updates: readonly Update[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pauseAfter = createPacing(clock)
+    let polled = opened.collector
+    let version = ''
+    let atMost = MAX_OBJECT_UPDATES
+    while (!signal.aborted) {
+      const start = clock.monotonic()
+      const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
+        const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
+        if (fewer === undefined) throw error
+        return { fewer }
+      })
+      if (answer !== undefined && 'fewer' in answer) {
+        // Not every server resends what was lost. With a new collector all members enter again.
+        await destroyObject(soap, 'DestroyPropertyCollector', polled, timings, signal)
+        polled = await openCollector(opened.list, signal)
+        version = ''
+        atMost = answer.fewer
+        continue
       }
+      if (answer !== undefined) {
+        version = answer.version
+        take(answer.updates)
+      }
+      await clock.sleep(pauseAfter(answer, clock.monotonic() - start), signal)
+    }
+  }
+
+  return {
+    async open(signal) {
+      const list = await createObject(soap, 'CreateListView', content.viewManager, '', timings, signal)
+      listView = list
+      const opened = { list, collector: await openCollector(list, signal) }
+      return { listView: list, run: (take, signal) => run(opened, take, signal) }
     },
     async destroy(signal) {
-      await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
-      await destroyObject(soap, 'DestroyView', listView, timings, signal)
+      if (collector !== undefined)
+        await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
+      if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)
     },
   }
 }
