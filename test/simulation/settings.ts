@@ -1,11 +1,12 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
+import { CATEGORIES } from './model/rest.ts'
 import type { Random } from './random.ts'
 
 /** What an operator might have configured. Shorter times than the defaults, so that more happens in fewer steps. */
 export function drawSettings(random: Random): DecisionConfig {
   const absentFor = 1000 * (random.chance(0.3) ? 20 + random.below(15) : 35 + random.below(60))
   return {
-    labels: { zone: undefined, region: undefined },
+    labels: random.derive('labels').chance(0.4) ? CATEGORIES : { zone: undefined, region: undefined },
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
     identity: { require: 'reported', exempt: undefined },
     lifecycle: {

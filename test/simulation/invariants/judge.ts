@@ -10,6 +10,7 @@ import { judgeTaints } from './out-of-service.ts'
 import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
+import { judgeTopology } from './topology.ts'
 
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
 const MOST_REFUSALS = 3
@@ -133,6 +134,7 @@ export function createJudge(world: () => World): Judge {
       else if (write.after !== undefined) {
         if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
         judgeByPolicy(world(), by, write.before, write.after)
+        judgeTopology(world(), by, write.before, write.after)
       }
     },
   }

@@ -3,8 +3,8 @@ import type { SessionModel } from '../model/session.ts'
 
 /** By default a vCenter locks an account at the fifth failure within three minutes, and forgets them at a success. */
 const LOCKOUT = { failures: 5, within: 180_000 }
-/** Of a password that a process has heard to be refused. */
-const PAUSE = 900_000
+/** Of a password that a process has heard to be refused; by REST, when SOAP has accepted it. */
+const PAUSE = { SOAP: 900_000, REST: 30_000 }
 
 export interface LoginJudge extends LoginWatch {
   /** A vCenter has judged a credential; `reckons` where the clock of who sent it is of any use. */
@@ -20,14 +20,14 @@ export function createLoginJudge(
   const failures = new Map<string, readonly number[]>()
   const sessions = new Map<string, SessionModel>()
   return {
-    tried(owner) {
-      const ago = now() - (refused.get(accountOf(owner)) ?? Number.NEGATIVE_INFINITY)
-      if (ago < PAUSE)
+    tried(owner, by) {
+      const ago = now() - (refused.get(`${accountOf(owner)} ${by}`) ?? Number.NEGATIVE_INFINITY)
+      if (ago < PAUSE[by])
         violate('a refused credential rests', `${owner} logs in again after ${Math.round(ago / 1000)} s`)
     },
-    refused: (owner) => refused.set(accountOf(owner), now()),
+    refused: (owner, by) => refused.set(`${accountOf(owner)} ${by}`, now()),
     accepted(owner, session) {
-      refused.delete(accountOf(owner))
+      refused.delete(`${accountOf(owner)} SOAP`)
       const before = sessions.get(owner)
       if (before?.over === false)
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)

@@ -2,8 +2,9 @@
 import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
+import type { Page, Respond } from './collector.ts'
 import { parseSpecs, readProperties } from './property-specs.ts'
-import type { Client, Page, Respond, SessionModel } from './session.ts'
+import { type Client, OWN_COLLECTOR, type SessionModel } from './session.ts'
 import { ROOT, vmReference } from './values.ts'
 import type { VCenterModel } from './vcenter.ts'
 
@@ -51,9 +52,13 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
       .join('')
   },
   RetrievePropertiesEx: ({ vCenter, session, target, parameters }) =>
-    resultOf(session.firstPage(target.value, readProperties(vCenter, session, parameters), vCenter.page)),
+    resultOf(
+      session.collector(target.value).firstPage(readProperties(vCenter, session, parameters), vCenter.page),
+    ),
   ContinueRetrievePropertiesEx: ({ vCenter, session, target, parameters }) =>
-    resultOf(session.nextPage(target.value, /<token>([^<]*)/.exec(parameters)?.[1] ?? '', vCenter.page)),
+    resultOf(
+      session.collector(target.value).nextPage(/<token>([^<]*)/.exec(parameters)?.[1] ?? '', vCenter.page),
+    ),
   HasPrivilegeOnEntities({ vCenter, parameters }) {
     return referencesIn(parameters, 'entity')
       .map((object) => {
@@ -106,45 +111,49 @@ function referencesIn(parameters: string, name: string): readonly ManagedObjectR
   )
 }
 
-/**
- * Answers a request of a session, or one that needs none, by `respond`: at once, but for a wait for updates. Throws a
- * SoapFault as vCenter does. Returns how to give up, and a session that was made.
- */
+/** A request that vCenter has begun to work on. */
+export interface Begun {
+  /** Answers: at once, but for a wait for updates. Returns how to give up. */
+  start(respond: Respond): (() => void) | undefined
+  /** A session that was made. */
+  readonly made?: SessionModel
+}
+
+/** Takes a request of a session, or one that needs none. Throws a SoapFault as vCenter does. */
 export function answer(
   vCenter: VCenterModel,
   { operation, target, parameters }: SoapRequest,
   { cookie, client }: { readonly cookie: string | undefined; readonly client: Client },
-  respond: Respond,
-): { readonly giveUp?: () => void; readonly made?: SessionModel } {
+): Begun {
   const inResponse = (content: string) =>
     `<${operation}Response xmlns="urn:vim25">${content}</${operation}Response>`
-  const now = (content: string) => respond(() => inResponse(content))
-  if (operation === 'RetrieveServiceContent') {
-    now(serviceContent(vCenter))
-    return {}
+  const now = (content: string) => (respond: Respond) => {
+    respond(() => inResponse(content))
+    return undefined
   }
+  if (operation === 'RetrieveServiceContent') return { start: now(serviceContent(vCenter)) }
   if (operation === 'Login') {
-    const session = vCenter.login(client)
-    now(`<returnval>${element('key', session.key)}</returnval>`)
-    return { made: session }
+    const made = vCenter.login(client)
+    return { start: now(`<returnval>${element('key', made.key)}</returnval>`), made }
   }
   const session = vCenter.session(cookie)
   if (operation === 'WaitForUpdatesEx') {
     const version = /<version>([^<]*)/.exec(parameters)?.[1] ?? ''
     const seconds = Number(/<maxWaitSeconds>(\d+)/.exec(parameters)?.[1])
-    const giveUp = session.wait(target.value, version, seconds * 1_000, (content) =>
-      respond(() => inResponse(content())),
-    )
-    return { giveUp }
+    return {
+      start: (respond) =>
+        session
+          .collector(target.value)
+          .wait(version, seconds * 1_000, (content) => respond(() => inResponse(content()))),
+    }
   }
   const answers = OPERATIONS[operation]
   if (answers === undefined) throw new Error(`the operation ${operation} is not modelled`)
-  now(answers({ vCenter, session, target, parameters }))
-  return {}
+  return { start: now(answers({ vCenter, session, target, parameters })) }
 }
 
 function serviceContent({ instanceUUID }: VCenterModel): string {
-  const names = ['propertyCollector', 'viewManager', 'searchIndex', 'sessionManager', 'authorizationManager']
+  const names = [OWN_COLLECTOR, 'viewManager', 'searchIndex', 'sessionManager', 'authorizationManager']
   const about = element('apiType', 'VirtualCenter') + element('instanceUuid', instanceUUID)
   const managers = names.map((name) => reference(name, { type: 'ManagedObject', value: name }))
   const root = reference('rootFolder', { type: 'Folder', value: ROOT })

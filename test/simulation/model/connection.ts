@@ -1,17 +1,19 @@
 /** A controller's connection to one vCenter: requests take time, get no answer, or meet a vCenter that fails. */
+import type { LoginInterface } from '../../../controller/vcenter/session/logins.ts'
 import type { Connection, HTTPAnswer, HTTPRequest } from '../../../controller/vcenter/wire/connection.ts'
 import { DeadlineError, SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Timeline } from '../timeline.ts'
 import { answer, parseRequest } from './answers.ts'
 import { faultXML, inEnvelope } from './elements.ts'
 import type { Process } from './process.ts'
+import { answerREST, isLogin } from './rest.ts'
 import type { SessionModel } from './session.ts'
 import { away, type VCenterModel } from './vcenter.ts'
 
 /** Told of each login that is tried, and of its outcome when the answer arrives. */
 export interface LoginWatch {
-  tried(owner: string): void
-  refused(owner: string): void
+  tried(owner: string, by: LoginInterface): void
+  refused(owner: string, by: LoginInterface): void
   accepted(owner: string, session: SessionModel): void
 }
 
@@ -24,6 +26,11 @@ export interface ModelConnectionOptions {
   readonly logins: LoginWatch
 }
 
+/** What vCenter does with a request that has arrived: it replies, now or later. Returns how to give up. */
+type Take = (vCenter: VCenterModel, reply: Reply) => (() => void) | undefined
+/** Sends an answer, or ends the connection; `heard` is called when it arrives. */
+type Reply = (what: HTTPAnswer | VCenterError, heard?: () => void) => void
+
 const COOKIE = 'vmware_soap_session'
 
 export function createModelConnection(options: ModelConnectionOptions): Connection {
@@ -34,14 +41,13 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
   let held: SessionModel | undefined
 
   /** What vCenter sends, when it arrives. Throws what a real connection throws. */
-  function exchange({ headers, body = '', deadline, longPoll, signal }: HTTPRequest): Promise<HTTPAnswer> {
+  function exchange(request: HTTPRequest, what: string, take: Take): Promise<HTTPAnswer> {
+    const { deadline, longPoll, signal } = request
     const { promise, resolve, reject } = Promise.withResolvers<HTTPAnswer>()
     if (signal.aborted) {
       reject(signal.reason)
       return promise
     }
-    const request = parseRequest(body)
-    const cookie = headers.cookie?.slice(`${COOKIE}=`.length)
     let settled = false
     let giveUp: (() => void) | undefined
     function finish(): void {
@@ -61,76 +67,96 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
         act()
       })
     signal.addEventListener('abort', abort, { once: true })
-    const overdue = timeline.after(deadline, `${request.operation} of ${owner} takes too long`, () =>
+    const overdue = timeline.after(deadline, `${what} of ${owner} takes too long`, () =>
       arrives(() => reject(new DeadlineError(`${server} did not answer in time`, longPoll === true))),
     )
     const way = () => random.between(1, 15) + random.next() * configured.slow
-    const sends = (act: () => void): void => {
-      if (!settled) timeline.after(way(), `${owner} has ${request.operation} answered`, () => arrives(act))
+    const reply: Reply = (answer, heard = () => undefined) => {
+      if (settled) return
+      timeline.after(way(), `${owner} has ${what} answered`, () =>
+        arrives(() => {
+          heard()
+          if (answer instanceof VCenterError) reject(answer)
+          else resolve(answer)
+        }),
+      )
     }
 
-    timeline.after(way(), `vCenter ${configured.name} gets ${request.operation} of ${owner}`, () => {
+    timeline.after(way(), `vCenter ${configured.name} gets ${what} of ${owner}`, () => {
       // Who has given it up has closed the connection.
-      if (settled) return
-      const vCenter = configured.impostor ?? configured
-      if (configured.reach === 'hangs') return
-      if (configured.reach === 'down') return sends(() => reject(away(configured)))
-      if (random.chance(configured.errors)) return sends(() => resolve(answered(503, '')))
+      if (settled || configured.reach === 'hangs') return
+      if (configured.reach === 'down') reply(away(configured))
+      else if (random.chance(configured.errors)) reply(answered(503, ''))
+      else giveUp = take(configured.impostor ?? configured, reply)
+    })
+    return promise
+  }
+
+  function sendSOAP(request: HTTPRequest): Promise<HTTPAnswer> {
+    const asked = parseRequest(request.body ?? '')
+    const cookie = request.headers.cookie?.slice(`${COOKIE}=`.length)
+    if (asked.operation === 'Login') logins.tried(owner, 'SOAP')
+
+    return exchange(request, asked.operation, (vCenter, reply) => {
       let made: SessionModel | undefined
+      const fails = (error: unknown): void => {
+        if (!(error instanceof VCenterError)) throw error
+        if (error instanceof SoapFault)
+          reply(answered(500, inEnvelope(faultXML(error))), () => heardFault(error, cookie))
+        else reply(error)
+      }
       const respond = (content: () => string): void => {
         try {
-          const xml = inEnvelope(content())
-          sends(() => {
-            if (made !== undefined) logins.accepted(owner, made)
-            held = made ?? held
-            resolve(answered(200, xml, made))
-          })
+          const cookies = made === undefined ? [] : [`${COOKIE}=${made.key}; Path=/; HttpOnly`]
+          reply(answered(200, inEnvelope(content()), cookies), () => heardLogin(made))
         } catch (error) {
           fails(error)
         }
       }
-      const fails = (error: unknown): void => {
-        if (!(error instanceof VCenterError)) throw error
-        if (!(error instanceof SoapFault)) {
-          sends(() => reject(error))
-          return
-        }
-        const xml = inEnvelope(faultXML(error))
-        sends(() => {
-          if (error.fault === 'InvalidLogin') logins.refused(owner)
-          if (error.fault === 'NotAuthenticated' && held?.key === cookie && held !== undefined)
-            held.over = true
-          resolve(answered(500, xml))
-        })
-      }
       try {
-        const done = answer(vCenter, request, { cookie, client }, respond)
-        made = done.made
-        giveUp = done.giveUp
+        const begun = answer(vCenter, asked, { cookie, client })
+        made = begun.made
+        return begun.start(respond)
       } catch (error) {
         fails(error)
+        return undefined
       }
     })
-    return promise
+  }
+
+  function heardLogin(made: SessionModel | undefined): void {
+    if (made === undefined) return
+    logins.accepted(owner, made)
+    held = made
+  }
+
+  function heardFault({ fault }: SoapFault, cookie: string | undefined): void {
+    if (fault === 'InvalidLogin') logins.refused(owner, 'SOAP')
+    if (fault === 'NotAuthenticated' && held?.key === cookie && held !== undefined) held.over = true
+  }
+
+  function sendREST(request: HTTPRequest): Promise<HTTPAnswer> {
+    if (isLogin(request)) logins.tried(owner, 'REST')
+    return exchange(request, request.path, (vCenter, reply) => {
+      const { status, value } = answerREST(vCenter, request, client)
+      reply(answered(status, status === 200 ? JSON.stringify({ value }) : ''), () => {
+        if (status === 401 && isLogin(request)) logins.refused(owner, 'REST')
+      })
+      return undefined
+    })
   }
 
   return {
     server,
     async request(request, read) {
-      if (request.body?.includes('<Login ')) logins.tried(owner)
-      return await read(await exchange(request))
+      return await read(await (request.path === '/sdk' ? sendSOAP(request) : sendREST(request)))
     },
     close: () => Promise.resolve(),
   }
 }
 
-function answered(status: number, body: string, made?: SessionModel): HTTPAnswer {
-  return {
-    status,
-    contentType: 'text/xml',
-    cookies: made === undefined ? [] : [`${COOKIE}=${made.key}; Path=/; HttpOnly`],
-    body: inOnePiece(body),
-  }
+function answered(status: number, body: string, cookies: readonly string[] = []): HTTPAnswer {
+  return { status, contentType: 'text/xml', cookies, body: inOnePiece(body) }
 }
 
 async function* inOnePiece(body: string): AsyncGenerator<Uint8Array> {

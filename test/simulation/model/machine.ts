@@ -64,6 +64,8 @@ export interface Machine {
   lastVM: VM | undefined
   /** The references under which vCenters have listed it. */
   readonly lists: Set<string>
+  /** Zones and regions in which it has been. */
+  readonly places: Set<string>
   /** The disks are gone: it never comes back. */
   destroyed: boolean
   /** When no vCenter listed it any more for the first time, and for the last. */

@@ -157,6 +157,7 @@ export function createMachines(options: MachinesOptions): Machines {
         vm: undefined,
         lastVM: undefined,
         lists: new Set(),
+        places: new Set(),
         destroyed: false,
         firstVanishedAt: undefined,
         vanishedAt: 0,

@@ -2,6 +2,7 @@ import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { Folder, Machine, VM } from './machine.ts'
+import { regionOf, zoneOf } from './rest.ts'
 import { type Client, createSessionModel, type SessionModel } from './session.ts'
 
 /** A vCenter: what it lists, who may see what, and how it fails. */
@@ -11,6 +12,8 @@ export interface VCenterModel {
   readonly folders: readonly Folder[]
   readonly vms: Map<string, VM>
   readonly sessions: Map<string, SessionModel>
+  /** Keys of the sessions of its REST interface. */
+  readonly restSessions: Set<string>
   /** What takes its calls: nobody, one that never answers, or it. */
   reach: 'down' | 'hangs' | 'works'
   /** Longest time of a call, milliseconds, beyond the usual. */
@@ -44,6 +47,8 @@ export interface VCenterModel {
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
   login(client: Client): SessionModel
+  /** The key of a session, undefined where the credential is refused. */
+  loginREST(client: Client): string | undefined
   endSessions(): void
   /** Open waits for updates break, as the sessions may not. */
   breakWaits(): void
@@ -102,6 +107,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   function endSessions(): void {
     const ended = [...sessions.values()]
     sessions.clear()
+    self.restSessions.clear()
     for (const session of ended) {
       session.over = true
       session.breakWaits(
@@ -117,7 +123,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     self.loaded = loaded
     for (const moref of vms.keys()) {
       timeline.after(
-        moref === last ? total : random.next() * total,
+        // At first it lists nothing at all.
+        moref === last ? total : random.between(0.5, 1) * total,
         `vCenter ${self.name} has loaded ${moref}`,
         () => {
           if (boot !== mine) return
@@ -138,6 +145,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     loading: options.loading,
     vms,
     sessions,
+    restSessions: new Set(),
     reach: 'works',
     slow: 0,
     errors: 0,
@@ -159,6 +167,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
         vm.machine.vm = vm
         vm.machine.lastVM = vm
         vm.machine.lists.add(vm.moref)
+        stand(vm)
       }
       return vm
     },
@@ -172,7 +181,10 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
         else vm.machine.vm = other
       }
     },
-    changed: (vm) => void tell(vm.moref),
+    changed(vm) {
+      stand(vm)
+      tell(vm.moref)
+    },
     login(client) {
       options.onLogin(client.owner, !self.passwordWrong)
       if (self.passwordWrong) throw new SoapFault('InvalidLogin', '')
@@ -180,6 +192,13 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       const session = createSessionModel({ key, client, vCenter: self, timeline, random, number })
       sessions.set(session.key, session)
       return session
+    },
+    loginREST(client) {
+      options.onLogin(client.owner, !self.passwordWrong)
+      if (self.passwordWrong) return undefined
+      const key = `rest-${number()}`
+      self.restSessions.add(key)
+      return key
     },
     endSessions,
     breakWaits() {
@@ -230,6 +249,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
   }
   return self
+}
+
+/** Remembers where the machine of a VM has stood. */
+function stand({ machine, host, folder }: VM): void {
+  machine?.places.add(zoneOf(host)).add(regionOf(folder.datacenter))
 }
 
 /** One that was back for less than this, milliseconds, may have come and gone between two probes. */

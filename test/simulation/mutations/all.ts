@@ -229,6 +229,16 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'session: the one before is used again',
+    edits: [
+      edit(
+        'controller/vcenter/session/session.ts',
+        'if (content !== undefined && (await stillAlive(signal))) return content',
+        '',
+      ),
+    ],
+  },
+  {
     name: 'logins: all processes have one budget',
     edits: [
       edit('controller/vcenter/session/logins.ts', 'if (next <= at) return at', 'if (next >= at) return at'),

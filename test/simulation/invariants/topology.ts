@@ -1,0 +1,15 @@
+import { LABEL_REGION, LABEL_ZONE } from '../../../controller/node/well-known.ts'
+import type { NodeObject } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+
+/** A zone or region that is written is one in which a VM of the Node stands, or has stood. */
+export function judgeTopology(world: World, by: string, before: NodeObject, after: NodeObject): void {
+  const { name, uid } = before.metadata
+  const machines = machinesOf(world, uid)
+  for (const label of [LABEL_ZONE, LABEL_REGION]) {
+    const value = after.metadata.labels[label]
+    if (value === undefined || value === before.metadata.labels[label]) continue
+    if (machines.some(({ places }) => places.has(value))) continue
+    world.judge.violate('zone and region are those of the VM', `${by} labels ${name} with ${label}=${value}`)
+  }
+}

@@ -1,0 +1,159 @@
+/** A property collector: what it has told its client of the VMs of a list view, and the wait for what changes. */
+import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
+import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
+import type { Random } from '../random.ts'
+import type { Appointment, Timeline } from '../timeline.ts'
+import { missingXML } from './elements.ts'
+import { type Shown, showVM, vmReference } from './values.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+/** Answers an open wait: with the content of the response, or by throwing as vCenter does. */
+export type Respond = (content: () => string) => void
+
+/** Some of what was read, and the token for the rest. */
+export interface Page {
+  readonly objects: readonly string[]
+  readonly token: string | undefined
+}
+
+export interface Collector {
+  /** Watches these properties of the members of a list view. */
+  watch(view: Set<string>, paths: readonly string[]): void
+  /** Whether it watches this list view. */
+  watches(view: Set<string>): boolean
+  /** What has changed since this version, as soon as something has; nothing after `ms`. Returns how to give up. */
+  wait(version: string, ms: number, respond: Respond): () => void
+  /** A VM of its view has changed, is no longer shown, or is no longer a member. */
+  changed(moref: string): void
+  /** Whether it is to be told of this VM; undefined where its client has not waited for long, and listens no more. */
+  follows(moref: string): boolean | undefined
+  /** Ends an open wait in this way; undefined for not at all. */
+  breakWait(how: (() => string) | undefined): void
+  /** The first so many of what it has read; the rest is kept until its next read. */
+  firstPage(objects: readonly string[], atMost: number): Page
+  /** Throws InvalidArgument for any but its last token. */
+  nextPage(token: string, atMost: number): Page
+}
+
+export interface CollectorOptions {
+  readonly vCenter: VCenterModel
+  readonly owner: string
+  readonly timeline: Timeline
+  readonly random: Random
+  /** Of tokens. */
+  readonly number: () => number
+}
+
+/** Milliseconds. */
+const LISTENS = 60_000
+
+export function createCollector({ vCenter, owner, timeline, random, number }: CollectorOptions): Collector {
+  let watched: { readonly view: Set<string>; readonly paths: readonly string[] } | undefined
+  let version = 0
+  /** VMs that its client knows, with what it was told last. */
+  const told = new Map<string, Shown>()
+  /** VMs that may have changed since. */
+  const changed = new Set<string>()
+  let open: { readonly respond: Respond; readonly end: Appointment; pushing: boolean } | undefined
+  let waitedAt = timeline.now
+  /** What is left of the last read. */
+  let rest: { readonly token: string; readonly objects: readonly string[] } | undefined
+
+  /** Writes what has changed, as a FilterUpdate; undefined where nothing has. */
+  function takeUpdates(): string | undefined {
+    let updates = ''
+    for (const moref of changed) {
+      const vm = vCenter.vms.get(moref)
+      const shows = vm !== undefined && vCenter.isVisible(vm) && watched?.view.has(moref) === true
+      const shown = shows ? showVM(vm, watched?.paths ?? []) : undefined
+      updates += updateXML(moref, told.get(moref), shown)
+      if (shown === undefined) told.delete(moref)
+      else told.set(moref, shown)
+      if (vm === undefined) watched?.view.delete(moref)
+    }
+    changed.clear()
+    if (updates === '') return undefined
+    return `<returnval>${element('version', ++version)}<filterSet>${updates}</filterSet></returnval>`
+  }
+
+  function settle(content: () => string): void {
+    const wait = open
+    if (wait === undefined) return
+    open = undefined
+    waitedAt = timeline.now
+    wait.end.cancel()
+    wait.respond(content)
+  }
+
+  /** Answers the open wait soon; what changes until then comes with it. */
+  function push(): void {
+    const wait = open
+    if (wait === undefined || wait.pushing || changed.size === 0) return
+    wait.pushing = true
+    timeline.after(random.between(2, 40), `${vCenter.name} pushes to ${owner}`, () => {
+      wait.pushing = false
+      if (open !== wait) return
+      const updates = takeUpdates()
+      if (updates !== undefined) settle(() => updates)
+    })
+  }
+
+  const self: Collector = {
+    watch(view, paths) {
+      watched = { view, paths }
+    },
+    watches: (view) => watched?.view === view,
+    wait(since, ms, respond) {
+      if (since === '') {
+        told.clear()
+        for (const moref of watched?.view ?? []) changed.add(moref)
+      }
+      const end = timeline.after(ms, `a wait of ${owner} ends`, () => settle(() => ''))
+      const wait = { respond, end, pushing: false }
+      open = wait
+      push()
+      return () => {
+        end.cancel()
+        if (open === wait) open = undefined
+      }
+    },
+    changed(moref) {
+      changed.add(moref)
+      push()
+    },
+    follows(moref) {
+      const listens = open !== undefined || timeline.now - waitedAt < LISTENS
+      if (watched?.view.has(moref) === true) return true
+      return watched !== undefined && listens ? false : undefined
+    },
+    breakWait(how) {
+      if (how !== undefined) settle(how)
+      open?.end.cancel()
+      open = undefined
+    },
+    firstPage(objects, atMost) {
+      rest = objects.length > atMost ? { token: String(number()), objects: objects.slice(atMost) } : undefined
+      return { objects: objects.slice(0, atMost), token: rest?.token }
+    },
+    nextPage(token, atMost) {
+      if (rest?.token !== token) throw new SoapFault('InvalidArgument', '')
+      return self.firstPage(rest.objects, atMost)
+    },
+  }
+  return self
+}
+
+/** An ObjectUpdate; empty where there is nothing to tell. */
+function updateXML(moref: string, before: Shown | undefined, now: Shown | undefined): string {
+  const update = (kind: string, changes: string) =>
+    `<objectSet>${element('kind', kind)}${reference('obj', vmReference(moref))}${changes}</objectSet>`
+  if (now === undefined) return before === undefined ? '' : update('leave', '')
+  let changes = missingXML(now.refused)
+  for (const [path, value] of now.values) {
+    if (before?.values.get(path) === value) continue
+    const op = value === undefined ? 'indirectRemove' : 'assign'
+    changes += `<changeSet>${element('name', path)}${element('op', op)}${value ?? ''}</changeSet>`
+  }
+  if (before === undefined) return update('enter', changes)
+  return changes === '' ? '' : update('modify', changes)
+}

@@ -1,0 +1,82 @@
+/** What a vCenter answers to the REST calls that the real code sends: sessions, and the tags of hosts and datacenters. */
+
+import * as v from 'valibot'
+import type { HTTPRequest } from '../../../controller/vcenter/wire/connection.ts'
+import type { Client } from './session.ts'
+import type { VCenterModel } from './vcenter.ts'
+
+/** The tag categories that a configuration may name. */
+export const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' } as const
+
+const PREFIX = '/rest/com/vmware/cis/'
+/** Tags by ID, with their categories; IDs are names here. Nobody asks for `backup`. */
+const CATEGORY_OF: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([0, 1, 2, 3].map((number) => [zoneOf(`host-${number}`), CATEGORIES.zone])),
+  ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [regionOf(name), CATEGORIES.region])),
+  nightly: 'backup',
+}
+
+const Objects = v.object({ object_ids: v.array(v.object({ type: v.string(), id: v.string() })) })
+
+/** The zone in which a host is. */
+export function zoneOf(host: string): string {
+  return `zone-of-${host}`
+}
+
+/** The region in which a datacenter is. */
+export function regionOf(datacenter: string): string {
+  return `region-of-${datacenter}`
+}
+
+export interface RESTAnswer {
+  readonly status: number
+  readonly value?: unknown
+}
+
+/** Whether a call opens a session. */
+export function isLogin({ method, path }: HTTPRequest): boolean {
+  return method === 'POST' && path === `${PREFIX}session`
+}
+
+/** Answers a call. Throws an Error for one that is not modelled. */
+export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: Client): RESTAnswer {
+  const { method, path, headers, body } = request
+  const [resource = '', query = ''] = path.slice(PREFIX.length).split('?')
+  if (!path.startsWith(PREFIX)) throw new Error(`the path ${path} is not modelled`)
+  if (isLogin(request)) {
+    const key = vCenter.loginREST(client)
+    return key === undefined ? { status: 401 } : { status: 200, value: key }
+  }
+  const key = headers['vmware-api-session-id'] ?? ''
+  if (!vCenter.restSessions.has(key)) return { status: 401 }
+  if (resource === 'session') {
+    if (method === 'DELETE') vCenter.restSessions.delete(key)
+    return { status: 200, value: null }
+  }
+  // The tag service starts late.
+  if (vCenter.loaded !== undefined) return { status: 503 }
+  return { status: 200, value: tagAnswer(resource, query, body) }
+}
+
+function tagAnswer(resource: string, query: string, body = ''): unknown {
+  const [, service = '', , id = ''] = /^tagging\/([\w-]+)(\/id:(.+))?$/.exec(resource) ?? []
+  switch (service) {
+    case 'tag-association':
+      return v.parse(Objects, JSON.parse(body)).object_ids.map((object) => ({
+        object_id: object,
+        tag_ids: tagsOf(object),
+      }))
+    case 'category':
+      return id === '' ? [...new Set(Object.values(CATEGORY_OF))] : { name: id }
+    case 'tag':
+      // With an action it is a category that is named.
+      return query === '' ? { name: id } : Object.keys(CATEGORY_OF).filter((tag) => CATEGORY_OF[tag] === id)
+    default:
+      throw new Error(`the resource ${resource} is not modelled`)
+  }
+}
+
+function tagsOf({ type, id }: { readonly type: string; readonly id: string }): readonly string[] {
+  if (type === 'HostSystem') return [zoneOf(id.split('.')[0] ?? ''), 'nightly']
+  return type === 'Datacenter' ? [regionOf(id)] : []
+}
