@@ -86,7 +86,7 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
     ['no TLS', { port: http }, 'NotVCenter'],
   ]
   for (const [name, config, reason] of cases) {
-    const lab = await openLab(t, { config })
+    const lab = await openLab(t, { config, timings: { ...QUICK, callDeadline: 2_000 } })
     t.match(await failureOf(lab), { reason }, name)
     await t.resolves(lab.stop(), `${name}: stops`)
   }

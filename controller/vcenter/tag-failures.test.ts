@@ -1,7 +1,7 @@
 /** What becomes of the other facts while tags cannot be read. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import { answered, openLab, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 t.test('tags that cannot be read keep nothing else back', async (t) => {
   for (const status of [403, 503]) {
@@ -20,6 +20,7 @@ t.test('tags that cannot be read keep nothing else back', async (t) => {
 t.test('a tag service that hangs holds up nothing but the first, and that not for long', async (t) => {
   const session = 'REST POST /rest/com/vmware/cis/session'
   const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 5_000 },
     before: async (vCenter) => {
       await vCenter.tag({ category: 'k8s-zone', tag: 'z', object: 'DC0_C0' })
       await vCenter.fault({ operation: session, kind: 'hang' })
