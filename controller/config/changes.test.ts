@@ -74,6 +74,9 @@ await t.test('every part of a configuration is compared', async (t) => {
     identity: true,
     lifecycle: true,
     topology: true,
+    nodes: true,
+    ipFamilies: true,
+    credentials: true,
   }
   t.same(Object.keys((await load(file())).config).sort(), Object.keys(compared).sort())
 })

@@ -7,7 +7,7 @@ import type { Config, VCenterConfig } from './config.ts'
  */
 export function changesOf(before: Config, after: Config): readonly string[] {
   const names = new Set([...before.vCenters, ...after.vCenters].map(({ name }) => name))
-  const vCenters = [...names].flatMap((name) => vCenterChanges(name, named(before, name), named(after, name)))
+  const vCenters = [...names].flatMap((name) => vCenterChanges(name, before, after))
   // Answers come in this order.
   const order = (config: Config) => config.vCenters.map(({ name }) => name)
   const moved = vCenters.length === 0 && !isDeepStrictEqual(order(before), order(after))
@@ -18,7 +18,10 @@ export function changesOf(before: Config, after: Config): readonly string[] {
   ]
 }
 
-const SECTIONS = ['labels', 'identity', 'lifecycle', 'topology'] as const satisfies (keyof Config)[]
+const SECTIONS = ['labels', 'identity', 'lifecycle', 'topology', 'nodes'] as const satisfies (keyof Config)[]
+
+/** What the configuration holds by vCenter name, and the setting that it is named after. */
+const BY_VCENTER = { ipFamilies: 'ipFamily', credentials: 'secretName' } as const
 
 /** What becomes of a vCenter when a setting of it changes; a setting that is missing here does not compile. */
 const EFFECTS = {
@@ -45,16 +48,15 @@ export function sameConnection(before: VCenterConfig, after: VCenterConfig): boo
   return SETTINGS.every((setting) => isDeepStrictEqual(before[setting], after[setting]))
 }
 
-function vCenterChanges(
-  name: string,
-  before: VCenterConfig | undefined,
-  after: VCenterConfig | undefined,
-): readonly string[] {
+function vCenterChanges(name: string, earlier: Config, later: Config): readonly string[] {
   const path = `vcenter.${name}`
+  const [before, after] = [named(earlier, name), named(later, name)]
   if (before === undefined || after === undefined) return [path]
   const settings = settingsWith('new inventory', 'decided anew')
   const changed: string[] = settings.filter((setting) => !isDeepStrictEqual(before[setting], after[setting]))
   if (!before.password.equals(after.password)) changed.push('password')
+  for (const part of ['ipFamilies', 'credentials'] as const)
+    if (!isDeepStrictEqual(earlier[part][name], later[part][name])) changed.push(BY_VCENTER[part])
   return changed.map((setting) => `${path}.${setting}`)
 }
 

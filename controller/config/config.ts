@@ -32,6 +32,30 @@ export interface Config {
   readonly identity: IdentityConfig
   readonly lifecycle: LifecycleConfig
   readonly topology: TopologyConfig
+  /** Not served yet. */
+  readonly nodes: NodesConfig
+  /** The families whose addresses are wanted, in this order, by vCenter name; at least one. Not served yet. */
+  readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
+  /** Where a vCenter's user and password are, by its name, unless they stand in the file alone. Not served yet. */
+  readonly credentials: Readonly<Record<string, CredentialSource>>
+}
+
+export type IPFamily = 'ipv4' | 'ipv6'
+
+/** Holds `SERVER.username` and `SERVER.password` for each server. */
+export type CredentialSource =
+  | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
+  /** A folder with a file for each of the two. */
+  | { readonly kind: 'directory'; readonly path: string }
+
+/** Which of a VM's addresses become the Node's. The lists hold subnets such as `10.0.0.0/8`; empty means no condition. */
+export interface NodesConfig {
+  readonly internalNetworkSubnetCidr: readonly string[]
+  readonly externalNetworkSubnetCidr: readonly string[]
+  readonly internalVmNetworkName: string | undefined
+  readonly externalVmNetworkName: string | undefined
+  readonly excludeInternalNetworkSubnetCidr: readonly string[]
+  readonly excludeExternalNetworkSubnetCidr: readonly string[]
 }
 
 export interface IdentityConfig {

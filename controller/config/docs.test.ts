@@ -2,31 +2,39 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
-import {
-  FOREIGN_SECTIONS,
-  GLOBAL,
-  IDENTITY,
-  type KnownSettings,
-  LABELS,
-  LIFECYCLE,
-  NODES,
-  type SettingSupport,
-  TOPOLOGY,
-  VCENTER,
-} from './known-settings.ts'
+import { type AnyRow, type AnySection, type Other, refusedYet } from './settings/row.ts'
+import { OTHER_SECTIONS, SECTIONS } from './settings/table.ts'
 import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const docs = read('docs/configuration.md')
 
-const TAKEN_OVER = [GLOBAL, VCENTER, LABELS, IDENTITY, NODES, FOREIGN_SECTIONS]
-const CONDUCT = [LIFECYCLE, TOPOLOGY]
+type Fate = 'served' | 'refused' | 'ignored'
+
+const { global, vcenter, labels, identity, nodes, lifecycle, topology } = SECTIONS
+const CONDUCT = [lifecycle, topology]
+
+function fateOf(row: AnyRow): Fate {
+  return refusedYet(row) ? 'refused' : 'served'
+}
 
 /** Settings by what becomes of them. */
-function settings(sections: readonly KnownSettings[], ...kinds: SettingSupport['is'][]): string[] {
-  const all = sections.flatMap((section) => [...section])
-  return [...new Set(all.filter(([, { is }]) => kinds.includes(is)).map(([name]) => name))].sort()
+function settings(sections: readonly AnySection[], kind: Fate): string[] {
+  return sections.flatMap(({ rows, others }) => [
+    ...Object.entries<AnyRow>(rows).flatMap(([name, row]) => (fateOf(row) === kind ? [name] : [])),
+    ...ofKind(others, kind),
+  ])
+}
+
+function ofKind(others: Readonly<Record<string, Other>>, kind: Fate): string[] {
+  return Object.entries(others).flatMap(([name, { is }]) => (is === kind ? [name] : []))
+}
+
+/** Each once, sorted, for all that the CPI has besides conduct. */
+function takenOver(kind: Fate): string[] {
+  const own = settings([global, vcenter, labels, identity, nodes], kind)
+  return [...new Set([...own, ...ofKind(OTHER_SECTIONS, kind)])].sort()
 }
 
 /** The rows of the first table after `text`, each a list of cells. */
@@ -67,7 +75,7 @@ await t.test('every example is a configuration that draws no warning', async (t)
     { name: 'second', user: 'rollcall@vsphere.local', datacenters: ['dc-9'] },
   ])
   const whole = examples.at(-2) ?? ''
-  for (const name of settings(CONDUCT, 'supported')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
+  for (const name of settings(CONDUCT, 'served')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
   const last = await loaded(whole)
   t.match(last.vCenter, { port: 443, password: "it's # secret", trust: { kind: 'ca' } })
   t.same(last.vCenter?.datacenters, ['dc-1', '/customers/dc-2'])
@@ -89,11 +97,15 @@ await t.test('the example of the manifests is a configuration that draws no warn
 })
 
 await t.test('every setting stands in the table that says what becomes of it, and no other', async (t) => {
-  t.same(firstColumn('## Settings\n'), settings(TAKEN_OVER, 'supported', 'supported list'))
-  t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'supported'))
-  t.same(settings(CONDUCT, 'supported list', 'refused', 'ignored'), [], 'nothing else becomes of these')
-  t.same(firstColumn('Refused, as'), settings(TAKEN_OVER, 'refused'))
-  t.same(firstColumn('Ignored, with'), settings(TAKEN_OVER, 'ignored'))
+  t.same(firstColumn('## Settings\n'), takenOver('served'))
+  t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'served').sort())
+  t.same(
+    [...settings(CONDUCT, 'refused'), ...settings(CONDUCT, 'ignored')],
+    [],
+    'nothing else becomes of these',
+  )
+  t.same(firstColumn('Refused, as'), takenOver('refused'))
+  t.same(firstColumn('Ignored, with'), takenOver('ignored'))
 })
 
 await t.test(
@@ -104,12 +116,12 @@ await t.test(
       const [name = ''] = quoted(first)
       const [home = ''] = quoted(section)
       const [value = ''] = quoted(standard)
-      t.equal((home === 'topology' ? TOPOLOGY : LIFECYCLE).has(name), true, `${name} under ${home}`)
+      t.ok(name in (home === 'topology' ? topology : lifecycle).rows, `${name} under ${home}`)
       const written = await load(file('', `${home}: {${name}: ${value}}`))
       t.not(value, '', `${name} has a default`)
       t.same(written.warnings, [])
-      const { lifecycle, topology } = written.config
-      t.strictSame({ lifecycle, topology }, { lifecycle: config.lifecycle, topology: config.topology }, name)
+      const conduct = { lifecycle: written.config.lifecycle, topology: written.config.topology }
+      t.strictSame(conduct, { lifecycle: config.lifecycle, topology: config.topology }, name)
       t.ok(protects?.trim(), `what ${name} protects against is said`)
     }
   },

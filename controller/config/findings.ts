@@ -4,9 +4,13 @@ export interface SourcePosition {
   readonly column: number
 }
 
+/** Where a setting comes from. */
+export type Place = SourcePosition | 'environment'
+
 export interface Problem {
-  /** The setting, as `vcenter.a.port`; empty where the whole file is meant. */
+  /** The setting, as `vcenter.a.port`, or the environment variable; empty where the whole file is meant. */
   readonly path: string
+  readonly environment?: true
   /** Undefined where the whole file is meant. */
   readonly line: number | undefined
   readonly column: number | undefined
@@ -27,9 +31,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** `vsphere.conf:4:9: vcenter.a.port: ...`, the form that editors jump to. */
-export function formatProblem(file: string, { path, line, column, message }: Problem): string {
-  const place = line === undefined ? file : `${file}:${line}:${column}`
+/** `vsphere.conf:4:9: vcenter.a.port: ...`, the form that editors jump to; `environment: VSPHERE_PORT: ...`. */
+export function formatProblem(file: string, problem: Problem): string {
+  const { path, environment = false, line, column, message } = problem
+  const place = environment ? 'environment' : line === undefined ? file : `${file}:${line}:${column}`
   return [place, ...(path === '' ? [] : [path]), message].join(': ')
 }
 
@@ -37,17 +42,35 @@ export function formatProblem(file: string, { path, line, column, message }: Pro
 export class Findings {
   readonly problems: Problem[] = []
   readonly warnings: Problem[] = []
+  readonly #unserved = new Set<Problem>()
 
-  refuse(path: string, at: SourcePosition | undefined, message: string): void {
-    this.problems.push({ path, line: at?.line, column: at?.column, message })
+  refuse(path: string, at: Place | undefined, message: string): void {
+    this.problems.push(problemOf(path, at, message))
   }
 
-  warn(path: string, at: SourcePosition | undefined, message: string): void {
-    this.warnings.push({ path, line: at?.line, column: at?.column, message })
+  warn(path: string, at: Place | undefined, message: string): void {
+    this.warnings.push(problemOf(path, at, message))
+  }
+
+  /** The setting is right, and refused only because the controller cannot act on it yet. */
+  unserved(path: string, at: Place | undefined, message: string): void {
+    const problem = problemOf(path, at, message)
+    this.problems.push(problem)
+    this.#unserved.add(problem)
+  }
+
+  /** Whether anything is wrong with the file itself. */
+  get wrong(): boolean {
+    return this.problems.length > this.#unserved.size
   }
 
   /** Whether this setting was refused already, so that it is not called missing as well. */
   refused(path: string): boolean {
     return this.problems.some((problem) => problem.path === path)
   }
+}
+
+function problemOf(path: string, at: Place | undefined, message: string): Problem {
+  if (at === 'environment') return { path, environment: true, line: undefined, column: undefined, message }
+  return { path, line: at?.line, column: at?.column, message }
 }

@@ -1,6 +1,6 @@
 import type { SourcePosition } from './findings.ts'
 
-/** A configuration file as its form (YAML; others may follow) gives it: text in maps and lists, nothing checked. */
+/** A configuration file as its form (YAML, of which JSON is a part, or INI) gives it: text in maps and lists, nothing checked. */
 export type ConfigTree = TextLeaf | List | Branch
 
 export interface TextLeaf {
@@ -8,6 +8,8 @@ export interface TextLeaf {
   /** As written: `443` and `true` are text here too. Empty where there is no value. */
   readonly text: string
   readonly at: SourcePosition
+  /** INI's key alone, without `=`. */
+  readonly bare?: true
 }
 
 export interface List {
@@ -18,14 +20,16 @@ export interface List {
 
 export interface Branch {
   readonly kind: 'map'
-  /** Written in braces, where a comma in an unquoted value makes the rest of it look like a key. */
-  readonly inline: boolean
+  /** Of INI: the last of several equal keys counts, and the name of a vCenter is its server unless that is written. */
+  readonly ini?: true
   readonly entries: readonly Entry[]
   readonly at: SourcePosition
 }
 
 export interface Entry {
   readonly key: string
+  /** Perhaps no key but a piece of a value, which may be a password: what follows a comma in YAML's braces, or a word alone. */
+  readonly doubtful?: true
   readonly at: SourcePosition
   readonly value: ConfigTree
 }

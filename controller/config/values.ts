@@ -2,24 +2,8 @@
 import { isIP } from 'node:net'
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import type { Findings } from './findings.ts'
-import { spelling } from './known-settings.ts'
-import type { Setting } from './sections.ts'
+import { spelling } from './settings/row.ts'
 import { shapeOfText } from './tree.ts'
-
-/** The value of a setting; undefined where it is absent or wrong, and an error is then in the findings. */
-export function take<T>(
-  setting: Setting | undefined,
-  parse: (text: string) => Result<T>,
-  findings: Findings,
-): T | undefined {
-  if (setting === undefined) return undefined
-  const checked = parse(setting.text)
-  if (checked.ok) return checked.value
-  // A setting of `global` may be read twice.
-  if (!findings.refused(setting.path)) findings.refuse(setting.path, setting.at, checked.message)
-  return undefined
-}
 
 /** The words of YAML 1.1, which the CPI reads, and of its INI form. */
 export function parseFlag(text: string): Result<boolean> {

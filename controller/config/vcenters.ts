@@ -1,14 +1,10 @@
 import type { VCenterConfig } from './config.ts'
-import type { Findings, SourcePosition } from './findings.ts'
-import type { Section, Sections } from './sections.ts'
+import type { Findings } from './findings.ts'
+import type { GivenVCenter, Sections } from './sections.ts'
 
-/** A vCenter as the file names it, its settings unread. */
-export interface WantedVCenter {
-  readonly name: string
+export interface WantedVCenter extends GivenVCenter {
   /** The path of its settings. */
   readonly path: string
-  readonly at: SourcePosition | undefined
-  readonly section: Section
 }
 
 /**
@@ -17,12 +13,12 @@ export interface WantedVCenter {
  */
 export function vCentersOf({ global, vCenters }: Sections): readonly WantedVCenter[] {
   const listed = vCenters.map((one) => ({ ...one, path: `vcenter.${one.name}` }))
-  const server = global.get('server')
+  const { server } = global
   if (server === undefined) return listed
   const same = (text: string | undefined): boolean =>
-    text !== undefined && canonical(text) === canonical(server.text)
-  const known = listed.some(({ name, section }) => same(name) || same(section.get('server')?.text))
-  return known ? listed : [...listed, { name: server.text, path: 'global', at: server.at, section: global }]
+    text !== undefined && canonical(text) === canonical(server.value)
+  const known = listed.some(({ name, given }) => same(name) || same(given.server?.value))
+  return known ? listed : [...listed, { name: server.value, path: 'global', at: server.at, given: global }]
 }
 
 /** The same vCenter under two names would show each VM twice, so that every VM would seem to have a copy. */
@@ -36,7 +32,7 @@ export function refuseDoubled(
     const other = first.get(where)
     if (other === undefined) first.set(where, wanted.path)
     else {
-      const at = wanted.section.get('server')?.at ?? wanted.at
+      const at = wanted.given.server?.at ?? wanted.at
       const message = `names the same server as ${other}, which would show each VM twice: keep one of the two`
       findings.refuse(`${wanted.path}.server`, at, message)
     }

@@ -79,9 +79,9 @@ class TreeBuilder {
 
   #tree(node: Node, at: SourcePosition): ConfigTree {
     if (isMap<unknown, unknown>(node)) {
-      const entries = node.items.map(({ key, value }) => this.#entry(key, value, at))
       const inline = node.flow === true
-      return { kind: 'map', at, inline, entries: entries.filter((entry) => entry !== undefined) }
+      const entries = node.items.map(({ key, value }) => this.#entry(key, value, at, inline))
+      return { kind: 'map', at, entries: entries.filter((entry) => entry !== undefined) }
     }
     if (isSeq<unknown>(node)) {
       return { kind: 'list', at, items: node.items.map((item) => this.#value(item, at)) }
@@ -91,7 +91,7 @@ class TreeBuilder {
     return { kind: 'text', at, text: unset ? '' : node.value }
   }
 
-  #entry(key: unknown, value: unknown, parent: SourcePosition): Entry | undefined {
+  #entry(key: unknown, value: unknown, parent: SourcePosition, inline: boolean): Entry | undefined {
     if (!isScalar(key) || typeof key.value !== 'string') {
       this.#findings.refuse('', parent, 'a key here is not plain text: write "key: value" on each line')
       return undefined
@@ -101,7 +101,8 @@ class TreeBuilder {
       this.#findings.refuse('', at, 'merging maps by "<<" is not read: write the settings out')
       return undefined
     }
-    return { key: key.value, at, value: this.#value(value, at) }
+    const entry = { key: key.value, at, value: this.#value(value, at) }
+    return inline && key.type === 'PLAIN' ? { ...entry, doubtful: true } : entry
   }
 
   /** A missing value (`key` alone) is null rather than a node. */

@@ -191,6 +191,16 @@ function configOf({ settings, vCenters }: ControllerOptions): Config {
       trust: { kind: 'system' },
       datacenters: datacenters[name] ?? [],
     })),
+    nodes: {
+      internalNetworkSubnetCidr: [],
+      externalNetworkSubnetCidr: [],
+      internalVmNetworkName: undefined,
+      externalVmNetworkName: undefined,
+      excludeInternalNetworkSubnetCidr: [],
+      excludeExternalNetworkSubnetCidr: [],
+    },
+    ipFamilies: {},
+    credentials: {},
   }
 }
 

@@ -1,0 +1,134 @@
+/** Writes what the docs say of each setting, and the schema for editors, from the controller's table of settings. */
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type AnyRow, type AnySection, type Other, refusedYet } from '../controller/config/settings/row.ts'
+import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/table.ts'
+import { schemaOf } from './config-schema.ts'
+import { runAsProgram } from './entry.ts'
+
+export const DOCS = 'docs/configuration.md'
+export const SCHEMA = 'docs/vsphere-conf.schema.json'
+
+/** What is said of something that may stand in several sections, which are named as the docs name them. */
+interface Entry<T> {
+  readonly name: string
+  readonly under: readonly string[]
+  readonly said: T
+}
+
+/** Rows and others by name and section; those of `global` and of a vCenter that have one name are one entry. */
+function entries<T>(of: (section: AnySection) => Readonly<Record<string, T>>): readonly Entry<T>[] {
+  const found = new Map<string, { name: string; under: string[]; said: T }>()
+  const { vcenter, global, ...rest } = SECTIONS
+  for (const [section, table] of Object.entries<AnySection>({ vCenter: vcenter, global, ...rest })) {
+    const common = section === 'vCenter' || section === 'global'
+    for (const [name, said] of Object.entries(of(table))) {
+      const key = common ? name : `${section}.${name}`
+      const entry = found.get(key) ?? { name, under: [], said }
+      entry.under.push(section === 'vCenter' ? section : `\`${section}\``)
+      found.set(key, entry)
+    }
+  }
+  return [...found.values()]
+}
+
+const ROWS: readonly Entry<AnyRow>[] = entries(({ rows }) => rows)
+const OTHERS: readonly Entry<Other>[] = [
+  ...entries(({ others }) => others),
+  ...Object.entries(OTHER_SECTIONS).map(([name, said]) => ({ name, under: ['top'], said })),
+]
+
+/** The tables of {@link DOCS}, by the name of their markers. */
+export function tables(): ReadonlyMap<string, string> {
+  const served = ROWS.filter(({ said }) => !refusedYet(said))
+  const conduct = served.filter(({ said }) => said.protects !== undefined)
+  const others = served.filter(({ said }) => said.protects === undefined)
+  const refused = [
+    ...ROWS.filter(({ said }) => refusedYet(said)).map((entry) => ({
+      ...entry,
+      why: entry.said.meanwhile?.why ?? '',
+    })),
+    ...ofKind('refused'),
+  ]
+  return new Map([
+    [
+      'settings',
+      table(
+        ['setting', 'under', 'meaning', 'default'],
+        others.map(({ name, under, said }) => [
+          `\`${name}\``,
+          under.join(', '),
+          meaning(said),
+          standard(said),
+        ]),
+      ),
+    ],
+    [
+      'lifecycle',
+      table(
+        ['setting', 'under', 'meaning', 'default', 'protects against'],
+        conduct.map(({ name, under, said }) => [
+          `\`${name}\``,
+          under.join(', '),
+          meaning(said),
+          standard(said),
+          said.protects ?? '',
+        ]),
+      ),
+    ],
+    ['refused', reasons(refused)],
+    ['ignored', reasons(ofKind('ignored'))],
+  ])
+}
+
+function ofKind(kind: Other['is']) {
+  return OTHERS.filter(({ said }) => said.is === kind).map((entry) => ({ ...entry, why: entry.said.meaning }))
+}
+
+function meaning({ meaning, served, meanwhile }: AnyRow): string {
+  return [meaning, ...(served ? [] : [meanwhile?.why ?? ''])].join(' ')
+}
+
+function standard({ default: written, otherwise = '', required, served }: AnyRow): string {
+  if (required) return 'required'
+  return written === undefined || !served ? otherwise : `\`${written}\``
+}
+
+/** One line for all that stand under the same sections for the same reason. */
+function reasons(refused: readonly { name: string; under: readonly string[]; why: string }[]): string {
+  const groups = Map.groupBy(refused, ({ under, why }) => `${under.join(', ')} | ${why}`)
+  const lines = [...groups].map(([rest, group]) => [group.map(({ name }) => `\`${name}\``).join(', '), rest])
+  return table(['setting', 'under', 'why'], lines)
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |')).join('\n')
+}
+
+const MARKED = /(<!-- generated: ([a-z]+) -->\n)[\s\S]*?(\n<!-- end -->)/g
+
+/** The text with each table between its markers as it should be. */
+export function withTables(text: string): string {
+  const known = tables()
+  const used = new Set<string>()
+  const written = text.replaceAll(MARKED, (_, begin: string, name: string, end: string) => {
+    used.add(name)
+    return `${begin}${known.get(name) ?? ''}${end}`
+  })
+  const unused = [...known.keys()].filter((name) => !used.has(name))
+  if (unused.length > 0) throw new Error(`no markers in ${DOCS} for ${unused.join(', ')}`)
+  return written
+}
+
+async function main(): Promise<void> {
+  const root = join(import.meta.dirname, '..')
+  const docs = join(root, DOCS)
+  await writeFile(docs, withTables(await readFile(docs, 'utf8')))
+  await writeFile(join(root, SCHEMA), JSON.stringify(schemaOf(), undefined, 2))
+  await promisify(execFile)('biome', ['format', '--write', SCHEMA], { cwd: root })
+}
+
+if (import.meta.main) runAsProgram(main)

@@ -1,0 +1,75 @@
+import ipaddr from 'ipaddr.js'
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+import type { Config, NodesConfig } from '../config.ts'
+import { shapeOfText } from '../tree.ts'
+import { itemsOf, listOf, name } from './kinds.ts'
+import { row, type SectionTable } from './row.ts'
+import { CSI_LABELS } from './vcenter.ts'
+
+export const LABELS: SectionTable<Config['labels']> = {
+  others: CSI_LABELS,
+  rows: {
+    zone: row(name, {
+      meaning: "Tag category; the nearest tag on the VM's way up becomes `topology.kubernetes.io/zone`.",
+      otherwise: 'no label',
+    }),
+    region: row(name, {
+      meaning: 'The same for `topology.kubernetes.io/region`. Each label stands alone.',
+      otherwise: 'no label',
+    }),
+  },
+}
+
+const NOT_YET = {
+  served: false,
+  meanwhile: {
+    why: "Addresses are not chosen by subnet or network, in this version; the kubelet's `--node-ip` is heeded.",
+    refuse:
+      'choosing addresses by subnet or network is not supported yet: remove it if the kubelet --node-ip will do',
+  },
+} as const
+
+export const NODES: SectionTable<NodesConfig> = {
+  others: {},
+  rows: {
+    internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
+      meaning: 'Subnets, with commas: the first address within them becomes `InternalIP`.',
+      ...NOT_YET,
+    }),
+    externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.', ...NOT_YET }),
+    internalVmNetworkName: row(name, {
+      meaning: 'Where no subnet fits: the network of vSphere whose first address becomes `InternalIP`.',
+      ...NOT_YET,
+    }),
+    externalVmNetworkName: row(name, { meaning: 'The same for `ExternalIP`.', ...NOT_YET }),
+    excludeInternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
+      meaning: 'Subnets, with commas, whose addresses never become `InternalIP`.',
+      ...NOT_YET,
+    }),
+    excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
+      meaning: 'The same for `ExternalIP`.',
+      ...NOT_YET,
+    }),
+  },
+}
+
+/**
+ * Subnets with commas between, of either family. Blanks around them do not count; the CPI fails on those, but only when it
+ * looks for a Node's addresses.
+ */
+export function parseCIDRs(written: string): Result<readonly string[]> {
+  const items = itemsOf(written)
+  const wrong = items.findIndex((item) => !isCIDR(item))
+  if (wrong === -1) return ok(items.map((item) => item.toLowerCase()))
+  const which = items.length === 1 ? '' : `number ${wrong + 1} of ${items.length} is wrong: `
+  return failed(
+    `${which}expected a subnet such as 10.0.0.0/8 or fd00::/64, got ${shapeOfText(items[wrong] ?? '')}`,
+  )
+}
+
+/** As Go's net.ParseCIDR: bits behind the prefix may be set; IPv4 has four numbers, and no zone is allowed. */
+function isCIDR(item: string): boolean {
+  const [, address = '', length = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(item) ?? []
+  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return !/(^|\.)0\d/.test(address) && Number(length) <= 32
+  return ipaddr.IPv6.isValid(address) && Number(length) <= 128
+}

@@ -1,0 +1,109 @@
+/** The form of the table of settings: a row for each key of the file. Readers, checks, docs and schema come from it. */
+import type { Result } from '../../../agent/shared/result.ts'
+
+/** How values of one kind are written and read. */
+export interface Kind<T> {
+  /** `list`: text with commas, or a list of text, as in the CPI. `flag`: in INI, a key without a value means true. */
+  readonly form: 'text' | 'list' | 'flag'
+  /** Refuses with what was expected; never repeats the text. */
+  readonly parse: (text: string) => Result<T>
+  /** The value where nothing is written and there is no default. */
+  readonly nothing: T
+  /** JSON Schema of the value, for editors. */
+  readonly schema: Schema
+}
+
+export type Schema = { readonly [key: string]: unknown }
+
+/** What the operator is told of a setting that the controller does not act on yet. */
+export type Objection = { readonly refuse: string } | { readonly warn: string }
+
+/** Of a setting that is not served yet: why, for the docs, and what is told of any value, or of this one. */
+type Meanwhile<T> = { readonly why: string } & (
+  | { readonly refuse: string }
+  | { readonly tell: (value: T) => Objection | undefined }
+)
+
+interface RowOptions<T, S> {
+  /** As it would be written. */
+  readonly default?: string
+  /** For the docs: what goes where nothing is written and there is no default. */
+  readonly otherwise?: string
+  /** For docs/configuration.md and editors, in Markdown. */
+  readonly meaning: string
+  /** Whether there must be a value, here or inherited. */
+  readonly required?: true
+  /** Of a lifecycle setting: what its default protects against. */
+  readonly protects?: string
+  /** `false`: parsed and carried in `Config`, but nothing follows from it yet. Remove the line once something does. */
+  readonly served?: false
+  readonly meanwhile?: Meanwhile<T>
+  /** A warning for a value that is valid but dangerous or idle, beside the section's other values. */
+  readonly warn?: (value: T, section: S) => string | undefined
+}
+
+export interface Row<T, S> extends Kind<T>, Omit<RowOptions<T, S>, 'served'> {
+  readonly served: boolean
+  /** What counts where nothing is written. */
+  readonly standard: T
+}
+
+/** The rows of a section: one for each of its settings, by the name that docs and messages use. */
+export type Rows<S> = { readonly [K in keyof S]-?: Row<S[K], S> }
+
+/**
+ * @throws RangeError where the default is not a value: a mistake in the table
+ */
+export function row<T, S>(kind: Kind<T>, options: RowOptions<T, S>): Row<T, S> {
+  const { served = true, default: written } = options
+  const parsed = written === undefined ? undefined : kind.parse(written)
+  if (parsed?.ok === false) throw new RangeError(`the default "${written}": ${parsed.message}`)
+  return { ...kind, ...options, served, standard: parsed === undefined ? kind.nothing : parsed.value }
+}
+
+/** A setting or section that is known, but has no effect here. Empty ones pass. */
+export interface Other {
+  /** `ignored` with a warning; `refused` because Nodes would come out otherwise than its author expects. */
+  readonly is: 'ignored' | 'refused'
+  readonly because: string
+  /** For the docs, in a sentence of its own. */
+  readonly meaning: string
+}
+
+export type Others = Readonly<Record<string, Other>>
+
+export interface SectionTable<S> {
+  readonly rows: Rows<S>
+  readonly others: Others
+}
+
+/** What of a row does not depend on the type of its values, for docs and schema. */
+export type AnyRow = Pick<
+  Row<unknown, unknown>,
+  'form' | 'schema' | 'default' | 'otherwise' | 'meaning' | 'required' | 'protects' | 'served'
+> & { readonly meanwhile?: { readonly why: string; readonly refuse?: string } }
+
+export interface AnySection {
+  readonly rows: Readonly<Record<string, AnyRow>>
+  readonly others: Others
+}
+
+/** Whether any value of it is refused, for the time being. */
+export function refusedYet({ served, meanwhile }: AnyRow): boolean {
+  return !served && meanwhile?.refuse !== undefined
+}
+
+/** The names of a section's settings. The keys of an object are strings to the compiler. */
+export function namesOf<S>(rows: Rows<S>): readonly (keyof S & string)[] {
+  return Object.keys(rows) as (keyof S & string)[]
+}
+
+/** What counts where nothing is written. */
+export function standardOf<S, K extends keyof S>(rows: Rows<S>, name: K): S[K] {
+  return rows[name].standard
+}
+
+/** Two spellings of one setting come out the same: `insecure-flag`, `insecure_flag`, `INSECUREFLAG`. */
+export function spelling(key: string): string {
+  return key.toLowerCase().replaceAll(/[-_]/g, '')
+}

@@ -1,0 +1,25 @@
+/** Every key of `vsphere.conf` that Rollcall knows, and what becomes of it. All but identity, lifecycle and topology are the CPI's. */
+import { IDENTITY } from './identity.ts'
+import { LIFECYCLE, TOPOLOGY } from './lifecycle.ts'
+import { LABELS, NODES } from './nodes.ts'
+import { GLOBAL, VCENTER } from './vcenter.ts'
+
+export const SECTIONS = {
+  global: GLOBAL,
+  vcenter: VCENTER,
+  labels: LABELS,
+  identity: IDENTITY,
+  lifecycle: LIFECYCLE,
+  topology: TOPOLOGY,
+  nodes: NODES,
+} as const
+
+export type SectionName = keyof typeof SECTIONS
+
+/** The names of sections, in the order in which messages name them. The keys of an object are strings to the compiler. */
+export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
+
+/** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
+export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualcenter', 'vcenter']])
+
+export { OTHER_SECTIONS } from './vcenter.ts'

@@ -1,0 +1,212 @@
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+import type { IPFamily } from '../config.ts'
+import { parsePort, parseServer, parseUser } from '../values.ts'
+import { flag, itemsOf, listOf, names, text, textOf } from './kinds.ts'
+import type { Objection, Others, Rows, SectionTable } from './row.ts'
+import { row } from './row.ts'
+
+/** What `global` and each vCenter have in common; the first is the default of the second. Texts are empty if not written. */
+export interface VCenterSettings {
+  readonly server: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  readonly caFile: string
+  readonly thumbprint: string
+  readonly insecureFlag: boolean
+  readonly datacenters: readonly string[]
+  readonly ipFamily: readonly IPFamily[]
+  readonly secretName: string
+  readonly secretNamespace: string
+}
+
+export interface GlobalSettings extends VCenterSettings {
+  readonly secretsDirectory: string
+}
+
+const BY_SECRET = {
+  why: 'Credentials stand in the file, in this version.',
+  refuse: 'credentials from a Secret are not supported yet: write user and password here and remove this',
+}
+
+const ROWS: Rows<VCenterSettings> = {
+  server: row(textOf(parseServer, ''), {
+    meaning: 'Host name or IP address, without scheme, port and path.',
+    required: true,
+  }),
+  port: row(textOf(parsePort, 443), { meaning: '1 to 65535; 0 is the default.', default: '443' }),
+  user: row(textOf(parseUser, ''), { meaning: '', required: true }),
+  password: row(text, {
+    meaning: 'As written; in quotes if it holds ` #` or `: `, or begins with a special character.',
+    required: true,
+  }),
+  caFile: row(text, {
+    meaning:
+      'PEM file of CA certificates, or several with `:` between; a relative path starts at the folder of `vsphere.conf`.',
+  }),
+  // A list like the others to whoever writes it; read where it is known whether it has an effect.
+  thumbprint: row(
+    { ...text, form: 'list', schema: names.schema },
+    {
+      meaning:
+        "SHA-1 or SHA-256 of vCenter's own certificate, colons or none, either case; several as a list or with commas, any of which will do.",
+    },
+  ),
+  insecureFlag: row(flag, {
+    meaning: 'No certificate is checked. `true`, `yes`, `on`, `y`, `1`, or their opposites.',
+    default: 'false',
+  }),
+  datacenters: row(names, {
+    meaning:
+      'List, or text with commas: names (`dc-1`) or inventory paths (`/europe/dc-1`). Other VMs are refused (`DatacenterOutOfScope`).',
+    otherwise: 'all',
+  }),
+  ipFamily: row(listOf(parseFamilies), {
+    meaning: 'The families whose addresses a Node gets, in this order: `ipv4`, `ipv6` or a list of both.',
+    default: 'ipv4',
+    served: false,
+    meanwhile: {
+      why: "For now `[ipv4, ipv6]` changes nothing, `ipv4` alone draws a warning, `ipv6` first or alone is refused: both families are written, IPv4 first unless the kubelet's `--node-ip` says otherwise.",
+      tell: bothAreWritten,
+    },
+  }),
+  secretName: row(text, {
+    meaning: 'The Secret that has user and password, as `SERVER.username` and `SERVER.password`.',
+    served: false,
+    meanwhile: BY_SECRET,
+  }),
+  secretNamespace: row(text, {
+    meaning: 'The namespace of that Secret; neither has an effect without the other.',
+    served: false,
+    meanwhile: BY_SECRET,
+  }),
+}
+
+const COMMON: Others = {
+  soapRoundtripCount: {
+    is: 'ignored',
+    because: 'has no effect, calls to vCenter are repeated until they succeed: remove it',
+    meaning: 'Calls are repeated until they succeed.',
+  },
+}
+
+const NO_API = {
+  is: 'ignored',
+  because: 'has no effect, Rollcall has no such API: remove it',
+  meaning: 'There is no such API.',
+} as const
+
+const IN_TREE = {
+  is: 'ignored',
+  because: 'has no effect, it is for the in-tree provider that Kubernetes had: remove it',
+  meaning: 'For the in-tree provider that Kubernetes had, which also made volumes.',
+} as const
+
+const CSI = {
+  is: 'ignored',
+  because: 'has no effect, it is for the vSphere CSI driver, which has a file of its own: remove it',
+  meaning: 'For the vSphere CSI driver, which has a file of its own.',
+} as const
+
+export const VCENTER: SectionTable<VCenterSettings> = {
+  rows: ROWS,
+  others: {
+    ...COMMON,
+    targetvSANFileShareDatastoreURLs: CSI,
+    targetvSANFileShareClusters: CSI,
+    migrationDatastoreURL: CSI,
+  },
+}
+
+export const GLOBAL: SectionTable<GlobalSettings> = {
+  rows: {
+    ...ROWS,
+    secretsDirectory: row(text, {
+      meaning: 'A folder with the files `SERVER.username` and `SERVER.password`, instead of a Secret.',
+      served: false,
+      meanwhile: BY_SECRET,
+    }),
+  },
+  others: {
+    ...COMMON,
+    apiDisable: NO_API,
+    apiBinding: NO_API,
+    serviceAccount: {
+      is: 'ignored',
+      because: 'has no effect, the Pod says which account it uses: remove it',
+      meaning: 'The Pod says which it uses.',
+    },
+    ...Object.fromEntries(
+      ['datacenter', 'datastore', 'workingDir', 'vmUUID', 'vmName', 'secretNotManaged'].map((key) => [
+        key,
+        IN_TREE,
+      ]),
+    ),
+    ...Object.fromEntries(
+      [
+        'clusterID',
+        'clusterDistribution',
+        'supervisorID',
+        'csiAuthCheckIntervalInMin',
+        'csiFetchPreferredDatastoresIntervalInMin',
+        'cnsVolumeOperationRequestCleanupIntervalInMin',
+        'volumeMigrationCRCleanupIntervalInMin',
+        'queryLimit',
+        'listVolumeThreshold',
+      ].map((key) => [key, CSI]),
+    ),
+  },
+}
+
+const NSXT_BALANCER = {
+  is: 'refused',
+  because: 'NSX-T load balancers are not supported: remove it once no Service needs one',
+  meaning: 'NSX-T is not supported.',
+} as const
+
+/** Sections that are about something else than nodes. */
+export const OTHER_SECTIONS: Others = {
+  loadBalancer: NSXT_BALANCER,
+  loadBalancerClass: NSXT_BALANCER,
+  route: {
+    is: 'refused',
+    because: 'NSX-T routes are not supported: remove it once the CNI needs none',
+    meaning: 'NSX-T is not supported.',
+  },
+  nsxt: {
+    is: 'ignored',
+    because: 'has no effect, nothing here talks to NSX-T: remove it',
+    meaning: 'Nothing here talks to NSX-T.',
+  },
+  workspace: IN_TREE,
+  disk: IN_TREE,
+  network: IN_TREE,
+  netPermissions: CSI,
+  snapshot: CSI,
+  topologyCategory: CSI,
+}
+
+export const CSI_LABELS: Others = { topologyCategories: CSI }
+
+/** As in the CPI: either case; empty items do not count. */
+function parseFamilies(written: string): Result<readonly IPFamily[]> {
+  const families: IPFamily[] = []
+  for (const item of itemsOf(written)) {
+    const family = item.toLowerCase()
+    if (family !== 'ipv4' && family !== 'ipv6')
+      return failed('expected ipv4, ipv6 or a list of both, got something else')
+    if (!families.includes(family)) families.push(family)
+  }
+  return ok(families.length === 0 ? ['ipv4'] : families)
+}
+
+/** Addresses of both families are always written, IPv4 first; nothing can turn one off yet. */
+function bothAreWritten(families: readonly IPFamily[]): Objection | undefined {
+  if (families[0] === 'ipv6')
+    return {
+      refuse:
+        'IPv6 first or alone is not supported yet: remove it, and put the order into the kubelet --node-ip',
+    }
+  if (families.length > 1) return undefined
+  return { warn: 'has no effect, an IPv6 address is written as well where a machine has one: remove it' }
+}
