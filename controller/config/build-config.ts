@@ -18,7 +18,8 @@ export async function buildConfig(sections: Sections, options: TrustOptions): Pr
   const { findings } = options
   const wanted = vCentersOf(sections)
   if (wanted.length === 0 && !findings.problems.some(({ path }) => path.startsWith('vcenter'))) {
-    const message = 'no vCenter: write "vcenter:", a name below it, and below that server, user and password'
+    const message =
+      'no vCenter: write "vcenter:", a name below it, and below that server, user and password; in INI, [VirtualCenter "SERVER"]'
     findings.refuse('vcenter', undefined, message)
   }
   const checked: (CheckedVCenter & { wanted: WantedVCenter })[] = []
@@ -61,6 +62,8 @@ async function checkVCenter(
     return found === undefined ? standardOf(VCENTER.rows, key) : found.value
   }
   const credentials = credentialsOf(given, global)
+  // As in the CPI: beside a Secret, what stands in `global` is another account.
+  const account = (key: 'user' | 'password'): string => (credentials ? (given[key]?.value ?? '') : value(key))
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
     if (found !== undefined || findings.refused(`${path}.${key}`) || findings.refused(`global.${key}`)) return
     if (key === 'server' || credentials === undefined)
@@ -82,8 +85,8 @@ async function checkVCenter(
       name,
       server: given.server.value,
       port: value('port'),
-      user: value('user'),
-      password: new Secret(value('password')),
+      user: account('user'),
+      password: new Secret(account('password')),
       trust,
       datacenters: value('datacenters'),
     },
@@ -92,16 +95,26 @@ async function checkVCenter(
   }
 }
 
-/** As in the CPI: a vCenter's own Secret, else the one for all, else the folder; half of a Secret's name is none. */
+/**
+ * As in the CPI: a vCenter's own Secret, else the Secret or the folder for all. Half of a Secret's name is none, and a
+ * Secret and a folder under `global` are none either: nothing says which to use.
+ */
 function credentialsOf(
   given: WantedVCenter['given'],
   global: Sections['global'],
 ): CredentialSource | undefined {
-  for (const { secretName, secretNamespace } of [given, global])
-    if (secretName !== undefined && secretNamespace !== undefined)
-      return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
   const { secretsDirectory } = global
-  return secretsDirectory && { kind: 'directory', path: secretsDirectory.value }
+  const common = secretOf(global)
+  const own = given === global ? undefined : secretOf(given)
+  if (own !== undefined) return own
+  if (secretsDirectory === undefined) return common
+  const half = global.secretName !== undefined || global.secretNamespace !== undefined
+  return half ? undefined : { kind: 'directory', path: secretsDirectory.value }
+}
+
+function secretOf({ secretName, secretNamespace }: WantedVCenter['given']): CredentialSource | undefined {
+  if (secretName === undefined || secretNamespace === undefined) return undefined
+  return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
 }
 
 const PASSWORD_HINT =

@@ -2,9 +2,11 @@ import { dirname } from 'node:path'
 import { buildConfig } from './build-config.ts'
 import type { Config } from './config.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
+import { looksLikeINI, readINI } from './ini.ts'
 import { type ReadFile, readText } from './read-text.ts'
 import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
+import type { TrustOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */
@@ -20,7 +22,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads and checks the CPI's configuration file in its YAML form, and the CA files it names.
+ * Reads and checks the CPI's configuration file, in YAML, JSON or INI, and the CA files it names.
  *
  * @throws ConfigError with everything that is wrong; neither it nor a warning ever contains a password
  */
@@ -44,35 +46,30 @@ export async function loadConfig({
 
 async function load(path: string, readFile: ReadFile, findings: Findings): Promise<Config | undefined> {
   const read = await readText(path, readFile, MAX_BYTES)
-  if (!read.ok) {
-    findings.refuse('', undefined, read.message)
-    return undefined
-  }
-  if (looksLikeINI(read.value)) {
-    findings.refuse(
-      '',
-      undefined,
-      `this is the INI form, which is not read yet: write it as YAML, as in ${EXAMPLE}`,
-    )
-    return undefined
-  }
-  const tree = readYAML(read.value, findings)
+  if (read.ok) return parseConfig(read.value, { folder: dirname(path), readFile, findings })
+  findings.refuse('', undefined, read.message)
+  return undefined
+}
+
+/**
+ * Checks a file's text, whatever its form.
+ *
+ * @returns undefined where it is wrong. What is right but cannot be served yet is in the findings as well.
+ */
+export async function parseConfig(text: string, options: TrustOptions): Promise<Config | undefined> {
+  const { findings } = options
+  const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
+  if (findings.wrong) return undefined
   if (tree === undefined) {
-    if (findings.problems.length === 0) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
+    findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
     return undefined
   }
   const sections = readSections(tree, findings)
-  return sections && buildConfig(sections, { folder: dirname(path), readFile, findings })
+  return sections && buildConfig(sections, options)
 }
 
 const EXAMPLE =
   '"vcenter: {vc1: {server: vc.example.com, user: NAME, password: \'TEXT\', datacenters: [DC1]}}"'
-
-/** Whether the first line that is neither blank nor a comment is a section header; in YAML that would be a list. */
-function looksLikeINI(text: string): boolean {
-  const [first] = text.split('\n').filter((line) => !/^\s*([#;].*)?$/.test(line))
-  return /^\s*\[\s*[a-z]+(\s+"[^"]*")?\s*\]\s*([#;].*)?$/i.test(first ?? '')
-}
 
 /** In the file's order, and only the first ones: a wrong file gives more problems than anyone reads. */
 function inOrder({ problems }: Findings): readonly Problem[] {

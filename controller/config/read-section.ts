@@ -96,21 +96,25 @@ export function knownEntries(
   findings: Findings,
   aliases: ReadonlyMap<string, string> = new Map(),
 ): ReadonlyMap<string, Entry> {
-  const known = new Map([...names, ...others].map((name) => [spelling(name), name]))
+  const known = new Map([
+    ...[...names, ...others].map((name) => [spelling(name), name] as const),
+    ...[...aliases].map(([alias, name]) => [spelling(alias), name] as const),
+  ])
   const found = new Map<string, Entry>()
   const prefix = path === '' ? '' : `${path}.`
   for (const entry of branch.entries) {
     const spelt = spelling(entry.key)
-    const name = known.get(spelt) ?? aliases.get(spelt)
+    const name = known.get(spelt)
     if (name === undefined) {
-      const { label, hint } = unknownKey(entry, names, path)
+      const { label, hint } = unknownKey(entry, names, [...aliases.keys()], path)
       findings.refuse(`${prefix}${label}`, entry.at, `unknown key: ${hint}`)
       continue
     }
     const first = found.get(name)
-    if (first === undefined || branch.ini) found.set(name, entry)
+    const last = branch.ini && entry.value.kind === 'text'
+    if (first === undefined || last) found.set(name, entry)
     if (first === undefined) continue
-    if (branch.ini)
+    if (last)
       findings.warn(
         `${prefix}${name}`,
         entry.at,
@@ -130,9 +134,10 @@ export function knownEntries(
 function unknownKey(
   { key, doubtful }: Entry,
   known: readonly string[],
+  aliases: readonly string[],
   path: string,
 ): { label: string; hint: string } {
-  const near = didYouMean(key, known)
+  const near = didYouMean(key, [...known, ...aliases])
   const named = near !== undefined || (!doubtful && /^[a-z][a-z0-9_-]{0,39}$/i.test(key))
   const label = named ? key : '?'
   if (near !== undefined) return { label, hint: `did you mean "${near}"?` }

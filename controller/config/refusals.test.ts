@@ -8,9 +8,12 @@ await t.test('refused, in words that name the place and the next step', async (t
     // the file
     ['', ['vsphere.conf: is empty: write it as in "vcenter:']],
     ['# nothing\n---\n', ['vsphere.conf: is empty']],
-    ['[Global]\nuser = "x"', ['vsphere.conf: this is the INI form, which is not read yet: write it as YAML']],
-    ['; old\n\n[VirtualCenter "10.0.0.1"]\nuser = "x"', ['the INI form']],
-    ['[Labels] # x', ['the INI form']],
+    ['[Global]\nuser = "x"', ['vsphere.conf: vcenter: no vCenter: write']],
+    [
+      '; old\n\n[VirtualCenter "10.0.0.1"]\nuser = "x"',
+      ['vsphere.conf:3:1: vcenter.10.0.0.1.password: is missing'],
+    ],
+    ['[Labels] # x', ['no vCenter']],
     [
       'hello',
       ['vsphere.conf:1:1: expected "global:", "vcenter:" and "labels:" at the top, got text of 5 characters'],

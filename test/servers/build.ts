@@ -34,6 +34,7 @@ const commands = {
   vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },
   rpctool: { dir: join(here, 'rpctool') },
   govc: { dir: join(here, 'govc'), takes: '40 s' },
+  'cpi-config': { dir: join(here, 'cpi-config'), takes: '30 s' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 
 export type ServerName = keyof typeof commands

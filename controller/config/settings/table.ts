@@ -20,6 +20,6 @@ export type SectionName = keyof typeof SECTIONS
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
 
 /** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
-export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualcenter', 'vcenter']])
+export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualCenter', 'vcenter']])
 
 export { OTHER_SECTIONS } from './vcenter.ts'

@@ -90,6 +90,13 @@ const COMMON: Others = {
   },
 }
 
+/** OpenShift writes them, empty. */
+const BY_ITSELF = {
+  is: 'ignored',
+  because: 'has no effect, not in the CPI either: remove it',
+  meaning: 'The CPI sets it itself, whatever is written.',
+} as const
+
 const NO_API = {
   is: 'ignored',
   because: 'has no effect, Rollcall has no such API: remove it',
@@ -112,6 +119,8 @@ export const VCENTER: SectionTable<VCenterSettings> = {
   rows: ROWS,
   others: {
     ...COMMON,
+    tenantRef: BY_ITSELF,
+    secretRef: BY_ITSELF,
     targetvSANFileShareDatastoreURLs: CSI,
     targetvSANFileShareClusters: CSI,
     migrationDatastoreURL: CSI,

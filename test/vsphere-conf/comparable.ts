@@ -1,0 +1,127 @@
+/** What a file means, in one form for both readers, so that they can be compared. */
+import type { Config } from '../../controller/config/config.ts'
+import { Findings } from '../../controller/config/findings.ts'
+import { parseConfig } from '../../controller/config/load.ts'
+import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
+import type { CPIConfig, Written } from './oracle.ts'
+
+export interface Comparable {
+  readonly vCenters: Readonly<Record<string, ComparableVCenter>>
+  readonly labels: { readonly zone: string; readonly region: string }
+  readonly nodes: Readonly<Record<string, readonly string[]>>
+}
+
+interface ComparableVCenter {
+  readonly server: string
+  readonly port: string
+  readonly user: string
+  readonly password: string
+  readonly trust: string
+  readonly datacenters: readonly string[]
+  readonly ipFamilies: readonly string[]
+  /** A folder is not named: the CPI forgets it where it does not exist. */
+  readonly credentials: string
+}
+
+export interface OurOutcome {
+  readonly config: Comparable | undefined
+  /** What is wrong with the file. Of what is right but not served yet nothing is here. */
+  readonly errors: readonly string[]
+}
+
+/** Each file named .pem or .crt has a certificate, but below /nowhere. */
+async function readFile(path: string): Promise<Uint8Array> {
+  if (path.startsWith('/nowhere/')) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+  return new TextEncoder().encode(CERTIFICATE)
+}
+
+/** What Rollcall makes of a file, were everything served that it parses. */
+export async function askRollcall({ text }: Written): Promise<OurOutcome> {
+  const findings = new Findings()
+  const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
+  const config = await parseConfig(decoded, { folder: '/etc/cloud', readFile, findings })
+  return {
+    config: config && ours(config),
+    errors: findings.problems.map(({ path, message }) => `${path}: ${message}`),
+  }
+}
+
+function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Comparable {
+  return {
+    vCenters: Object.fromEntries(
+      vCenters.map((vCenter) => {
+        const { name, server, port, user, password, trust, datacenters } = vCenter
+        const source = credentials[name]
+        const compared: ComparableVCenter = {
+          server,
+          port: String(port),
+          user,
+          password: password.reveal(),
+          trust: trust.kind === 'thumbprint' ? trust.thumbprints.join(' ') : trust.kind,
+          datacenters,
+          ipFamilies: ipFamilies[name] ?? [],
+          credentials: source?.kind === 'secret' ? `${source.namespace}/${source.name}` : (source?.kind ?? 'none'),
+        }
+        return [name, compared]
+      }),
+    ),
+    labels: { zone: labels.zone ?? '', region: labels.region ?? '' },
+    nodes: Object.fromEntries(
+      Object.entries<string | readonly string[] | undefined>({ ...nodes }).map(([key, value]) => [
+        key.toLowerCase(),
+        value === undefined ? [] : typeof value === 'string' ? [value] : value,
+      ]),
+    ),
+  }
+}
+
+/** The CPI's values, each as it is taken later: lists taken apart, the one kind of trust that it uses. */
+export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig): Comparable {
+  return {
+    vCenters: Object.fromEntries(
+      Object.entries(VirtualCenter).map(([name, one]) => {
+        const compared: ComparableVCenter = {
+          server: one.VCenterIP.replace(/^\[(.*)\]$/, '$1'),
+          port: one.VCenterPort,
+          user: one.User,
+          password: one.Password,
+          trust: trustOf(one),
+          datacenters: items(one.Datacenters),
+          ipFamilies: (one.IPFamilyPriority ?? []).map((family) => family.trim().toLowerCase()),
+          credentials: credentialsOf(one, Global),
+        }
+        return [name, compared]
+      }),
+    ),
+    labels: { zone: Labels.Zone, region: Labels.Region },
+    nodes: Object.fromEntries(
+      Object.entries(Nodes).map(([key, value]) => [
+        key.toLowerCase(),
+        key.endsWith('CIDR') ? items(value).map((item) => item.toLowerCase()) : value === '' ? [] : [value],
+      ]),
+    ),
+  }
+}
+
+function trustOf({ InsecureFlag, CAFile, Thumbprint }: CPIConfig['VirtualCenter'][string]): string {
+  if (InsecureFlag) return 'insecure'
+  if (CAFile !== '') return 'ca'
+  return Thumbprint === '' ? 'system' : Thumbprint.replaceAll(':', '').toLowerCase()
+}
+
+function credentialsOf(
+  { SecretRef, User }: CPIConfig['VirtualCenter'][string],
+  { SecretName, SecretNamespace }: CPIConfig['Global'],
+): string {
+  if (SecretRef.includes('/')) return SecretRef
+  // The vCenter of [Global] always refers to what is given for all, even if nothing is.
+  if (SecretRef === '' || (SecretName === '' && User !== '')) return 'none'
+  return SecretName === '' ? 'directory' : `${SecretNamespace}/${SecretName}`
+}
+
+function items(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
