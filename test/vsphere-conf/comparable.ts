@@ -60,7 +60,8 @@ function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Com
           trust: trust.kind === 'thumbprint' ? trust.thumbprints.join(' ') : trust.kind,
           datacenters,
           ipFamilies: ipFamilies[name] ?? [],
-          credentials: source?.kind === 'secret' ? `${source.namespace}/${source.name}` : (source?.kind ?? 'none'),
+          credentials:
+            source?.kind === 'secret' ? `${source.namespace}/${source.name}` : (source?.kind ?? 'none'),
         }
         return [name, compared]
       }),

@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util'
+import { askRollcall, type Comparable, theirs } from './comparable.ts'
+import type { Outcome } from './differences.ts'
+import { askCPI, type Written } from './oracle.ts'
+
+export interface Compared {
+  readonly outcome: Outcome
+  /** The values of those that take it, the errors of those that do not. */
+  readonly cpi: Comparable | string
+  readonly rollcall: Comparable | string
+}
+
+/** Has both read the files, and says for each how they differ. */
+export async function compare(files: readonly Written[]): Promise<readonly Compared[]> {
+  const said = await askCPI(files)
+  return Promise.all(
+    files.map(async (file, index) => {
+      const { config, error = 'no answer' } = said[index] ?? {}
+      const { config: own, errors } = await askRollcall(file)
+      const cpi = config === undefined ? error : theirs(config)
+      const rollcall = own ?? errors.join('\n')
+      return { outcome: outcomeOf(cpi, rollcall), cpi, rollcall }
+    }),
+  )
+}
+
+function outcomeOf(cpi: Comparable | string, rollcall: Comparable | string): Outcome {
+  if (typeof cpi === 'string') return typeof rollcall === 'string' ? 'both refuse' : 'only Rollcall takes it'
+  if (typeof rollcall === 'string') return 'only the CPI takes it'
+  return isDeepStrictEqual(cpi, rollcall) ? 'same' : 'other values'
+}

@@ -1,0 +1,181 @@
+/** Where Rollcall means to differ from the CPI in reading `vsphere.conf`. docs/differences.md has the same, in this order. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runAsProgram } from '../../build/entry.ts'
+
+export interface Difference {
+  readonly what: string
+  readonly cpi: string
+  readonly rollcall: string
+  readonly because: string
+  /** Of the corpus: what shows it, and what becomes of them. */
+  readonly shown: Readonly<Record<string, Outcome>>
+}
+
+/** `same` and `both refuse` are no differences; `other values` are those of a file that both take. */
+export type Outcome =
+  | 'same'
+  | 'both refuse'
+  | 'only the CPI takes it'
+  | 'only Rollcall takes it'
+  | 'other values'
+
+const TAKEN = 'only Rollcall takes it'
+const REFUSED = 'only the CPI takes it'
+
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    what: 'A key or section that nobody knows',
+    cpi: 'passes over it',
+    rollcall: 'refuses it, with the line and what was probably meant',
+    because:
+      'A misspelt `datacenters` widens the scope, a misspelt `insecureFlag` breaks the login, and nobody is told.',
+    shown: {
+      'yaml-misspelt.conf': REFUSED,
+      'yaml-misspelt-section.conf': REFUSED,
+      'ini-misspelt.conf': REFUSED,
+      'ini-misspelt-section.conf': REFUSED,
+    },
+  },
+  {
+    what: 'A key in another spelling: `ca-file` or `INSECURE_FLAG` in YAML, `insecureFlag` or `insecure_flag` in INI',
+    cpi: "passes over it, or refuses the file; its own Helm chart's `ca-file` has no effect",
+    rollcall: 'reads it',
+    because: 'There is no doubt about what is meant.',
+    shown: {
+      'yaml-spellings.conf': TAKEN,
+      'yaml-helm-chart-ca.conf': 'other values',
+      'ini-spellings.conf': 'other values',
+      'ini-underscore.conf': TAKEN,
+    },
+  },
+  {
+    what: 'A key twice in YAML or JSON',
+    cpi: 'the last counts',
+    rollcall: 'refuses it; in INI the last counts, with a warning',
+    because: 'YAML does not allow it; INI as the CPI reads it does.',
+    shown: { 'yaml-key-twice.conf': REFUSED, 'ini-repeated.conf': 'same' },
+  },
+  {
+    what: 'Text for a list, a list for `thumbprint`, a number or flag in quotes',
+    cpi: 'refuses the file',
+    rollcall: 'reads it',
+    because: 'There is no doubt about what is meant.',
+    shown: {
+      'yaml-text-for-list.conf': TAKEN,
+      'yaml-thumbprints.conf': TAKEN,
+      'yaml-quoted-number.conf': TAKEN,
+    },
+  },
+  {
+    what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
+    cpi: 'refuses the file, as it does the example in its own documentation',
+    rollcall: 'takes it for not written',
+    because: 'That is what empty text means everywhere else in the file.',
+    shown: { 'ini-empty-number.conf': TAKEN },
+  },
+  {
+    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, a thumbprint, subnet or IP family that is none, a CA file that is not there',
+    cpi: 'takes it, and fails later: at the login, or at the first Node',
+    rollcall: 'refuses it at the start, and keeps the previous configuration where one is in force',
+    because: 'A mistake is best told while somebody is looking.',
+    shown: {
+      'ini-bad-port.conf': REFUSED,
+      'yaml-port-too-large.conf': REFUSED,
+      'yaml-server-with-scheme.conf': REFUSED,
+      'yaml-bad-thumbprint.conf': REFUSED,
+      'yaml-bad-subnet.conf': REFUSED,
+      'yaml-bad-family.conf': REFUSED,
+      'yaml-ca-file-missing.conf': REFUSED,
+    },
+  },
+  {
+    what: 'A number in another notation: `port: 0x1bb`',
+    cpi: 'reads it',
+    rollcall: 'refuses it',
+    because: 'YAML 1.1 and 1.2 disagree about what such numbers are; digits are the same to all.',
+    shown: { 'yaml-hex-port.conf': REFUSED },
+  },
+  {
+    what: 'Tags (`!!binary`), `<<`, a second document in YAML',
+    cpi: 'reads the first two, passes over the third',
+    rollcall: 'refuses them; anchors and aliases are read',
+    because:
+      'A password would be another than the one that stands there, or a part of the file would have no effect.',
+    shown: {
+      'yaml-tag.conf': REFUSED,
+      'yaml-merge.conf': REFUSED,
+      'yaml-two-documents.conf': REFUSED,
+      'yaml-anchors.conf': 'same',
+    },
+  },
+  {
+    what: 'A byte order mark before INI',
+    cpi: 'refuses the file',
+    rollcall: 'passes over it',
+    because: 'Editors of Windows write it.',
+    shown: { 'ini-byte-order-mark.conf': TAKEN },
+  },
+  {
+    what: '`[VirtualCenter]` without a name, and nothing below it',
+    cpi: 'refuses the file',
+    rollcall: 'passes over it, as over any empty section',
+    because: 'It says nothing.',
+    shown: { 'ini-empty-no-name.conf': TAKEN, 'ini-no-name.conf': 'both refuse' },
+  },
+  {
+    what: '`server` under `global` beside a vCenter that names the same server',
+    cpi: 'has two vCenters, with two sessions',
+    rollcall: 'has the one under `vcenter`',
+    because: 'Both show the same VMs.',
+    shown: { 'yaml-tenants-of-one-server.conf': 'other values' },
+  },
+  {
+    what: 'One server and port under two names',
+    cpi: 'has a session for each, and takes the first VM that either shows',
+    rollcall: 'refuses it',
+    because: 'Each VM would be there twice, and every Node would seem to have a copy.',
+    shown: { 'yaml-one-server-twice.conf': REFUSED },
+  },
+  {
+    what: 'NSX-T load balancers and routes',
+    cpi: 'serves them',
+    rollcall: 'refuses the sections; `nsxt` itself draws a warning',
+    because: 'Rollcall does not talk to NSX-T.',
+    shown: {
+      'yaml-load-balancer.conf': REFUSED,
+      'ini-load-balancer.conf': REFUSED,
+      'yaml-nsxt.conf': 'same',
+    },
+  },
+  {
+    what: 'A certificate as `user`, with its key as `password`',
+    cpi: 'logs in by a SAML token',
+    rollcall: 'refuses it',
+    because: 'Not in this version.',
+    shown: { 'yaml-certificate-as-user.conf': REFUSED },
+  },
+]
+
+export const PAGE = 'docs/differences.md'
+
+/** The page's text with its table as it should be. */
+export function withTable(page: string): string {
+  const rows = DIFFERENCES.map(
+    ({ what, cpi, rollcall, because }) => `| ${what} | ${cpi} | ${rollcall} | ${because} |`,
+  )
+  const table = ['| in the file | the CPI | Rollcall | because |', '| --- | --- | --- | --- |', ...rows].join(
+    '\n',
+  )
+  return page.replace(
+    /(<!-- generated: differences -->\n)[\s\S]*?(\n<!-- end -->)/,
+    (_, begin: string, end: string) => `${begin}${table}${end}`,
+  )
+}
+
+async function main(): Promise<void> {
+  const path = join(import.meta.dirname, '../..', PAGE)
+  await writeFile(path, withTable(await readFile(path, 'utf8')))
+}
+
+if (import.meta.main) runAsProgram(main)
