@@ -32,7 +32,7 @@ export function readSection<S>(
     if (entry === undefined || isEmpty(entry.value)) continue
     const where = `${path}.${name}`
     const text = asText(entry.value, where, rows[name], findings)
-    if (text === undefined) continue
+    if (text === undefined || text === rows[name].unset) continue
     given[name] = readText(rows[name], text, { path: where, at: entry.value.at, keyAt: entry.at }, findings)
   }
   return given

@@ -183,14 +183,9 @@ function notThumbprint(got: string): Result<never> {
   )
 }
 
-/** The CPI's default port. */
-export const DEFAULT_PORT = 443
-
 export function parsePort(text: string): Result<number> {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  // In the CPI zero means that no port is set.
-  if (port === 0) return ok(DEFAULT_PORT)
-  if (port <= 65535) return ok(port)
+  if (port >= 1 && port <= 65535) return ok(port)
   return failed(`expected a number from 1 to 65535, got ${shapeOfText(text)}`)
 }
 

@@ -111,13 +111,14 @@ function trustOf({ InsecureFlag, CAFile, Thumbprint }: CPIConfig['VirtualCenter'
 }
 
 function credentialsOf(
-  { SecretRef, User }: CPIConfig['VirtualCenter'][string],
-  { SecretName, SecretNamespace }: CPIConfig['Global'],
+  { SecretRef, VCenterIP, User }: CPIConfig['VirtualCenter'][string],
+  global: CPIConfig['Global'],
 ): string {
-  if (SecretRef.includes('/')) return SecretRef
-  // The vCenter of [Global] always refers to what is given for all, even if nothing is.
-  if (SecretRef === '' || (SecretName === '' && User !== '')) return 'none'
-  return SecretName === '' ? 'directory' : `${SecretNamespace}/${SecretName}`
+  if (SecretRef === '' || SecretRef.includes('/')) return SecretRef || 'none'
+  if (global.SecretName !== '' && global.SecretNamespace !== '')
+    return `${global.SecretNamespace}/${global.SecretName}`
+  // The vCenter of [Global] refers to what is given for all, even if nothing is.
+  return VCenterIP === global.VCenterIP && User !== '' ? 'none' : 'directory'
 }
 
 function items(list: string): readonly string[] {

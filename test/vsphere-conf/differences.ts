@@ -75,6 +75,13 @@ export const DIFFERENCES: readonly Difference[] = [
     shown: { 'ini-empty-number.conf': TAKEN },
   },
   {
+    what: '`port = 0` in INI',
+    cpi: 'is the port, which cannot work',
+    rollcall: 'counts as not written',
+    because: 'That is what it means in YAML, to both.',
+    shown: { 'ini-port-zero.conf': 'other values', 'yaml-port-zero.conf': 'same' },
+  },
+  {
     what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, a thumbprint, subnet or IP family that is none, a CA file that is not there',
     cpi: 'takes it, and fails later: at the login, or at the first Node',
     rollcall: 'refuses it at the start, and keeps the previous configuration where one is in force',

@@ -27,6 +27,8 @@ type Meanwhile<T> = { readonly why: string } & (
 interface RowOptions<T, S> {
   /** As it would be written. */
   readonly default?: string
+  /** A value that counts as not written, as empty text always does. */
+  readonly unset?: string
   /** For the docs: what goes where nothing is written and there is no default. */
   readonly otherwise?: string
   /** For docs/configuration.md and editors, in Markdown. */

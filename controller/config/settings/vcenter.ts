@@ -34,7 +34,11 @@ const ROWS: Rows<VCenterSettings> = {
     meaning: 'Host name or IP address, without scheme, port and path.',
     required: true,
   }),
-  port: row(textOf(parsePort, 443), { meaning: '1 to 65535; 0 is the default.', default: '443' }),
+  port: row(textOf(parsePort, 443), {
+    meaning: '1 to 65535; 0 counts as not written.',
+    default: '443',
+    unset: '0',
+  }),
   user: row(textOf(parseUser, ''), { meaning: '', required: true }),
   password: row(text, {
     meaning: 'As written; in quotes if it holds ` #` or `: `, or begins with a special character.',
