@@ -3,6 +3,17 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import {
+  GLOBAL_VARIABLES,
+  IDLE_SUFFIX,
+  IDLE_VARIABLES,
+  LABEL_VARIABLES,
+  NAMING,
+  NODE_VARIABLES,
+  SKIP_DELETION,
+  type Variable,
+  VCENTER_VARIABLES,
+} from '../controller/config/settings/environment.ts'
 import { type AnyRow, type AnySection, type Other, refusedYet } from '../controller/config/settings/row.ts'
 import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/table.ts'
 import { schemaOf } from './config-schema.ts'
@@ -80,7 +91,40 @@ export function tables(): ReadonlyMap<string, string> {
     ],
     ['refused', reasons(refused)],
     ['ignored', reasons(ofKind('ignored'))],
+    ['environment', environmentTable()],
   ])
+}
+
+function environmentTable(): string {
+  const lines = (variables: Readonly<Record<string, Variable>>, prefix: string, where: string) =>
+    Object.entries(variables).map(([setting, { name, cpi }]) => [
+      `\`${prefix}${name}\``,
+      cpi,
+      `\`${setting}\` ${where}`,
+    ])
+  const named = 'VCENTER_<id>_'
+  return table(
+    ['variable', 'the CPI', 'Rollcall'],
+    [
+      ...lines(GLOBAL_VARIABLES, '', 'under `global`'),
+      ...lines(LABEL_VARIABLES, '', 'under `labels`'),
+      ...lines(NODE_VARIABLES, '', 'under `nodes`'),
+      [
+        `\`${NAMING}<id>\``,
+        'names a vCenter, whose server it is unless there is another',
+        'the same; settings that no variable gives stay as the file has them',
+      ],
+      ...lines(VCENTER_VARIABLES, named, 'of that vCenter'),
+      [
+        `\`${SKIP_DELETION.name}\``,
+        SKIP_DELETION.cpi,
+        'the same, with a warning: `deletion: off` under `lifecycle`',
+      ],
+      ...[{ ...IDLE_SUFFIX, name: `${named}${IDLE_SUFFIX.name}` }, ...IDLE_VARIABLES].map(
+        ({ name, cpi, because }) => [`\`${name}\``, cpi, `no effect, with a warning: ${because}`],
+      ),
+    ],
+  )
 }
 
 function ofKind(kind: Other['is']) {

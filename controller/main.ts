@@ -5,8 +5,7 @@ import { systemClock } from '../agent/shared/clock.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
-import { type LoadedConfig, loadConfig } from './config/load.ts'
-import type { ReadFile } from './config/read-text.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
 import { HELP, parseCommandLine, type RunFlags } from './options.ts'
@@ -33,11 +32,14 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function start(options: RunFlags): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
-  const path = options.config
-  const readFile: ReadFile = async (path, maxBytes) => readRegularFile(path, maxBytes)
+  const source: ConfigSource = {
+    path: options.config,
+    readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
+    environment: process.env,
+  }
   let loaded: LoadedConfig
   try {
-    loaded = await loadConfig({ path, readFile })
+    loaded = await loadConfig(source)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
@@ -63,7 +65,7 @@ async function start(options: RunFlags): Promise<number> {
   try {
     await run(
       {
-        config: { path, readFile, loaded },
+        config: { ...source, loaded },
         credentials,
         lease: { namespace: options.leaseNamespace, name: options.leaseName },
         // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.

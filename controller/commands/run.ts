@@ -1,6 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { LoadedConfig } from '../config/load.ts'
-import type { ReadFile } from '../config/read-text.ts'
+import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
@@ -22,7 +21,7 @@ import type { Leadership } from './lead.ts'
 import { leadTerm } from './lead-term.ts'
 
 export interface ControllerOptions {
-  readonly config: { readonly path: string; readonly readFile: ReadFile; readonly loaded: LoadedConfig }
+  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
   readonly lease: { readonly namespace: string; readonly name: string }
   /** Unique to this process. */

@@ -86,6 +86,18 @@ await t.test('every example is a configuration that draws no warning', async (t)
   })
 })
 
+await t.test('so is the one in INI', async (t) => {
+  const [, example = ''] = /^```ini\n(.*?)^```$/ms.exec(docs) ?? []
+  const { vCenter, labels, warnings } = await loaded(example)
+  t.same(warnings, [])
+  t.match(vCenter, {
+    name: 'vcenter.example.com',
+    password: "it's ; and # and \\ in quotes",
+    trust: { kind: 'ca' },
+  })
+  t.same(labels, { zone: 'k8s-zone', region: undefined })
+})
+
 await t.test('the example of the manifests is a configuration that draws no warning', async (t) => {
   const [, text = ''] = /^ {2}vsphere\.conf: \|\n(.*)/ms.exec(read('manifests/config.example.yaml')) ?? []
   const { vCenter, warnings } = await loaded(text.replaceAll(/^ {4}/gm, ''))

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { applyEnvironment, type Environment } from './apply-environment.ts'
 import { buildConfig } from './build-config.ts'
 import type { Config } from './config.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
@@ -21,21 +22,23 @@ export interface LoadedConfig {
   readonly files: RememberedFiles
 }
 
+/** Where the configuration comes from. */
+export interface ConfigSource {
+  readonly path: string
+  readonly readFile: ReadFile
+  /** Those variables take precedence that the CPI reads. */
+  readonly environment?: Environment
+}
+
 /**
- * Reads and checks the CPI's configuration file, in YAML, JSON or INI, and the CA files it names.
+ * Reads and checks the CPI's configuration file, in YAML, JSON or INI, and the CA files it names. The environment takes precedence.
  *
  * @throws ConfigError with everything that is wrong; neither it nor a warning ever contains a password
  */
-export async function loadConfig({
-  path,
-  readFile,
-}: {
-  readonly path: string
-  readonly readFile: ReadFile
-}): Promise<LoadedConfig> {
+export async function loadConfig({ path, readFile, environment = {} }: ConfigSource): Promise<LoadedConfig> {
   const findings = new Findings()
   const reader = createRememberingReader(readFile)
-  const config = await load(path, reader.readFile, findings)
+  const config = await load({ path, readFile: reader.readFile, environment }, findings)
   if (config === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
   return {
     config,
@@ -44,19 +47,24 @@ export async function loadConfig({
   }
 }
 
-async function load(path: string, readFile: ReadFile, findings: Findings): Promise<Config | undefined> {
+async function load(source: Required<ConfigSource>, findings: Findings): Promise<Config | undefined> {
+  const { path, readFile, environment } = source
   const read = await readText(path, readFile, MAX_BYTES)
-  if (read.ok) return parseConfig(read.value, { folder: dirname(path), readFile, findings })
+  if (read.ok) return parseConfig(read.value, environment, { folder: dirname(path), readFile, findings })
   findings.refuse('', undefined, read.message)
   return undefined
 }
 
 /**
- * Checks a file's text, whatever its form.
+ * Checks a file's text, whatever its form, with what the environment says.
  *
  * @returns undefined where it is wrong. What is right but cannot be served yet is in the findings as well.
  */
-export async function parseConfig(text: string, options: TrustOptions): Promise<Config | undefined> {
+export async function parseConfig(
+  text: string,
+  environment: Environment,
+  options: TrustOptions,
+): Promise<Config | undefined> {
   const { findings } = options
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
   if (findings.wrong) return undefined
@@ -65,7 +73,7 @@ export async function parseConfig(text: string, options: TrustOptions): Promise<
     return undefined
   }
   const sections = readSections(tree, findings)
-  return sections && buildConfig(sections, options)
+  return sections && buildConfig(applyEnvironment(sections, environment, findings), options)
 }
 
 const EXAMPLE =

@@ -86,12 +86,16 @@ function readVCenters(entry: Entry | undefined, findings: Findings): readonly Gi
     seen.add(name)
     if (name === '') findings.refuse('vcenter', at, 'a vCenter has an empty name: give it one')
     const given = readSection(value, path, VCENTER, findings)
-    vCenters.push({ name, at, given: isINI(value) ? withServer(name, path, at, given, findings) : given })
+    vCenters.push({
+      name,
+      at,
+      given: isINI(value) ? withServer(name, `${path}.server`, at, given, findings) : given,
+    })
   }
   return vCenters
 }
 
-/** In INI and in the environment, a vCenter's name is its server unless that is written. */
+/** In INI and in the environment, a vCenter's name, given at `path`, is its server unless that is written. */
 export function withServer(
   name: string,
   path: string,
@@ -99,8 +103,8 @@ export function withServer(
   given: GivenSection<VCenterSettings>,
   findings: Findings,
 ): GivenSection<VCenterSettings> {
-  if (given.server !== undefined || findings.refused(`${path}.server`)) return given
-  const server = readText(VCENTER.rows.server, name, { path: `${path}.server`, at, keyAt: at }, findings)
+  if (given.server !== undefined || findings.refused(path)) return given
+  const server = readText(VCENTER.rows.server, name, { path, at, keyAt: at }, findings)
   return server === undefined ? given : { ...given, server }
 }
 

@@ -3,8 +3,7 @@ import type { Logger } from '../log.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './findings.ts'
-import { type LoadedConfig, loadConfig } from './load.ts'
-import type { ReadFile } from './read-text.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from './load.ts'
 import {
   createRememberingReader,
   type RememberedFiles,
@@ -13,9 +12,7 @@ import {
   sameFiles,
 } from './remembered-files.ts'
 
-export interface ConfigWatchOptions {
-  readonly path: string
-  readonly readFile: ReadFile
+export interface ConfigWatchOptions extends ConfigSource {
   /** As it was read at start. */
   readonly loaded: LoadedConfig
   readonly clock: Clock
@@ -55,7 +52,7 @@ const INTERVAL = 2_000
  * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
-  const { path, readFile, clock, logger, metrics } = options
+  const { path, readFile, environment = {}, clock, logger, metrics } = options
   let { config, files: judged } = options.loaded
   let end = new AbortController()
   /** A change that one check has found. */
@@ -74,7 +71,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
   async function judge(reader: RememberingReader): Promise<void> {
     const asked = createRememberingReader(reader.readFile)
     try {
-      take(await loadConfig({ path, readFile: asked.readFile }))
+      take(await loadConfig({ path, readFile: asked.readFile, environment }))
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       metrics.configRefused()

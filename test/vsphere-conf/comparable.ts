@@ -36,10 +36,10 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /** What Rollcall makes of a file, were everything served that it parses. */
-export async function askRollcall({ text }: Written): Promise<OurOutcome> {
+export async function askRollcall({ text, environment = {} }: Written): Promise<OurOutcome> {
   const findings = new Findings()
   const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
-  const config = await parseConfig(decoded, { folder: '/etc/cloud', readFile, findings })
+  const config = await parseConfig(decoded, environment, { folder: '/etc/cloud', readFile, findings })
   return {
     config: config && ours(config),
     errors: findings.problems.map(({ path, message }) => `${path}: ${message}`),
@@ -77,7 +77,9 @@ function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Com
 }
 
 /** The CPI's values, each as it is taken later: lists taken apart, the one kind of trust that it uses. */
-export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig): Comparable {
+export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig, text: string): Comparable {
+  // By then the CPI has forgotten a folder that does not exist.
+  const folder = /secrets-?directory"?\s*[:=]\s*["']?\//i.test(text)
   return {
     vCenters: Object.fromEntries(
       Object.entries(VirtualCenter).map(([name, one]) => {
@@ -89,7 +91,7 @@ export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig): Com
           trust: trustOf(one),
           datacenters: items(one.Datacenters),
           ipFamilies: (one.IPFamilyPriority ?? []).map((family) => family.trim().toLowerCase()),
-          credentials: credentialsOf(one, Global),
+          credentials: credentialsOf(one, Global, folder),
         }
         return [name, compared]
       }),
@@ -111,14 +113,14 @@ function trustOf({ InsecureFlag, CAFile, Thumbprint }: CPIConfig['VirtualCenter'
 }
 
 function credentialsOf(
-  { SecretRef, VCenterIP, User }: CPIConfig['VirtualCenter'][string],
-  global: CPIConfig['Global'],
+  { SecretRef }: CPIConfig['VirtualCenter'][string],
+  { SecretName, SecretNamespace }: CPIConfig['Global'],
+  folder: boolean,
 ): string {
   if (SecretRef === '' || SecretRef.includes('/')) return SecretRef || 'none'
-  if (global.SecretName !== '' && global.SecretNamespace !== '')
-    return `${global.SecretNamespace}/${global.SecretName}`
-  // The vCenter of [Global] refers to what is given for all, even if nothing is.
-  return VCenterIP === global.VCenterIP && User !== '' ? 'none' : 'directory'
+  if (SecretName !== '' && SecretNamespace !== '') return `${SecretNamespace}/${SecretName}`
+  // The vCenters of [Global] and of variables refer to what is given for all, even if nothing is.
+  return folder ? 'directory' : 'none'
 }
 
 function items(list: string): readonly string[] {

@@ -17,7 +17,7 @@ export async function compare(files: readonly Written[]): Promise<readonly Compa
     files.map(async (file, index) => {
       const { config, error = 'no answer' } = said[index] ?? {}
       const { config: own, errors } = await askRollcall(file)
-      const cpi = config === undefined ? error : theirs(config)
+      const cpi = config === undefined ? error : theirs(config, file.text)
       const rollcall = own ?? errors.join('\n')
       return { outcome: outcomeOf(cpi, rollcall), cpi, rollcall }
     }),

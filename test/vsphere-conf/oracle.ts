@@ -11,7 +11,7 @@ export interface Written {
 const text = v.string()
 /** As Go writes the CPI's own type; only what is compared. */
 const cpiConfig = v.object({
-  Global: v.object({ VCenterIP: text, SecretName: text, SecretNamespace: text }),
+  Global: v.object({ SecretName: text, SecretNamespace: text }),
   VirtualCenter: v.record(
     text,
     v.object({

@@ -1,3 +1,4 @@
+import type { Environment } from '../apply-environment.ts'
 import type { VCenterConfig } from '../config.ts'
 import { ConfigError } from '../findings.ts'
 import { loadConfig } from '../load.ts'
@@ -7,7 +8,11 @@ const FOLDER = '/etc/cloud'
 const FILE = `${FOLDER}/vsphere.conf`
 
 /** A file system of these files; everything else is not there. */
-export async function load(text: string | Uint8Array, files: Record<string, string> = {}) {
+export async function load(
+  text: string | Uint8Array,
+  files: Record<string, string> = {},
+  environment: Environment = {},
+) {
   const all: Record<string, string | Uint8Array> = {
     [`${FOLDER}/ca.pem`]: CERTIFICATE,
     ...files,
@@ -18,7 +23,7 @@ export async function load(text: string | Uint8Array, files: Record<string, stri
     if (found === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
     return typeof found === 'string' ? new TextEncoder().encode(found) : found
   }
-  return loadConfig({ path: FILE, readFile })
+  return loadConfig({ path: FILE, readFile, environment })
 }
 
 /** The one vCenter, password in clear, and the warnings without the file's folder. */
@@ -35,8 +40,12 @@ export async function loaded(text: string, files?: Record<string, string>) {
 }
 
 /** The lines of the refusal, without the file's folder. */
-export async function refusal(text: string | Uint8Array, files?: Record<string, string>): Promise<string[]> {
-  const error = await load(text, files).then(
+export async function refusal(
+  text: string | Uint8Array,
+  files?: Record<string, string>,
+  environment?: Environment,
+): Promise<string[]> {
+  const error = await load(text, files, environment).then(
     () => undefined,
     (reason: unknown) => reason,
   )

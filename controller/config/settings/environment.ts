@@ -1,0 +1,115 @@
+/**
+ * Every environment variable that the CPI reads, what it does with it (v1.36.0, by its source), and what Rollcall does. The
+ * CPI says that a variable takes precedence over the file; where its code does something else, its intent counts here.
+ */
+import type { Config, NodesConfig } from '../config.ts'
+import type { GlobalSettings, VCenterSettings } from './vcenter.ts'
+
+export interface Variable {
+  readonly name: string
+  /** What the CPI does with it. */
+  readonly cpi: string
+}
+
+/** The variables that set a section's settings, by setting. */
+export type Variables<S> = { readonly [K in keyof S]?: Variable }
+
+const FOR_NAMED = 'default of the vCenters that variables name, and of no other'
+const UNUSED = 'reads it, and never uses it'
+const AS_MEANT = 'takes the place of what the file says'
+
+export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
+  server: { name: 'VSPHERE_VCENTER', cpi: UNUSED },
+  port: {
+    name: 'VSPHERE_VCENTER_PORT',
+    cpi: `${FOR_NAMED}; takes it for the name of a vCenter besides`,
+  },
+  user: { name: 'VSPHERE_USER', cpi: FOR_NAMED },
+  password: { name: 'VSPHERE_PASSWORD', cpi: FOR_NAMED },
+  datacenters: { name: 'VSPHERE_DATACENTER', cpi: FOR_NAMED },
+  caFile: { name: 'VSPHERE_CAFILE', cpi: FOR_NAMED },
+  thumbprint: { name: 'VSPHERE_THUMBPRINT', cpi: FOR_NAMED },
+  insecureFlag: { name: 'VSPHERE_INSECURE', cpi: UNUSED },
+  secretName: {
+    name: 'VSPHERE_SECRET_NAME',
+    cpi: `${AS_MEANT}, but for what it means for user and password`,
+  },
+  secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: 'as `VSPHERE_SECRET_NAME`' },
+  secretsDirectory: {
+    name: 'VSPHERE_SECRETS_DIRECTORY',
+    cpi: `${AS_MEANT}, if the folder exists; without it, \`/etc/cloud/secrets\` counts if it exists`,
+  },
+}
+
+export const LABEL_VARIABLES: Variables<Config['labels']> = {
+  zone: { name: 'VSPHERE_LABEL_ZONE', cpi: AS_MEANT },
+  region: { name: 'VSPHERE_LABEL_REGION', cpi: AS_MEANT },
+}
+
+export const NODE_VARIABLES: Variables<NodesConfig> = {
+  internalNetworkSubnetCidr: { name: 'VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR', cpi: AS_MEANT },
+  externalNetworkSubnetCidr: { name: 'VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR', cpi: AS_MEANT },
+  internalVmNetworkName: { name: 'VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME', cpi: AS_MEANT },
+  externalVmNetworkName: { name: 'VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME', cpi: AS_MEANT },
+}
+
+/** What begins the name of a variable that names a vCenter; an ID of its own follows. */
+export const NAMING = 'VSPHERE_VCENTER_'
+
+const ELSE_GLOBAL = 'for that vCenter; what the file says of it counts no more'
+const NO_EQUALS = 'a value with `=` in it is not found'
+const INVERTED = 'never uses it: the test whether it is set is the wrong way round'
+
+/** Of the vCenter that `VSPHERE_VCENTER_<id>` names: what follows `VCENTER_<id>_`. */
+export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
+  server: { name: 'SERVER', cpi: 'the server; without it the name is the server' },
+  port: { name: 'PORT', cpi: ELSE_GLOBAL },
+  user: { name: 'USERNAME', cpi: ELSE_GLOBAL },
+  password: { name: 'PASSWORD', cpi: `${ELSE_GLOBAL}; ${NO_EQUALS}` },
+  datacenters: { name: 'DATACENTERS', cpi: ELSE_GLOBAL },
+  caFile: { name: 'CAFILE', cpi: ELSE_GLOBAL },
+  thumbprint: { name: 'THUMBPRINT', cpi: ELSE_GLOBAL },
+  insecureFlag: { name: 'INSECURE', cpi: INVERTED },
+  ipFamily: { name: 'IP_FAMILY', cpi: `${INVERTED}; without it there is no family` },
+  secretName: { name: 'SECRET_NAME', cpi: ELSE_GLOBAL },
+  secretNamespace: { name: 'SECRET_NAMESPACE', cpi: ELSE_GLOBAL },
+}
+
+export interface IdleVariable extends Variable {
+  readonly because: string
+}
+
+const NO_REPEATS = 'calls to vCenter are repeated until they succeed'
+
+/** What stands behind `VCENTER_<id>_` without effect. */
+export const IDLE_SUFFIX: IdleVariable = { name: 'ROUNDTRIP', cpi: INVERTED, because: NO_REPEATS }
+
+export const IDLE_VARIABLES: readonly IdleVariable[] = [
+  { name: 'VSPHERE_ROUNDTRIP_COUNT', cpi: UNUSED, because: NO_REPEATS },
+  {
+    name: 'ENABLE_ALPHA_DUAL_STACK',
+    cpi: 'if it is set, whatever to, two IP families are allowed',
+    because: 'two families are always allowed',
+  },
+  ...[
+    'MANAGER_HOST',
+    'USERNAME',
+    'PASSWORD',
+    'ALLOW_UNVERIFIED_SSL',
+    'CLIENT_AUTH_CERT_FILE',
+    'CLIENT_AUTH_KEY_FILE',
+    'CA_FILE',
+    'SECRET_NAME',
+    'SECRET_NAMESPACE',
+  ].map((name) => ({
+    name: `NSXT_${name}`,
+    cpi: 'takes the place of what the section `nsxt` says',
+    because: 'nothing here talks to NSX-T',
+  })),
+]
+
+/** By its presence alone, even if it is empty. */
+export const SKIP_DELETION: Variable = {
+  name: 'SKIP_NODE_DELETION',
+  cpi: 'if it is set, whatever to, no Node is deleted',
+}
