@@ -39,7 +39,7 @@ export const HELP = `usage: rollcall-controller run --config FILE [options]
 
 Initialises the cluster's Nodes with what vCenter knows of their VMs.
 
-  --config FILE          the vSphere configuration, in the YAML form of the vSphere CPI
+  --config FILE          the vSphere configuration, as the vSphere CPI has it
   --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
   --listen ADDRESS:PORT  where /metrics, /healthz and /readyz are served; without an address, on all
                          (default ${DEFAULTS.listen})

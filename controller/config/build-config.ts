@@ -1,4 +1,4 @@
-import type { Config, CredentialSource, IPFamily, VCenterConfig } from './config.ts'
+import type { Config, CredentialSource } from './config.ts'
 import { type Given, valuesOf } from './read-section.ts'
 import { Secret } from './secret.ts'
 import type { Sections } from './sections.ts'
@@ -7,7 +7,7 @@ import { SECTIONS } from './settings/table.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { readTrust, type TrustOptions } from './trust.ts'
 import { parseServer } from './values.ts'
-import { refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
+import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.
@@ -22,10 +22,10 @@ export async function buildConfig(sections: Sections, options: TrustOptions): Pr
       'no vCenter: write "vcenter:", a name below it, and below that server, user and password; in INI, [VirtualCenter "SERVER"]'
     findings.refuse('vcenter', undefined, message)
   }
-  const checked: (CheckedVCenter & { wanted: WantedVCenter })[] = []
+  const checked: CheckedVCenter[] = []
   for (const one of wanted) {
     const vCenter = await checkVCenter(one, sections.global, options)
-    if (vCenter !== undefined) checked.push({ wanted: one, ...vCenter })
+    if (vCenter !== undefined) checked.push(vCenter)
   }
   refuseDoubled(checked, findings)
   const config: Config = {
@@ -43,17 +43,12 @@ export async function buildConfig(sections: Sections, options: TrustOptions): Pr
   return findings.wrong ? undefined : config
 }
 
-interface CheckedVCenter {
-  readonly config: VCenterConfig
-  readonly ipFamilies: readonly IPFamily[]
-  readonly credentials: CredentialSource | undefined
-}
-
 async function checkVCenter(
-  { name, path, at, given }: WantedVCenter,
+  wanted: WantedVCenter,
   global: Sections['global'],
   options: TrustOptions,
 ): Promise<CheckedVCenter | undefined> {
+  const { name, path, at, given } = wanted
   const { findings } = options
   const inherited = <K extends keyof VCenterSettings>(key: K): Given<VCenterSettings[K]> | undefined =>
     given[key] ?? global[key]
@@ -81,6 +76,7 @@ async function checkVCenter(
   )
   if (given.server === undefined || trust === undefined) return undefined
   return {
+    wanted,
     config: {
       name,
       server: given.server.value,

@@ -100,6 +100,25 @@ await t.test('one vCenter twice is refused', async (t) => {
   }
 })
 
+await t.test('two tenants of one server are told what to do', async (t) => {
+  const base = 'names the same server as vcenter.a, which would show each VM twice: keep one of the two'
+  const cases: readonly [string, string][] = [
+    ['a: {server: vc, datacenters: [x, y]}\n  b: {server: vc, datacenters: [y, x]}', base],
+    [
+      'a: {server: vc, datacenters: [x]}\n  b: {server: vc, datacenters: [y]}',
+      `${base}, and list the datacenters of both there`,
+    ],
+    [
+      'a: {server: vc}\n  b: {server: vc, user: other}',
+      `${base}, for an account that may read all; one for each tenant is not supported yet`,
+    ],
+  ]
+  for (const [vCenters, message] of cases)
+    t.same(await refusal(`${GLOBAL}vcenter:\n  ${vCenters}`), [
+      `vsphere.conf:6:15: vcenter.b.server: ${message}`,
+    ])
+})
+
 await t.test('the mistakes of each are told', async (t) => {
   const text =
     'vcenter:\n  a: {server: a, password: p}\n  b: {user: u, password: p, port: x}\nglobal: {server: c}'

@@ -1,4 +1,5 @@
-import type { VCenterConfig } from './config.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { CredentialSource, IPFamily, VCenterConfig } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { GivenVCenter, Sections } from './sections.ts'
 
@@ -21,22 +22,49 @@ export function vCentersOf({ global, vCenters }: Sections): readonly WantedVCent
   return known ? listed : [...listed, { name: server.value, path: 'global', at: server.at, given: global }]
 }
 
-/** The same vCenter under two names would show each VM twice, so that every VM would seem to have a copy. */
-export function refuseDoubled(
-  vCenters: readonly { readonly wanted: WantedVCenter; readonly config: VCenterConfig }[],
-  findings: Findings,
-): void {
-  const first = new Map<string, string>()
-  for (const { wanted, config } of vCenters) {
+/** A vCenter as it is checked, and as it was given. */
+export interface CheckedVCenter {
+  readonly wanted: WantedVCenter
+  readonly config: VCenterConfig
+  readonly ipFamilies: readonly IPFamily[]
+  readonly credentials: CredentialSource | undefined
+}
+
+/**
+ * One server under two names. With one account and the same datacenters that is a mistake. With others it means two tenants,
+ * as the CPI has them; that is refused only until a VM that both accounts may read no longer counts as two.
+ */
+export function refuseDoubled(vCenters: readonly CheckedVCenter[], findings: Findings): void {
+  const first = new Map<string, CheckedVCenter>()
+  for (const vCenter of vCenters) {
+    const { wanted, config } = vCenter
     const where = `${canonical(config.server)} ${config.port}`
     const other = first.get(where)
-    if (other === undefined) first.set(where, wanted.path)
-    else {
-      const at = wanted.given.server?.at ?? wanted.at
-      const message = `names the same server as ${other}, which would show each VM twice: keep one of the two`
-      findings.refuse(`${wanted.path}.server`, at, message)
+    if (other === undefined) {
+      first.set(where, vCenter)
+      continue
     }
+    const path = `${wanted.path}.server`
+    const at = wanted.given.server?.at ?? wanted.at
+    const message = `names the same server as ${other.wanted.path}, which would show each VM twice: keep one of the two`
+    if (!sameAccount(vCenter, other)) {
+      findings.unserved(
+        path,
+        at,
+        `${message}, for an account that may read all; one for each tenant is not supported yet`,
+      )
+    } else if (!sameDatacenters(config, other.config)) {
+      findings.unserved(path, at, `${message}, and list the datacenters of both there`)
+    } else findings.refuse(path, at, message)
   }
+}
+
+function sameAccount(a: CheckedVCenter, b: CheckedVCenter): boolean {
+  return a.config.user === b.config.user && isDeepStrictEqual(a.credentials, b.credentials)
+}
+
+function sameDatacenters(a: VCenterConfig, b: VCenterConfig): boolean {
+  return isDeepStrictEqual(new Set(a.datacenters), new Set(b.datacenters))
 }
 
 /** Host names are case-insensitive and may end with a dot. */

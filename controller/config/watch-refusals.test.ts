@@ -29,7 +29,7 @@ await t.test('refused whole, said once, and the one before stays in force', asyn
     ],
     empty: [({ put }) => put('vsphere.conf', ''), /is empty/],
     'not YAML': [({ put }) => put('vsphere.conf', 'vcenter: ['), /this is not YAML/],
-    'the INI form': [({ put }) => put('vsphere.conf', '[Global]\nuser = "x"'), /INI form/],
+    'INI without a vCenter': [({ put }) => put('vsphere.conf', '[Global]\nuser = "x"'), /no vCenter/],
     binary: [({ folder }) => writeFileSync(join(folder, 'vsphere.conf'), Buffer.of(255, 0, 254)), /UTF-8/],
     gone: [({ folder }) => rmSync(join(folder, 'vsphere.conf')), /does not exist/],
     huge: [({ folder }) => huge(folder, 'vsphere.conf'), /has more than 262144 bytes/],

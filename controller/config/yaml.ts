@@ -52,7 +52,7 @@ const NOT_YAML: Partial<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTION: 'this is nested too deep for a configuration: check that it is the right file',
   TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use spaces',
   UNEXPECTED_TOKEN:
-    'this is not YAML, something else is where a key was expected: write "key: value" on each line',
+    'this is not YAML, something else is where a key was expected: write "key: value" on each line, and in braces a comma between',
 }
 
 /**
