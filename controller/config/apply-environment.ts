@@ -1,7 +1,7 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
 import { type Given, type GivenSection, readText } from './read-section.ts'
-import { type GivenVCenter, type Sections, withServer } from './sections.ts'
+import { type Sections, withServer } from './sections.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -47,7 +47,7 @@ export function applyEnvironment(sections: Sections, environment: Environment, f
   return {
     ...sections,
     global: over(SECTIONS.global, sections.global, GLOBAL_VARIABLES),
-    vCenters: [...vCenters.values()] satisfies readonly GivenVCenter[],
+    vCenters: [...vCenters.values()],
     labels: over(SECTIONS.labels, sections.labels, LABEL_VARIABLES),
     nodes: over(SECTIONS.nodes, sections.nodes, NODE_VARIABLES),
     lifecycle: withoutDeletion(sections.lifecycle, environment, findings),

@@ -1,6 +1,14 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings, Place } from './findings.ts'
-import { namesOf, type Objection, type Other, type Row, type SectionTable, spelling } from './settings/row.ts'
+import {
+  type AnySection,
+  namesOf,
+  type Objection,
+  type Other,
+  type Row,
+  type SectionTable,
+  spelling,
+} from './settings/row.ts'
 import { SECTIONS } from './settings/table.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
@@ -141,20 +149,15 @@ function unknownKey(
   const named = near !== undefined || (!doubtful && /^[a-z][a-z0-9_-]{0,39}$/i.test(key))
   const label = named ? key : '?'
   if (near !== undefined) return { label, hint: `did you mean "${near}"?` }
-  const homes = Object.entries(SECTIONS).map(([name, { rows }]) => ({
-    name: name === 'vcenter' ? 'vcenter.<name>' : name,
-    settings: Object.keys(rows).map(spelling),
-  }))
   // What can be set for one vCenter as well as for all most likely belongs to the one.
-  const home = homes
-    .toSorted((a, b) => order(a.name) - order(b.name))
-    .find(({ name, settings }) => name !== path && settings.includes(spelling(key)))
-  if (home !== undefined) return { label, hint: `it belongs under "${home.name}"` }
+  const { vcenter, ...others } = SECTIONS
+  const homes = Object.entries<AnySection>({ 'vcenter.<name>': vcenter, ...others })
+  const [home] =
+    homes.find(
+      ([name, { rows }]) => name !== path && Object.keys(rows).some((row) => spelling(row) === spelling(key)),
+    ) ?? []
+  if (home !== undefined) return { label, hint: `it belongs under "${home}"` }
   return { label, hint: `known here are ${known.join(', ')}` }
-}
-
-function order(section: string): number {
-  return section === 'vcenter.<name>' ? 0 : 1
 }
 
 export function asMap(

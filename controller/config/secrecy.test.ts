@@ -66,6 +66,30 @@ await t.test('no password is ever in an error or a warning', async (t) => {
     texts.push(file(`    ${lost}`), file('', lost), `${lost}\n`)
   }
   texts.push(`vcenter: {vc1: {server: a, user: b, password: c,${marker}}}`)
+  const ini = (line: string, rest = '') =>
+    `[Global]\nuser = u\n${line}\n[VirtualCenter "vc"]\nserver = vc.example.com\n${rest}`
+  for (const lost of [
+    `password = "${marker}`,
+    `password = "\\q${marker}"`,
+    `password = a\\${marker}`,
+    `password ${marker}`,
+    `password: ${marker}`,
+    `password = "a\n${marker}"`,
+    `password = a ${marker}\n${marker}`,
+    `"${marker}"`,
+    `[${marker}`,
+    `[Global "${marker}`,
+    `password\n= ${marker}`,
+    `port = ${marker}`,
+    `insecure-flag = ${marker}`,
+    `pasword = ${marker}`,
+  ]) {
+    texts.push(ini(lost), ini('password = p', lost), `${lost}\n`)
+  }
+  // In JSON a key stands in quotes, and may be told; what is in its place without is not.
+  for (const lost of [marker, `"password": ${marker}`, `"password": "${marker}`, `"port": "${marker}"`]) {
+    texts.push(`{"vcenter": {"vc1": {"server": "a", ${lost}}}}`, `{${lost}}`)
+  }
   let refused = 0
   for (const text of texts) {
     const said = await load(text).then(

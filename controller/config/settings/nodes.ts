@@ -3,11 +3,11 @@ import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config, NodesConfig } from '../config.ts'
 import { shapeOfText } from '../tree.ts'
 import { itemsOf, listOf, name } from './kinds.ts'
+import { LABELS_OTHERS } from './others.ts'
 import { row, type SectionTable } from './row.ts'
-import { CSI_LABELS } from './vcenter.ts'
 
 export const LABELS: SectionTable<Config['labels']> = {
-  others: CSI_LABELS,
+  others: LABELS_OTHERS,
   rows: {
     zone: row(name, {
       meaning: "Tag category; the nearest tag on the VM's way up becomes `topology.kubernetes.io/zone`.",

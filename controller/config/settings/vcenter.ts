@@ -2,7 +2,8 @@ import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { parsePort, parseServer, parseUser } from '../values.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './kinds.ts'
-import type { Objection, Others, Rows, SectionTable } from './row.ts'
+import { GLOBAL_OTHERS, VCENTER_OTHERS } from './others.ts'
+import type { Objection, Rows, SectionTable } from './row.ts'
 import { row } from './row.ts'
 
 /** What `global` and each vCenter have in common; the first is the default of the second. Texts are empty if not written. */
@@ -86,50 +87,7 @@ const ROWS: Rows<VCenterSettings> = {
   }),
 }
 
-const COMMON: Others = {
-  soapRoundtripCount: {
-    is: 'ignored',
-    because: 'has no effect, calls to vCenter are repeated until they succeed: remove it',
-    meaning: 'Calls are repeated until they succeed.',
-  },
-}
-
-/** OpenShift writes them, empty. */
-const BY_ITSELF = {
-  is: 'ignored',
-  because: 'has no effect, not in the CPI either: remove it',
-  meaning: 'The CPI sets it itself, whatever is written.',
-} as const
-
-const NO_API = {
-  is: 'ignored',
-  because: 'has no effect, Rollcall has no such API: remove it',
-  meaning: 'There is no such API.',
-} as const
-
-const IN_TREE = {
-  is: 'ignored',
-  because: 'has no effect, it is for the in-tree provider that Kubernetes had: remove it',
-  meaning: 'For the in-tree provider that Kubernetes had, which also made volumes.',
-} as const
-
-const CSI = {
-  is: 'ignored',
-  because: 'has no effect, it is for the vSphere CSI driver, which has a file of its own: remove it',
-  meaning: 'For the vSphere CSI driver, which has a file of its own.',
-} as const
-
-export const VCENTER: SectionTable<VCenterSettings> = {
-  rows: ROWS,
-  others: {
-    ...COMMON,
-    tenantRef: BY_ITSELF,
-    secretRef: BY_ITSELF,
-    targetvSANFileShareDatastoreURLs: CSI,
-    targetvSANFileShareClusters: CSI,
-    migrationDatastoreURL: CSI,
-  },
-}
+export const VCENTER: SectionTable<VCenterSettings> = { rows: ROWS, others: VCENTER_OTHERS }
 
 export const GLOBAL: SectionTable<GlobalSettings> = {
   rows: {
@@ -140,66 +98,8 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
       meanwhile: BY_SECRET,
     }),
   },
-  others: {
-    ...COMMON,
-    apiDisable: NO_API,
-    apiBinding: NO_API,
-    serviceAccount: {
-      is: 'ignored',
-      because: 'has no effect, the Pod says which account it uses: remove it',
-      meaning: 'The Pod says which it uses.',
-    },
-    ...Object.fromEntries(
-      ['datacenter', 'datastore', 'workingDir', 'vmUUID', 'vmName', 'secretNotManaged'].map((key) => [
-        key,
-        IN_TREE,
-      ]),
-    ),
-    ...Object.fromEntries(
-      [
-        'clusterID',
-        'clusterDistribution',
-        'supervisorID',
-        'csiAuthCheckIntervalInMin',
-        'csiFetchPreferredDatastoresIntervalInMin',
-        'cnsVolumeOperationRequestCleanupIntervalInMin',
-        'volumeMigrationCRCleanupIntervalInMin',
-        'queryLimit',
-        'listVolumeThreshold',
-      ].map((key) => [key, CSI]),
-    ),
-  },
+  others: GLOBAL_OTHERS,
 }
-
-const NSXT_BALANCER = {
-  is: 'refused',
-  because: 'NSX-T load balancers are not supported: remove it once no Service needs one',
-  meaning: 'NSX-T is not supported.',
-} as const
-
-/** Sections that are about something else than nodes. */
-export const OTHER_SECTIONS: Others = {
-  loadBalancer: NSXT_BALANCER,
-  loadBalancerClass: NSXT_BALANCER,
-  route: {
-    is: 'refused',
-    because: 'NSX-T routes are not supported: remove it once the CNI needs none',
-    meaning: 'NSX-T is not supported.',
-  },
-  nsxt: {
-    is: 'ignored',
-    because: 'has no effect, nothing here talks to NSX-T: remove it',
-    meaning: 'Nothing here talks to NSX-T.',
-  },
-  workspace: IN_TREE,
-  disk: IN_TREE,
-  network: IN_TREE,
-  netPermissions: CSI,
-  snapshot: CSI,
-  topologyCategory: CSI,
-}
-
-export const CSI_LABELS: Others = { topologyCategories: CSI }
 
 /** As in the CPI: either case; empty items do not count. */
 function parseFamilies(written: string): Result<readonly IPFamily[]> {
