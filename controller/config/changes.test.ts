@@ -44,6 +44,13 @@ await t.test('what differs is named, and not what it holds', async (t) => {
   }
 })
 
+await t.test('what is kept by vCenter name is named after its setting', async (t) => {
+  const { config } = await load(file())
+  const credentials = { vc1: { kind: 'secret', namespace: 'n', name: 's' } } as const
+  t.same(changesOf(config, { ...config, ipFamilies: { vc1: ['ipv6'] } }), ['vcenter.vc1.ipFamily'])
+  t.same(changesOf(config, { ...config, credentials }), ['vcenter.vc1.secretName'])
+})
+
 await t.test('whether one session will do for both', async (t) => {
   const base: VCenterConfig = {
     name: 'a',
