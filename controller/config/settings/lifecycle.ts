@@ -34,7 +34,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       meaning:
         'The first and the last proof are at least so far apart. At least 1s; under 5m it draws a warning.',
       protects:
-        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that lives, for its agent speaks every 5 minutes at the latest',
+        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is alive, whose agent reports at least every 5 minutes',
       warn: (time) =>
         time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 5 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
