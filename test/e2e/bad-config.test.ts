@@ -20,7 +20,11 @@ const cases: Record<string, { config: string; says: readonly RegExp[] }> = {
   'only comments': { config: '# nothing\n\n', says: [/: is empty/] },
   'not YAML': { config: `${good}\n\t]: [\n`, says: [/:\d+:\d+: this is not YAML/] },
   binary: { config: '\u0000\u0001\u0002', says: [/./] },
-  'the INI form': { config: '[Global]\nuser = "u"\n', says: [/the INI form/] },
+  'INI without a vCenter': { config: '[Global]\nuser = "u"\n', says: [/: vcenter: no vCenter: write/] },
+  'INI with an open quote': {
+    config: `[Global]\npassword = "${PASSWORD}\n`,
+    says: [/:2:12: this is not INI, a closing quote is missing/],
+  },
   'unknown key': {
     config: good.replace('server:', 'sever:'),
     says: [

@@ -76,7 +76,7 @@ function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Com
   }
 }
 
-/** The CPI's values, each as it is taken later: lists taken apart, the one kind of trust that it uses. */
+/** The CPI's values, each as it is taken later: lists taken apart, and what a certificate must have. */
 export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig, text: string): Comparable {
   // By then the CPI has forgotten a folder that does not exist.
   const folder = /secrets-?directory"?\s*[:=]\s*["']?\//i.test(text)
@@ -108,8 +108,8 @@ export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig, text
 
 function trustOf({ InsecureFlag, CAFile, Thumbprint }: CPIConfig['VirtualCenter'][string]): string {
   if (InsecureFlag) return 'insecure'
-  if (CAFile !== '') return 'ca'
-  return Thumbprint === '' ? 'system' : Thumbprint.replaceAll(':', '').toLowerCase()
+  const either = [...(CAFile === '' ? [] : ['ca']), ...(Thumbprint === '' ? [] : [Thumbprint])]
+  return either.join(' or ').replaceAll(':', '').toLowerCase() || 'system'
 }
 
 function credentialsOf(

@@ -97,6 +97,13 @@ export const DIFFERENCES: readonly Difference[] = [
     },
   },
   {
+    what: '`caFile` and `thumbprint` together',
+    cpi: 'takes a certificate that either allows',
+    rollcall: 'goes by `caFile` alone, with a warning',
+    because: 'Who names a CA expects its check; the thumbprint of an old certificate would outlive it.',
+    shown: { 'yaml-ca-and-thumbprint.conf': 'other values' },
+  },
+  {
     what: 'A number in another notation: `port: 0x1bb`',
     cpi: 'reads it',
     rollcall: 'refuses it',
