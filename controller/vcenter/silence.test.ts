@@ -12,7 +12,7 @@ t.test('a vCenter that hangs is told as soon as a small call was waited for in v
   ]
   for (const [name, newcomers, operations] of cases) {
     // Neither the grace nor the deadline of a big call is over before the whole file is given up.
-    const timings = { ...QUICK, failureGrace: NEVER, readDeadline: NEVER }
+    const timings = { ...QUICK, callDeadline: 1_000, failureGrace: NEVER, readDeadline: NEVER }
     const lab = await openLab(t, { timings })
     const { uuid } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)
