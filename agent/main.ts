@@ -14,6 +14,7 @@ import { renderReport } from './print.ts'
 import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
+import { returnFreePages } from './shared/return-free-pages.ts'
 import { VERSION } from './shared/version.ts'
 
 /**
@@ -78,17 +79,12 @@ async function start(options: Options): Promise<number> {
   if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1
   log.info({ version: VERSION }, 'the agent has started')
   const { refresh, look } = options
-  await run({ reporter, clock: systemClock, random: Math.random, log, refresh, look, trim }, signal)
+  await run(
+    { reporter, clock: systemClock, random: Math.random, log, refresh, look, trim: returnFreePages },
+    signal,
+  )
   log.info({}, 'the agent ends')
   return 0
-}
-
-/**
- * After a report V8 would keep 2.5 MB of free pages for the next one, minutes later. Only a last-resort collection returns
- * them to the system; it takes 8 ms. Needs `--expose-gc`, which is built into the binary.
- */
-function trim(): void {
-  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 main(process.argv.slice(2)).then(

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { cacheFolder } from './cache-folder.ts'
 import { withLock } from './lock.ts'
 import { showProgress } from './progress.ts'
 
@@ -37,7 +38,7 @@ export async function goBinary(
   const args = buildArguments(command)
   const target = { GOOS: command.goos ?? '', GOARCH: command.goarch ?? '' }
   const key = await contentKey(command.dir, [version, ...args, target.GOOS, target.GOARCH])
-  const cache = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall', 'servers')
+  const cache = cacheFolder('servers', env)
   const output = command.output ?? join(cache, `${command.name}-${key}`, command.name)
   // A path that was asked for says nothing of its content, so only a cached binary may be taken as it is.
   if (!command.output && (await executable(output))) return output

@@ -3,7 +3,7 @@ import type { LogLevel } from '../agent/shared/log-level.ts'
 
 export type { Logger }
 
-export interface LoggerOptions {
+export interface LogOptions {
   readonly level: LogLevel
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -13,7 +13,7 @@ export interface LoggerOptions {
  * JSON lines on stderr. Messages are constant; whatever varies is in fields, such as `node` and `vCenter`. Writes are
  * synchronous, so that the last lines of a dying process are not lost.
  */
-export function createLogger({ level, now }: LoggerOptions): Logger {
+export function createLogger({ level, now }: LogOptions): Logger {
   return pino(
     {
       level,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
+import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
@@ -76,7 +77,7 @@ async function start(options: RunFlags): Promise<number> {
         random: Math.random,
         logger,
         metrics: createMetrics({ version: VERSION, clock: systemClock }),
-        memory: { resident: () => process.memoryUsage.rss(), release },
+        memory: { resident: () => process.memoryUsage.rss(), release: returnFreePages },
       },
       ending.signal,
     )
@@ -86,11 +87,6 @@ async function start(options: RunFlags): Promise<number> {
   }
   logger.info('ended')
   return 0
-}
-
-/** Needs `--expose-gc`, which is built into the binary. A regular collection would keep the free pages. */
-function release(): void {
-  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** Undefined where there is neither a kubeconfig nor what the kubelet gives every container. */

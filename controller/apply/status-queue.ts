@@ -54,7 +54,7 @@ const LAST_WRITES = 2_000
 export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
   const active = new Map<string, Promise<void>>()
-  let last = -Infinity
+  let lastPut = -Infinity
   let ending = false
   let wake: () => void = () => undefined
 
@@ -62,7 +62,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
   function left(since: number): number {
     if (ending) return 0
     const now = clock.monotonic()
-    return Math.min(last + QUIET, since + PATIENCE) - now
+    return Math.min(lastPut + QUIET, since + PATIENCE) - now
   }
 
   function next():
@@ -72,9 +72,9 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     return undefined
   }
 
-  async function work(name: string, pending: PendingStatus, last: AbortSignal): Promise<void> {
+  async function work(name: string, pending: PendingStatus, signal: AbortSignal): Promise<void> {
     try {
-      await write(name, pending, last)
+      await write(name, pending, signal)
     } catch (error) {
       if (!ending) onError(name, error)
     }
@@ -88,8 +88,8 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     get: (name) => waiting.get(name)?.pending,
     put(name, pending) {
       const since = waiting.get(name)?.since
-      if (since === undefined) last = clock.monotonic()
-      waiting.set(name, { pending, since: since ?? last })
+      if (since === undefined) lastPut = clock.monotonic()
+      waiting.set(name, { pending, since: since ?? lastPut })
       wake()
     },
     delete(name) {
@@ -99,20 +99,20 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
       for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
     },
     async run(signal) {
-      const last = new AbortController()
+      const cutOff = new AbortController()
       const done = new AbortController()
       const end = aborted(signal).then(async () => {
         ending = true
         wake()
         await clock.sleep(LAST_WRITES, done.signal)
-        last.abort()
+        cutOff.abort()
         wake()
       })
-      while (!last.signal.aborted && !(signal.aborted && waiting.size === 0)) {
+      while (!cutOff.signal.aborted && !(signal.aborted && waiting.size === 0)) {
         const oldest = active.size < CONCURRENCY ? next() : undefined
         const wait = oldest === undefined ? undefined : left(oldest.since)
         if (oldest !== undefined && wait !== undefined && wait <= 0) {
-          active.set(oldest.name, work(oldest.name, oldest.pending, last.signal))
+          active.set(oldest.name, work(oldest.name, oldest.pending, cutOff.signal))
           continue
         }
         if (wait !== undefined) {
@@ -121,7 +121,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
         }
         await new Promise<void>((resolve) => {
           wake = resolve
-          if (last.signal.aborted || (signal.aborted && waiting.size === 0)) resolve()
+          if (cutOff.signal.aborted || (signal.aborted && waiting.size === 0)) resolve()
         })
       }
       done.abort()

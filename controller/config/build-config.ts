@@ -1,11 +1,11 @@
-import type { Config, CredentialSource } from './config.ts'
+import type { Config, VCenterCredentials } from './config.ts'
 import { type Given, valuesOf } from './read-section.ts'
 import { Secret } from './secret.ts'
 import type { Sections } from './sections.ts'
 import { standardOf } from './settings/row.ts'
 import { SECTIONS } from './settings/table.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
-import { readTrust, type TrustOptions } from './trust.ts'
+import { type ParseOptions, readTrust } from './trust.ts'
 import { parseServer } from './values.ts'
 import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
 
@@ -14,7 +14,7 @@ import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } fr
  *
  * @returns undefined where something is wrong; it is then in the findings
  */
-export async function buildConfig(sections: Sections, options: TrustOptions): Promise<Config | undefined> {
+export async function buildConfig(sections: Sections, options: ParseOptions): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
   if (wanted.length === 0 && !findings.problems.some(({ path }) => path.startsWith('vcenter'))) {
@@ -46,7 +46,7 @@ export async function buildConfig(sections: Sections, options: TrustOptions): Pr
 async function checkVCenter(
   wanted: WantedVCenter,
   global: Sections['global'],
-  options: TrustOptions,
+  options: ParseOptions,
 ): Promise<CheckedVCenter | undefined> {
   const { name, path, at, given } = wanted
   const { findings } = options
@@ -98,7 +98,7 @@ async function checkVCenter(
 function credentialsOf(
   given: WantedVCenter['given'],
   global: Sections['global'],
-): CredentialSource | undefined {
+): VCenterCredentials | undefined {
   const { secretsDirectory } = global
   const common = secretOf(global)
   const own = given === global ? undefined : secretOf(given)
@@ -108,7 +108,7 @@ function credentialsOf(
   return half ? undefined : { kind: 'directory', path: secretsDirectory.value }
 }
 
-function secretOf({ secretName, secretNamespace }: WantedVCenter['given']): CredentialSource | undefined {
+function secretOf({ secretName, secretNamespace }: WantedVCenter['given']): VCenterCredentials | undefined {
   if (secretName === undefined || secretNamespace === undefined) return undefined
   return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
 }

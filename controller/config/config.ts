@@ -37,13 +37,13 @@ export interface Config {
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. Not served yet. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
   /** Where a vCenter's user and password are, by its name, unless they stand in the file alone. Not served yet. */
-  readonly credentials: Readonly<Record<string, CredentialSource>>
+  readonly credentials: Readonly<Record<string, VCenterCredentials>>
 }
 
 export type IPFamily = 'ipv4' | 'ipv6'
 
 /** Holds `SERVER.username` and `SERVER.password` for each server. */
-export type CredentialSource =
+export type VCenterCredentials =
   | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
   /** A folder with a file for each of the two. */
   | { readonly kind: 'directory'; readonly path: string }

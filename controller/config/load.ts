@@ -7,7 +7,7 @@ import { looksLikeINI, readINI } from './ini.ts'
 import { type ReadFile, readText } from './read-text.ts'
 import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
-import type { TrustOptions } from './trust.ts'
+import type { ParseOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */
@@ -63,7 +63,7 @@ async function load(source: Required<ConfigSource>, findings: Findings): Promise
 export async function parseConfig(
   text: string,
   environment: Environment,
-  options: TrustOptions,
+  options: ParseOptions,
 ): Promise<Config | undefined> {
   const { findings } = options
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)

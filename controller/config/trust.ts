@@ -12,7 +12,7 @@ export interface GivenTrust {
 }
 
 /** Where a CA's files are read, and what is wrong with them told. */
-export interface TrustOptions {
+export interface ParseOptions {
   /** Where relative paths start. */
   readonly folder: string
   readonly readFile: ReadFile
@@ -25,7 +25,7 @@ export interface TrustOptions {
  *
  * @returns undefined where it is wrong; the error is then in the findings
  */
-export async function readTrust(given: GivenTrust, options: TrustOptions): Promise<Trust | undefined> {
+export async function readTrust(given: GivenTrust, options: ParseOptions): Promise<Trust | undefined> {
   const { insecure, caFile, thumbprint } = given
   const { findings, folder, readFile } = options
   if (insecure) {

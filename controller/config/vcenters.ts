@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CredentialSource, IPFamily, VCenterConfig } from './config.ts'
+import type { IPFamily, VCenterConfig, VCenterCredentials } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { GivenVCenter, Sections } from './sections.ts'
 
@@ -27,7 +27,7 @@ export interface CheckedVCenter {
   readonly wanted: WantedVCenter
   readonly config: VCenterConfig
   readonly ipFamilies: readonly IPFamily[]
-  readonly credentials: CredentialSource | undefined
+  readonly credentials: VCenterCredentials | undefined
 }
 
 /**

@@ -1,11 +1,9 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { cacheFolder } from '../../build/cache-folder.ts'
 
 /**
  * The environment of a process whose modules are kept compiled for the next one: of hundreds of test files each would
  * strip and compile the same sources again, a third of a second of processor time.
  */
 export function compileCache(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const cache = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'rollcall', 'compiled')
-  return { ...env, NODE_COMPILE_CACHE: cache }
+  return { ...env, NODE_COMPILE_CACHE: cacheFolder('compiled', env) }
 }
