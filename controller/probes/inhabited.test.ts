@@ -45,6 +45,31 @@ t.test(
   },
 )
 
+t.test('a Ready Node that was never bound tells it too, where no other vCenter shows its VM', async (t) => {
+  const found: Lookup = { state: 'answered', vms: [vm()] }
+  for (const [what, ready, there, expected] of [
+    ['no other vCenter shows its VM', true, NONE, true],
+    ['no other vCenter has been asked yet', true, { state: 'pending' }, true],
+    ['another vCenter shows its VM', true, found, false],
+    ['it is not Ready', false, NONE, false],
+  ] as const) {
+    const index = createNodeIndex(SETTINGS.identity)
+    index.node('migrated', node({ name: 'migrated', providerID: `vsphere://${BIOS_UUID}` }))
+    const isInhabited = createInhabited({
+      index,
+      tracker: { missingFor: () => 0 },
+      inventories: [
+        { vCenter: 'vc1', lookup: () => NONE },
+        { vCenter: 'vc2', lookup: () => there },
+      ],
+      isReady: () => ready,
+      absentFor: 1000,
+    })
+    t.equal(isInhabited(HERE, 'worker-1'), expected, what)
+    t.equal(isInhabited(HERE, 'migrated'), false, 'the Node itself')
+  }
+})
+
 t.test('the Node itself, Nodes that are gone, and Nodes of other vCenters tell nothing', async (t) => {
   const { isInhabited, index } = setUp({}, { state: 'answered', vms: [vm()] })
   t.equal(isInhabited({ vCenter: 'vc2', vCenterInstanceUUID: 'two' }), false)
