@@ -52,12 +52,13 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
     ({ lists, biosUUID }) =>
       lists.has(bound?.moref ?? '') || lists.has(named?.moref ?? '') || (unseen && known.has(biosUUID)),
   )
-  // One that failed over to a VM by which nothing tells it is gone since then, though a vCenter lists it.
+  // One that failed over to a VM by which nothing tells it is gone since then, though a vCenter listed it.
   const gone = Math.min(
-    ...ones.map(
-      ({ firstVanishedAt, vm }) =>
-        now - (firstVanishedAt ?? (isTold(vm, known) ? now : (vm?.registeredAt ?? now))),
-    ),
+    ...ones.map(({ firstVanishedAt = now, vm, lastVM }) => {
+      const last = vm ?? lastVM
+      const untoldSince = last === undefined || isTold(last, known) ? now : last.registeredAt
+      return now - Math.min(firstVanishedAt, untoldSince)
+    }),
   )
   // Said here once more, so that the code cannot change it.
   const takes = unseen ? 6 * lifecycle.absentFor : lifecycle.absentFor

@@ -178,7 +178,10 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
         // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.
         const other = [...vms.values()].find(({ machine }) => machine === vm.machine)
         if (other === undefined) vanish(vm.machine, vm, timeline.now, told)
-        else vm.machine.vm = other
+        else {
+          vm.machine.vm = other
+          vm.machine.lastVM = other
+        }
       }
     },
     changed(vm) {
