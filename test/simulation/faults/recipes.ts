@@ -57,7 +57,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'kubelet-not-ready' }, { kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],
   [{ kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'back-when-deleting' }],
-  [gone, { kind: 'vcenter-restarts', at: 0.3, until: 0.35 }],
+  [gone, { kind: 'vcenter-restarts', at: 0.55, until: 0.6 }],
   [gone, { kind: 'held', until: 1.7 }],
   [gone, { kind: 'annotated-wrongly', until: 1.6 }],
   [gone, { kind: 'held-when-deleting' }],
