@@ -1,5 +1,3 @@
-import { HttpMethod, RequestContext } from '@kubernetes/client-node'
-import { request as send } from 'undici'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { apiError } from './api-error.ts'
@@ -67,16 +65,16 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
   const credentials = Credentials.load(source)
 
   async function open(what: string, request: KubeRequest, signal: AbortSignal) {
-    const context = new RequestContext(
-      `${credentials.server}${request.path}?${new URLSearchParams(request.query)}`.replace(/\?$/, ''),
-      HttpMethod[request.method],
+    const { headers, agent } = await credentials.current()
+    const { origin, pathname, search } = new URL(
+      `${credentials.server}${request.path}?${new URLSearchParams(request.query)}`,
     )
-    await credentials.applySecurityAuthentication(context)
-    const dispatcher = context.getDispatcher()
-    const answer = await send(context.getUrl(), {
+    const answer = await agent.request({
+      origin,
+      path: `${pathname}${search}`,
       method: request.method,
       headers: {
-        ...context.getHeaders(),
+        ...headers,
         accept: 'application/json',
         'user-agent': userAgent,
         ...(request.impersonate === undefined ? {} : { 'impersonate-user': request.impersonate }),
@@ -84,7 +82,6 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       },
       body: request.body ? JSON.stringify(request.body) : null,
       signal,
-      ...(dispatcher ? { dispatcher } : {}),
     })
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
     const said = await readUpTo(MAX_ERROR_BODY, answer.body)

@@ -1,4 +1,4 @@
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node'
+import { KubeConfig } from '@kubernetes/client-node'
 import { Agent } from 'undici'
 import { readKubeconfig } from './kubeconfig.ts'
 
@@ -21,6 +21,12 @@ interface Identity {
   readonly key?: Buffer
   readonly rejectUnauthorized?: boolean
   readonly servername?: string
+}
+
+/** Holds for one request: tokens are replaced, and so are certificates. */
+export interface CurrentCredentials {
+  readonly headers: Readonly<Record<string, string>>
+  readonly agent: Agent
 }
 
 /**
@@ -62,7 +68,8 @@ export class Credentials extends KubeConfig {
     return (this.getCurrentCluster()?.server ?? '').replace(/\/+$/, '')
   }
 
-  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+  /** What the next request is sent with. Throws where a file or plugin that the kubeconfig names gives no credential. */
+  async current(): Promise<CurrentCredentials> {
     const options: Parameters<KubeConfig['applyToHTTPSOptions']>[0] & { servername?: string } = {}
     try {
       await this.applyToHTTPSOptions(options)
@@ -74,21 +81,19 @@ export class Credentials extends KubeConfig {
       throw cause
     }
     // A token file often ends with a newline, which a header may not contain.
-    for (const [name, value] of Object.entries(options.headers ?? {}))
-      context.setHeaderParam(name, String(value).trim())
-    if (typeof options.auth === 'string') {
-      context.setHeaderParam('Authorization', `Basic ${Buffer.from(options.auth).toString('base64')}`)
-    }
-    const { ca, cert, key, rejectUnauthorized, servername } = options
-    context.setDispatcher(
-      this.#agentFor({
-        ...(ca ? { ca: bytes(ca) } : {}),
-        ...(cert ? { cert: bytes(cert) } : {}),
-        ...(key ? { key: bytes(key) } : {}),
-        ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-        ...(servername === undefined ? {} : { servername }),
-      }),
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
     )
+    const { auth, ca, cert, key, rejectUnauthorized, servername } = options
+    const agent = this.#agentFor({
+      ...(ca ? { ca: bytes(ca) } : {}),
+      ...(cert ? { cert: bytes(cert) } : {}),
+      ...(key ? { key: bytes(key) } : {}),
+      ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+      ...(servername === undefined ? {} : { servername }),
+    })
+    if (typeof auth !== 'string') return { headers, agent }
+    return { headers: { ...headers, Authorization: `Basic ${Buffer.from(auth).toString('base64')}` }, agent }
   }
 
   #agentFor(identity: Identity): Agent {
