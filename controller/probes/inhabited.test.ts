@@ -54,6 +54,8 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
     ['it is not Ready', false, NONE, false],
   ] as const) {
     const index = createNodeIndex(SETTINGS.identity)
+    index.node('worker-1', node({ name: 'worker-1' }))
+    index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
     index.node('migrated', node({ name: 'migrated', providerID: `vsphere://${BIOS_UUID}` }))
     const isInhabited = createInhabited({
       index,
@@ -66,7 +68,8 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
       absentFor: 1000,
     })
     t.equal(isInhabited(HERE, 'worker-1'), expected, what)
-    t.equal(isInhabited(HERE, 'migrated'), false, 'the Node itself')
+    const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+    t.equal(isInhabited(empty, 'worker-1'), false, 'a vCenter that never had a VM')
   }
 })
 

@@ -24,7 +24,8 @@ export type IsInhabited = (
  * while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden. Ignores
  * Nodes too whose VM is in another vCenter.
  *
- * True as well where a Ready Node was never bound and no other vCenter shows its VM: its machine runs somewhere.
+ * Of the vCenter that had the Node's own VM, true as well where a Ready Node was never bound and no other shows its VM: its
+ * machine runs somewhere. Nothing of the kind is asked of a vCenter that may never have had a VM.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
   const { index, tracker, inventories, isReady, absentFor } = options
@@ -37,14 +38,14 @@ export function createInhabited(options: InhabitedOptions): IsInhabited {
       lookups(name, true).every((lookup) => lookup.state === 'answered' && lookup.vms.length === 0)
     const isShownElsewhere = (name: string): boolean =>
       lookups(name, false).some((lookup) => lookup.state === 'answered' && lookup.vms.length > 0)
-    for (const name of index.namesIn(vCenterInstanceUUID)) {
+    const names = [...index.namesIn(vCenterInstanceUUID)]
+    for (const name of names) {
       if (name === except) continue
       const missingFor = tracker.missingFor(name)
       const isAway = missingFor > 0 ? missingFor >= absentFor && !isReady(name) : isElsewhere(name)
       if (!isAway) return true
     }
-    for (const name of index.namesIn(''))
-      if (name !== except && isReady(name) && !isShownElsewhere(name)) return true
-    return false
+    if (!names.includes(except)) return false
+    return [...index.namesIn('')].some((name) => isReady(name) && !isShownElsewhere(name))
   }
 }
