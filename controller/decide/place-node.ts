@@ -8,6 +8,7 @@ import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { wantedLabels } from './node-patch.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
+import { compareWithCSI } from './topology/csi-topology.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 
 /** Zone, region and addresses of a verified Node. */
@@ -30,7 +31,8 @@ export function placeNode(
 ): Placement {
   const topology = resolveTopology(ancestry, settings.labels)
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
-  const changed = judgeChanges(changes, settings.topology, topology.condition)
+  const compared = compareWithCSI(node, topology, settings.labels)
+  const changed = judgeChanges(changes, settings.topology, compared)
   const { identityLevel, addresses: before = [] } = previous.status
   const { addresses, holders, condition } = chooseAddresses(spec, vm, {
     node,

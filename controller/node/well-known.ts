@@ -29,6 +29,22 @@ export const LABEL_IDENTITY_LEVEL = 'rollcall.node-restriction.kubernetes.io/ide
 /** The scheme that the CPI and the in-tree provider before it use. */
 export const PROVIDER_SCHEME = 'vsphere://'
 
+/**
+ * The nearest text that a label may have as its value: without accents, with "-" for each run of other characters, cut to 63.
+ * Undefined where no letter or digit is left.
+ */
+export function nearestLabelValue(text: string): string | undefined {
+  if (isLabelValue(text)) return text
+  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '')
+  const value = trimmed(trimmed(plain.replace(/[^A-Za-z0-9_.-]+/g, '-')).slice(0, 63))
+  return value === '' ? undefined : value
+}
+
+/** Without what a label's value may neither begin nor end with. */
+function trimmed(text: string): string {
+  return text.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
+}
+
 /** A label's value (`k8s.io/apimachinery/pkg/util/validation`): empty, or at most 63 of these. */
 export function isLabelValue(text: string): boolean {
   return text.length <= 63 && /^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/.test(text)

@@ -28,6 +28,7 @@ export const REASONS = [
   'Asserted',
   'BIOSUUIDChanged',
   'BrakeEngaged',
+  'CSITopologyDiffers',
   'CanaryNotFound',
   'ClaimedByAnotherNode',
   'DatacenterOutOfScope',

@@ -48,10 +48,17 @@ const ROWS: { name: string; ancestry: Ancestry; zone?: string; region?: string; 
     reason: 'TagsUnreadable',
   },
   {
-    name: 'a tag that cannot be a label',
+    name: 'a tag that cannot be a label, but nearly',
     ancestry: ancestry({
       compute: [ancestor('Datacenter', 'd', [...zone('zone 1 / left'), ...region('r')])],
     }),
+    zone: 'zone-1-left',
+    region: 'r',
+    reason: 'Resolved',
+  },
+  {
+    name: 'a tag that no label comes near',
+    ancestry: ancestry({ compute: [ancestor('Datacenter', 'd', [...zone('东京'), ...region('r')])] }),
     region: 'r',
     reason: 'TagMissing',
   },

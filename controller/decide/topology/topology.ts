@@ -1,5 +1,5 @@
 import type { DecisionConfig } from '../../config/config.ts'
-import { isLabelValue } from '../../node/well-known.ts'
+import { nearestLabelValue } from '../../node/well-known.ts'
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 
@@ -17,43 +17,50 @@ interface Labels {
 /**
  * Zone and region from the tags on a VM's ancestors, in the CPI's order: first upwards from the host, then from the
  * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike in the CPI, each label is
- * independent, and a missing tag does not stop the initialisation (kubernetes/kubernetes#73002).
+ * independent, and a missing tag does not stop the initialisation (kubernetes/kubernetes#73002). A name that no label can have
+ * becomes the nearest that one can; the CPI's Node would be refused by the API server.
  */
 export function resolveTopology(ancestry: Ancestry, categories: DecisionConfig['labels']): NodeTopology {
   const labels: Labels = {}
   const problems: string[] = []
+  const renamed: string[] = []
   for (const label of ['zone', 'region'] as const) {
     const category = categories[label]
     if (category === undefined) continue
     const found = nearestTag(ancestry, category)
     if (found === undefined) {
       problems.push(`no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`)
-    } else if (!isLabelValue(found)) {
-      problems.push(
-        `the ${label} tag "${found}" cannot be a label's value; rename it (letters, digits, "-_.", 63 at most)`,
-      )
-    } else {
-      labels[label] = found
+      continue
+    }
+    const value = nearestLabelValue(found)
+    if (value === undefined)
+      problems.push(`the ${label} tag "${found}" has no letter or digit that a label could have; rename it`)
+    else {
+      labels[label] = value
+      if (value !== found)
+        renamed.push(`the ${label} tag is "${found}", which no label can have as its value`)
     }
   }
   return {
     zone: labels.zone,
     region: labels.region,
-    condition: judge(labels, problems, ancestry, categories),
+    condition: judge(labels, { problems, renamed }, ancestry, categories),
   }
 }
 
 function judge(
   { zone, region }: Labels,
-  problems: readonly string[],
+  { problems, renamed }: Record<'problems' | 'renamed', readonly string[]>,
   ancestry: Ancestry,
   categories: DecisionConfig['labels'],
 ): ConditionValue {
   if (categories.zone === undefined && categories.region === undefined) {
     return yes('NotConfigured', 'the configuration names no tag category for zone or region')
   }
-  if (problems.length === 0)
-    return yes('Resolved', `zone ${zone ?? 'not configured'}, region ${region ?? 'not configured'}`)
+  if (problems.length === 0) {
+    const resolved = `zone ${zone ?? 'not configured'}, region ${region ?? 'not configured'}`
+    return yes('Resolved', [resolved, ...renamed].join('; '))
+  }
   if (ancestry.unreadable.length > 0) {
     return no(
       'TagsUnreadable',
