@@ -3,6 +3,7 @@
  * `a<1`, with commas for "and". Grammar and meaning are those of k8s.io/apimachinery/pkg/labels 0.36. Pure.
  */
 import { failed, ok, type Result } from '../agent/shared/result.ts'
+import { isLabelValue } from './node/well-known.ts'
 
 export type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
 
@@ -176,8 +177,4 @@ function isLabelKey(text: string | undefined): boolean {
   const [prefix, ...more] = parts
   if (more.length > 0 || !NAME.test(name)) return false
   return prefix === undefined || (prefix.length <= 253 && PREFIX.test(prefix))
-}
-
-function isLabelValue(text: string): boolean {
-  return text === '' || NAME.test(text)
 }

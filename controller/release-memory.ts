@@ -12,7 +12,7 @@ export interface ProcessMemory {
 /** Milliseconds from one look to the next. */
 const INTERVAL = 10_000
 /** The part by which memory may grow before it is given back. */
-const SLACK = 0.15
+const SLACK = 0.05
 
 /**
  * Gives memory back once it has grown by {@link SLACK} since the last time. V8 keeps pages that a collection has freed for
