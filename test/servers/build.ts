@@ -17,6 +17,7 @@ const versionVariables = (version: string) => {
 
 const here = import.meta.dirname
 const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.36.3') }
+const cpi = { dir: join(here, 'cpi') }
 const older = (minor: string, version: string) => ({
   dir: join(here, `kubernetes-${minor}`),
   variables: versionVariables(version),
@@ -34,7 +35,12 @@ const commands = {
   vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },
   rpctool: { dir: join(here, 'rpctool') },
   govc: { dir: join(here, 'govc'), takes: '40 s' },
-  'cpi-config': { dir: join(here, 'cpi-config'), takes: '30 s' },
+  cpi: {
+    ...cpi,
+    package: 'k8s.io/cloud-provider-vsphere/cmd/vsphere-cloud-controller-manager',
+    takes: '3 min',
+  },
+  'cpi-config': { ...cpi, package: './config', takes: '30 s' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 
 export type ServerName = keyof typeof commands

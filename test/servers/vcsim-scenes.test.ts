@@ -68,6 +68,20 @@ function kinds(update: string): Record<string, string> {
   return Object.fromEntries([...update.matchAll(pattern)].map(([, kind, ref]) => [ref ?? '', kind ?? '']))
 }
 
+t.test('a search in a datacenter finds no machine of another', async (t) => {
+  const { vcsim, soap } = await setUp(t, { dcs: 2 })
+  const [first, second] = await vmsOf(vcsim)
+  const asked = async (operation: string, inner: string) =>
+    /<returnval[^>]*>([^<]+)</.exec((await soap.call(operation, searchIndex, inner)).text)?.[1]
+  const datacenter = await asked('FindByInventoryPath', '<inventoryPath>/DC1</inventoryPath>')
+  const within = `<datacenter type="Datacenter">${datacenter}</datacenter>`
+  const found = ({ uuid }: VcsimVM) =>
+    asked('FindByUuid', `${within}<uuid>${uuid}</uuid><vmSearch>true</vmSearch>`)
+  t.match([first.datacenter, second.datacenter], ['DC0', 'DC1'])
+  t.equal(await found(second), second.ref)
+  t.equal(await found(first), undefined)
+})
+
 t.test('searches know both kinds of UUID', async (t) => {
   const { vcsim, search } = await setUp(t)
   const [vm] = await vmsOf(vcsim)

@@ -35,6 +35,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	c.veil.enforce(c.ctx, content)
 	views := &listViews{veil: c.veil}
 	views.enforce(c.ctx)
+	scopeSearches(c.ctx)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx, c.all()), nil }))
 	mux.HandleFunc("POST /guest", answer(eachVM(c, (*guestData).apply, func(g *guestData) string { return g.VM })))
