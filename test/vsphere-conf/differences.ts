@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runAsProgram } from '../../build/entry.ts'
+import { withGeneratedTable } from '../fixtures/generated-table.ts'
 
 export interface Difference {
   readonly what: string
@@ -175,16 +176,8 @@ export const PAGE = 'docs/differences.md'
 
 /** The page's text with its table as it should be. */
 export function withTable(page: string): string {
-  const rows = DIFFERENCES.map(
-    ({ what, cpi, rollcall, because }) => `| ${what} | ${cpi} | ${rollcall} | ${because} |`,
-  )
-  const table = ['| in the file | the CPI | Rollcall | because |', '| --- | --- | --- | --- |', ...rows].join(
-    '\n',
-  )
-  return page.replace(
-    /(<!-- generated: differences -->\n)[\s\S]*?(\n<!-- end -->)/,
-    (_, begin: string, end: string) => `${begin}${table}${end}`,
-  )
+  const rows = DIFFERENCES.map(({ what, cpi, rollcall, because }) => [what, cpi, rollcall, because])
+  return withGeneratedTable(page, 'differences', ['in the file', 'the CPI', 'Rollcall', 'because'], rows)
 }
 
 async function main(): Promise<void> {

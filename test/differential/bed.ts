@@ -1,0 +1,232 @@
+/** Has the CPI and Rollcall initialise a copy of the same Nodes each, on the same vCenter. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
+import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
+import { startCPI } from '../fixtures/cpi.ts'
+import { nodeObject } from '../fixtures/kubelet.ts'
+import { productUUID } from '../fixtures/machine.ts'
+import type { Program } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import type { VcsimVM } from '../servers/control.ts'
+import { borrowCluster } from '../servers/pool/borrow.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { type Models, startWorld } from './places.ts'
+import type { KubeletNode, Scenario } from './scenario.ts'
+
+export interface Node {
+  readonly metadata: {
+    readonly name: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly spec: {
+    readonly providerID?: string
+    readonly taints?: readonly { readonly key: string; readonly effect: string }[]
+  }
+  readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] }
+}
+
+export interface Bed extends AsyncDisposable {
+  readonly vcsim: Vcsim
+  readonly second: Vcsim
+  /** Of each provider. */
+  readonly clusters: { readonly cpi: Cluster; readonly rollcall: Cluster }
+  readonly models: Models
+}
+
+/** Starts two API servers and two vCenters, which serve any number of scenarios, one after the other. */
+export async function openBed(): Promise<Bed> {
+  await using stack = new AsyncDisposableStack()
+  const [cpi, rollcall, { vcsim, models }, second] = await Promise.all([
+    borrowCluster().then((each) => stack.use(each)),
+    borrowCluster().then((each) => stack.use(each)),
+    startWorld().then((world) => {
+      stack.use(world.vcsim)
+      return world
+    }),
+    startVcsim({ seed: 'second', clusters: 1, hosts: 1, vms: 1 }).then((each) => stack.use(each)),
+  ])
+  const owned = stack.move()
+  return {
+    vcsim,
+    second,
+    models,
+    clusters: { cpi, rollcall },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A scenario that is set up: its machines run, and each cluster has its Nodes. */
+export interface Stage extends AsyncDisposable {
+  /** Nodes' names in the order of the cases. */
+  readonly names: readonly string[]
+  /** The text of vsphere.conf, for either provider. */
+  readonly config: string
+  readonly dir: string
+}
+
+/** @param serial tells scenarios of one bed apart */
+export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promise<Stage> {
+  const { vcsim, second, clusters, models } = bed
+  const category = (label: string) => `${label}-${serial}`
+  const tags = (scenario.tags ?? []).map(({ object, label, tag }) => ({
+    category: category(label),
+    tag,
+    object,
+  }))
+  await vcsim.tag(...tags)
+
+  const names: string[] = []
+  const vms: { vm: VcsimVM; home: Vcsim }[] = []
+  for (const [index, { vm = {}, node = {} }] of scenario.cases.entries()) {
+    const home = vm.second === true ? second : vcsim
+    const { like, host } = vm.second === true ? { like: 'DC0_C0_RP0_VM0' } : models[vm.place ?? 'first-host']
+    const made = await home.create({ name: `vm-${serial}-${index}`, like })
+    if (host !== undefined) await home.move({ vm: made.ref, host })
+    const name = node.name ?? `n${serial}-${index}`
+    const { hostName = name, nics = [{ addresses: [`10.${serial % 250}.0.${index + 1}/16`] }] } = vm
+    await home.setGuest({ vm: made.ref, hostName, nics: [...nics] })
+    await home.setState({
+      vm: made.ref,
+      ...(vm.cpus === undefined ? {} : { cpus: vm.cpus }),
+      ...(vm.memoryMB === undefined ? {} : { memoryMB: vm.memoryMB }),
+      ...(vm.guestID === undefined ? {} : { guestId: vm.guestID }),
+      ...(vm.powerState === undefined ? {} : { powerState: vm.powerState }),
+    })
+    for (const [label, tag] of Object.entries(vm.tags ?? {})) {
+      await home.tag({ category: category(label), tag, object: made.ref })
+    }
+    const object = kubeletNode(name, made, node, vms.at(-1)?.vm)
+    for (const cluster of Object.values(clusters)) await create(cluster, object)
+    names.push(name)
+    vms.push({ vm: made, home })
+  }
+
+  const dir = join(clusters.rollcall.dir, `scenario-${serial}`)
+  await mkdir(dir)
+  const { labels = ['zone', 'region'], datacenters, twoVCenters = false } = scenario
+  return {
+    names,
+    dir,
+    config: vsphereConf(vcsim, {
+      labels: Object.fromEntries(labels.map((label) => [label, category(label)])),
+      require: 'asserted',
+      ...(datacenters === undefined ? {} : { datacenters: [...datacenters] }),
+      ...(twoVCenters ? { otherVCenters: { second } } : {}),
+    }),
+    async [Symbol.asyncDispose]() {
+      for (const { vm, home } of vms) await home.unregister(vm.ref)
+      await vcsim.tag(...tags.map((tag) => ({ ...tag, detach: true })))
+      for (const cluster of Object.values(clusters)) {
+        await cluster.request('DELETE', '/api/v1/nodes')
+        await cluster.request('DELETE', '/apis/rollcall.dev/v1alpha1/nodereports')
+      }
+    },
+  }
+}
+
+function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previous: VcsimVM | undefined) {
+  const { systemUUID = 'swapped', untainted = false, otherTaint = false, nodeIP, labels } = node
+  const object = nodeObject({
+    name,
+    biosUUID: vm.uuid,
+    ...(nodeIP === undefined ? {} : { nodeIP }),
+    ...(labels === undefined ? {} : { labels: { ...labels } }),
+    ...(node.providerID === undefined ? {} : { providerID: providerID(node.providerID, vm, previous) }),
+  })
+  if (untainted) object.spec.taints = []
+  if (otherTaint) object.spec.taints.push({ key: 'example.com/dedicated', effect: 'NoSchedule' })
+  object.status.nodeInfo.systemUUID = {
+    swapped: productUUID(vm.uuid),
+    plain: vm.uuid,
+    upper: vm.uuid.toUpperCase(),
+    unknown: '00000000-1111-4222-8333-444444444444',
+  }[systemUUID]
+  return object
+}
+
+function providerID(
+  spelling: NonNullable<KubeletNode['providerID']>,
+  vm: VcsimVM,
+  previous: VcsimVM | undefined,
+): string {
+  const own = {
+    plain: vm.uuid,
+    upper: vm.uuid.toUpperCase(),
+    swapped: productUUID(vm.uuid),
+    previous: previous?.uuid ?? '',
+  }
+  return spelling === 'foreign' ? 'aws:///eu-west-1a/i-0123456789abcdef0' : `vsphere://${own[spelling]}`
+}
+
+async function create(cluster: Cluster, node: ReturnType<typeof nodeObject>): Promise<void> {
+  const { status, body } = await cluster.request<{ message?: string }>('POST', '/api/v1/nodes', node)
+  if (status !== 201)
+    throw new Error(`Node ${node.metadata.name} is not created (${status}): ${body.message}`)
+}
+
+/** Runs the CPI until it has done what it does to each Node, and leaves it running. */
+export async function runCPI({ clusters: { cpi: cluster } }: Bed, { dir, config }: Stage): Promise<Program> {
+  const nodes = [...(await readNodes(cluster)).values()]
+  const program = await startCPI({
+    cluster,
+    dir,
+    config,
+    args: ['-v=4', '--node-status-update-frequency=1s'],
+  })
+  const settled = (node: Node) => {
+    const { name } = node.metadata
+    const known = program.stderr.findIndex((line) =>
+      new RegExp(`RegisterNode LEAVE: ${name}$|error discovering node ${name}:`).test(line),
+    )
+    if (known < 0) return false
+    if (!waits(node)) return true
+    if (program.stderr.some((line) => line.includes(`Successfully initialized node ${name} with`)))
+      return true
+    // Before it knew the machine it may have failed for that.
+    return program.stderr.slice(known).filter((line) => line.includes(`error syncing '${name}'`)).length >= 2
+  }
+  await until('the CPI has looked at each Node', () => nodes.every(settled))
+  if (!nodes.every(waits)) {
+    const rounds = () => program.stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
+    const before = rounds()
+    await until('the CPI has written addresses', () => rounds() >= before + 2)
+  }
+  return program
+}
+
+/** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
+export async function runRollcall(
+  { vcsim }: Bed,
+  { dir, config }: Stage,
+  cluster: Cluster,
+): Promise<Controller> {
+  const ours = [...(await readNodes(cluster)).values()].filter((node) =>
+    node.spec.providerID === undefined ? waits(node) : node.spec.providerID.startsWith('vsphere://'),
+  )
+  const controller = await startController({ cluster, vcsim, dir, config })
+  await until('Rollcall has judged each Node', async () => {
+    const { body } = await cluster.request<{
+      items: { metadata: { name: string }; status?: { conditions?: unknown[] } }[]
+    }>('GET', '/apis/rollcall.dev/v1alpha1/nodereports')
+    const judged = new Set(
+      body.items
+        .filter(({ status }) => (status?.conditions ?? []).length > 0)
+        .map(({ metadata }) => metadata.name),
+    )
+    return ours.every(({ metadata }) => judged.has(metadata.name))
+  })
+  return controller
+}
+
+/** Whether no provider has initialised it yet. */
+export function waits({ spec }: Node): boolean {
+  return (spec.taints ?? []).some(({ key }) => key === TAINT_UNINITIALIZED)
+}
+
+export async function readNodes(cluster: Cluster): Promise<ReadonlyMap<string, Node>> {
+  const { body } = await cluster.request<{ items: Node[] }>('GET', '/api/v1/nodes')
+  return new Map(body.items.map((node) => [node.metadata.name, node]))
+}

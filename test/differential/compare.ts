@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { type Bed, type Node, readNodes, runCPI, runRollcall, setUp, waits } from './bed.ts'
+import type { Case, Scenario } from './scenario.ts'
+
+/** What the two providers made of one Node. */
+export interface Compared {
+  readonly scenario: Scenario
+  readonly case: Case
+  readonly differences: readonly Difference[]
+}
+
+/** In one part of a Node. Where one of them did not initialise it, that alone is the difference. */
+export interface Difference {
+  readonly part:
+    | 'initialized'
+    | 'providerID'
+    | 'addresses'
+    | 'taints'
+    | `label ${string}`
+    | `annotation ${string}`
+  readonly cpi: unknown
+  readonly rollcall: unknown
+}
+
+/** Lets both providers initialise the Nodes of a scenario, each its own copy of them. */
+export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<Compared[]> {
+  await using stage = await setUp(bed, scenario, serial)
+  const running = await Promise.all([runCPI(bed, stage), runRollcall(bed, stage, bed.clusters.rollcall)])
+  await Promise.all(running.map((program) => program.stop()))
+  const cpi = await readNodes(bed.clusters.cpi)
+  const rollcall = await readNodes(bed.clusters.rollcall)
+  return scenario.cases.map((each, index) => {
+    const name = stage.names[index] ?? ''
+    return { scenario, case: each, differences: differencesOf(cpi.get(name), rollcall.get(name)) }
+  })
+}
+
+/** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
+export function differencesOf(cpi: Node | undefined, rollcall: Node | undefined): Difference[] {
+  const initialized = (node: Node | undefined) => node !== undefined && !waits(node)
+  const parts: Difference[] = [
+    { part: 'initialized', cpi: initialized(cpi), rollcall: initialized(rollcall) },
+  ]
+  if (cpi !== undefined && rollcall !== undefined && initialized(cpi) === initialized(rollcall)) {
+    parts.push(
+      { part: 'providerID', cpi: cpi.spec.providerID, rollcall: rollcall.spec.providerID },
+      { part: 'addresses', cpi: cpi.status.addresses, rollcall: rollcall.status.addresses },
+      { part: 'taints', cpi: cpi.spec.taints ?? [], rollcall: rollcall.spec.taints ?? [] },
+      ...byKey('label', cpi.metadata.labels, rollcall.metadata.labels).filter(
+        ({ part }) => part !== `label ${LABEL_IDENTITY_LEVEL}`,
+      ),
+      ...byKey('annotation', cpi.metadata.annotations, rollcall.metadata.annotations),
+    )
+  }
+  return parts.filter((each) => !isDeepStrictEqual(each.cpi, each.rollcall))
+}
+
+function byKey(
+  kind: 'label' | 'annotation',
+  cpi: Readonly<Record<string, string>> = {},
+  rollcall: Readonly<Record<string, string>> = {},
+): Difference[] {
+  const keys = [...new Set([...Object.keys(cpi), ...Object.keys(rollcall)])].sort()
+  return keys.map((key) => ({ part: `${kind} ${key}`, cpi: cpi[key], rollcall: rollcall[key] }))
+}

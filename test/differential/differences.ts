@@ -1,0 +1,224 @@
+/** Where a Node that Rollcall initialised is meant to differ from one of the CPI's. docs/differences.md has the same rows. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runAsProgram } from '../../build/entry.ts'
+import { nearestLabelValue } from '../../controller/node/well-known.ts'
+import { withGeneratedTable } from '../fixtures/generated-table.ts'
+import type { Compared, Difference } from './compare.ts'
+import type { Case, Label } from './scenario.ts'
+import { chainOfCPI, chainsOf, valuesIn } from './tags.ts'
+
+export interface Row {
+  readonly what: string
+  readonly cpi: string
+  readonly rollcall: string
+  readonly because: string
+  /** Whether this is why they differ there. */
+  explains(difference: Difference, compared: Compared): boolean
+}
+
+const BOTH: readonly Label[] = ['zone', 'region']
+
+export const ROWS: readonly Row[] = [
+  {
+    what: 'Tags of one label at several heights, as on the host and on its cluster',
+    cpi: "walks up until it has both labels, and what is farther replaces what is nearer: zone on host and cluster, region on the datacenter, and the zone is the cluster's",
+    rollcall: "the nearest counts: the zone is the host's",
+    because: 'Who tags a host, a rack or a single machine means an exception from what is above it.',
+    explains({ part, cpi, rollcall }, { scenario, case: one }) {
+      const label = labelOf(part)
+      if (label === undefined) return false
+      const values = valuesIn(chainOfCPI(chainsOf(scenario, one)) ?? [], label)
+      return nearestLabelValue(values[0] ?? '') === rollcall && values.slice(1).some((value) => value === cpi)
+    },
+  },
+  {
+    what: "Zone and region that are tagged on different sides: the host's (host, cluster, datacenter), the resource pool's, the VM's and its folders'",
+    cpi: 'takes both from the first side that has both; where none has, the Node stays uninitialised',
+    rollcall: 'looks for each label by itself, on the sides in the same order',
+    because: 'A zone tag on the cluster and a region tag on the folder say all that is needed.',
+    explains({ part, cpi, rollcall }, { scenario, case: one }) {
+      const chains = chainsOf(scenario, one)
+      const used = chainOfCPI(chains)
+      const everywhere = (label: Label) => chains.flatMap((chain) => valuesIn(chain, label))
+      if (givesUp(part, one))
+        return used === undefined && everywhere('zone').length > 0 && everywhere('region').length > 0
+      const label = labelOf(part)
+      if (label === undefined || used === undefined) return false
+      return (
+        valuesIn(used, label).some((value) => value === cpi) &&
+        nearestLabelValue(everywhere(label)[0] ?? '') === rollcall
+      )
+    },
+  },
+  {
+    what: 'No zone tag or no region tag on anything above the VM',
+    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
+    rollcall:
+      'initialises it with the label that there is, and says what is missing; the other follows when the tag comes',
+    because: 'A missing tag is no reason for a node without pods (kubernetes/kubernetes#73002).',
+    explains({ part }, { scenario, case: one }) {
+      const { labels = BOTH } = scenario
+      const chains = chainsOf(scenario, one)
+      return (
+        givesUp(part, one) &&
+        labels.length === 2 &&
+        labels.some((label) => chains.every((chain) => valuesIn(chain, label).length === 0))
+      )
+    },
+  },
+  {
+    what: 'Only `zone` or only `region` under `labels`',
+    cpi: 'writes neither',
+    rollcall: 'writes the one',
+    because: 'It was asked for.',
+    explains: ({ part, cpi }, { scenario: { labels = BOTH } }) =>
+      labels.length === 1 && labelOf(part) === labels[0] && cpi === undefined,
+  },
+  {
+    what: "A tag that cannot be a label's value: `zone 1 / left`, or more than 63 characters",
+    cpi: 'the Node stays uninitialised, for the API server refuses the label',
+    rollcall: 'takes the nearest value that can be one: `zone-1-left`',
+    because: 'A tag that is there has been meant.',
+    explains: ({ part, cpi }, { scenario, case: one }) =>
+      part === 'initialized' &&
+      cpi === false &&
+      chainsOf(scenario, one).some((chain) =>
+        chain.some((tags) => Object.values(tags).some((tag) => nearestLabelValue(tag) !== tag)),
+      ),
+  },
+  {
+    what: 'An initialised Node that lacks labels for zone, region or instance type, because they were configured later',
+    cpi: 'leaves it so',
+    rollcall:
+      'adds those that are missing; one that is there stays as it is unless `topology.onChange` is `relabel`',
+    because: 'Else each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
+    explains: ({ part, cpi }, { case: one }) =>
+      part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
+  },
+  {
+    what: 'An initialised Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
+    cpi: 'takes the value of the beta label for both',
+    rollcall: 'leaves both',
+    because: 'Changing the zone of a running Node strands its volumes; schedulers go by the label itself.',
+    explains({ part, cpi, rollcall }, { case: { node = {} } }) {
+      const own = node.labels ?? {}
+      return (
+        part === 'label topology.kubernetes.io/zone' &&
+        node.untainted === true &&
+        rollcall === own['topology.kubernetes.io/zone'] &&
+        cpi === own['failure-domain.beta.kubernetes.io/zone']
+      )
+    },
+  },
+  {
+    what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
+    cpi: '`os-unknown`; from 1.37 on as here',
+    rollcall:
+      '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; a label that is there stays, and is told of',
+    because: 'The next CPI does the same.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part.endsWith('/instance-type') &&
+      /^rhel(8|9|10)_64Guest$/.test(one.vm?.guestID ?? '') &&
+      String(cpi).endsWith('.os-unknown'),
+  },
+  {
+    what: "A guest whose host name is not the Node's name, as `localhost`, one with a domain, or none",
+    cpi: 'the Node stays uninitialised unless it has a provider ID',
+    rollcall: 'initialises it; the VM is found by its UUID alone',
+    because: 'A host name comes late, is empty for a while, or is chosen by somebody else.',
+    explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
+      part === 'initialized' &&
+      cpi === false &&
+      vm.hostName !== undefined &&
+      vm.hostName !== node.name &&
+      node.providerID === undefined,
+  },
+  {
+    what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
+    cpi: "the guest's",
+    rollcall: "the kubelet's",
+    because: "It is the name in the kubelet's serving certificate.",
+    explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
+      part === 'addresses' &&
+      vm.hostName !== undefined &&
+      JSON.stringify(cpi).replace(`"Hostname","address":"${vm.hostName}"`, '') ===
+        JSON.stringify(rollcall).replace(/"Hostname","address":"[^"]*"/, ''),
+  },
+  {
+    what: 'A Node whose UUID no VM has, while some guest has its name, or its name for an address',
+    cpi: 'takes that VM',
+    rollcall: 'the Node stays uninitialised, and the condition says which UUID was looked for',
+    because: "Names and addresses are the guest's own word: with them a node could be taken for another.",
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
+  },
+  {
+    what: 'A provider ID in the byte order of the in-tree provider',
+    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses',
+    rollcall: 'recognises the VM, and leaves the provider ID as it is',
+    because: 'Nobody can change a provider ID; kubernetes-sigs/vsphere-csi-driver#592.',
+    explains: ({ part }, { case: one }) =>
+      one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
+  },
+  {
+    what: "A Node with the provider ID of a VM that is another Node's",
+    cpi: 'initialises both, the one with the zone and addresses of the other',
+    rollcall:
+      'the Node that was verified before goes on; neither is initialised where none was, and both are told',
+    because: "One of them is not what it says, and would get the other's traffic.",
+    explains({ part, cpi }, { scenario: { cases }, case: one }) {
+      const claims = one.node?.providerID === 'previous'
+      const isClaimed = cases[cases.indexOf(one) + 1]?.node?.providerID === 'previous'
+      if (part === 'addresses') return one.node?.untainted === true && (claims || isClaimed)
+      return part === 'initialized' && cpi === true && (claims || isClaimed)
+    },
+  },
+  {
+    what: 'An initialised Node without a provider ID',
+    cpi: 'writes addresses, of the VM whose guest has its name',
+    rollcall: 'leaves it alone',
+    because: 'It asks for no cloud provider, and names identify nothing.',
+    explains: ({ part }, { case: { node = {} } }) =>
+      part === 'addresses' && node.untainted === true && node.providerID === undefined,
+  },
+  {
+    what: 'A new Node whose VM is off or suspended',
+    cpi: 'initialises it with what the guest said last',
+    rollcall: 'waits until it runs',
+    because:
+      "A kubelet does not register from a machine that is off: it is another one's Node, or will soon be shut down.",
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === true && one.vm?.powerState !== undefined,
+  },
+]
+
+/** Whether this is what comes of it where the CPI gives a Node up, by what Rollcall does to it. */
+function givesUp(part: Difference['part'], { node = {} }: Case): boolean {
+  return part === (node.untainted === true ? 'addresses' : 'initialized')
+}
+
+function labelOf(part: Difference['part']): Label | undefined {
+  const name = /^label (?:topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region)$/.exec(part)?.[1]
+  return name === 'zone' || name === 'region' ? name : undefined
+}
+
+/** The row that says why they differ there; undefined where none does. */
+export function explain(difference: Difference, compared: Compared): Row | undefined {
+  return ROWS.find((row) => row.explains(difference, compared))
+}
+
+export const PAGE = 'docs/differences.md'
+
+/** The page's text with its table as it should be. */
+export function withTable(page: string): string {
+  const rows = ROWS.map(({ what, cpi, rollcall, because }) => [what, cpi, rollcall, because])
+  return withGeneratedTable(page, 'node', ['on a Node', 'the CPI', 'Rollcall', 'because'], rows)
+}
+
+async function main(): Promise<void> {
+  const path = join(import.meta.dirname, '../..', PAGE)
+  await writeFile(path, withTable(await readFile(path, 'utf8')))
+}
+
+if (import.meta.main) runAsProgram(main)

@@ -1,0 +1,121 @@
+/** The first vCenter's inventory, which all scenarios share, as the chains in which tags are looked for. */
+import type { Vcsim } from '../servers/vcsim.ts'
+import { startVcsim } from '../servers/vcsim.ts'
+
+/** The objects above a machine that can have tags, by name and nearest first. */
+export interface Chains {
+  readonly compute: readonly string[]
+  readonly pool: readonly string[]
+  readonly folder: readonly string[]
+  readonly datacenter: string
+  /** Whether the datacenter is itself in a folder. */
+  readonly nested: boolean
+}
+
+const DC0 = { datacenter: 'DC0', nested: false } as const
+
+export const PLACES = {
+  'first-host': {
+    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
+    pool: ['DC0_C0', 'DC0'],
+    folder: ['DC0'],
+    ...DC0,
+  },
+  'second-host': {
+    compute: ['DC0_C0_H1', 'DC0_C0', 'DC0'],
+    pool: ['DC0_C0', 'DC0'],
+    folder: ['DC0'],
+    ...DC0,
+  },
+  racks: {
+    compute: ['rack-host', 'rack-cluster', 'racks', 'DC0'],
+    pool: ['rack-cluster', 'racks', 'DC0'],
+    folder: ['DC0'],
+    ...DC0,
+  },
+  workers: {
+    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
+    pool: ['DC0_C0', 'DC0'],
+    folder: ['workers', 'DC0'],
+    ...DC0,
+  },
+  gpu: {
+    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
+    pool: ['DC0_C0', 'DC0'],
+    folder: ['gpu', 'workers', 'DC0'],
+    ...DC0,
+  },
+  'pool-a': {
+    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
+    pool: ['pool-a', 'DC0_C0', 'DC0'],
+    folder: ['DC0'],
+    ...DC0,
+  },
+  'pool-b': {
+    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
+    pool: ['pool-b', 'pool-a', 'DC0_C0', 'DC0'],
+    folder: ['gpu', 'workers', 'DC0'],
+    ...DC0,
+  },
+  'second-datacenter': {
+    compute: ['DC1_C0_H0', 'DC1_C0', 'DC1'],
+    pool: ['DC1_C0', 'DC1'],
+    folder: ['DC1'],
+    datacenter: 'DC1',
+    nested: false,
+  },
+  'nested-datacenter': {
+    compute: ['DC2_C0_H0', 'DC2_C0', 'DC2', 'europe'],
+    pool: ['DC2_C0', 'DC2', 'europe'],
+    folder: ['DC2', 'europe'],
+    datacenter: 'DC2',
+    nested: true,
+  },
+} as const satisfies Record<string, Chains>
+
+export type Place = keyof typeof PLACES
+
+/** For each place a machine that others are made like, and a host that they move to, on which none can be made. */
+export type Models = Readonly<Record<Place, { readonly like: string; readonly host?: string }>>
+
+/** Starts a vCenter with that inventory. */
+export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models }> {
+  // Spread over the three clusters in turn, so that each host has one.
+  const vcsim = await startVcsim({ dcs: 3, clusters: 1, hosts: 2, vms: 6 })
+  const first = 'DC0_C0_RP0_VM0'
+  const models = {
+    'first-host': { like: first },
+    'second-host': { like: 'DC0_C0_RP0_VM1' },
+    racks: { like: first, host: 'rack-host' },
+    workers: { like: 'model-workers' },
+    gpu: { like: 'model-gpu' },
+    'pool-a': { like: 'model-pool-a' },
+    'pool-b': { like: 'model-pool-b' },
+    'second-datacenter': { like: 'DC1_C0_RP0_VM0' },
+    'nested-datacenter': { like: 'DC2_C0_RP0_VM0' },
+  } as const satisfies Models
+  const pool = '/DC0/host/DC0_C0/Resources/pool-a'
+  await vcsim.govc('folder.create', '/DC0/vm/workers', '/DC0/vm/workers/gpu', '/DC0/host/racks', '/europe')
+  await vcsim.govc('pool.create', pool, `${pool}/pool-b`)
+  for (const place of ['workers', 'gpu', 'pool-a', 'pool-b'] as const) {
+    await vcsim.create({ name: models[place].like, like: first })
+  }
+  await vcsim.move({ vm: models.workers.like, folder: '/DC0/vm/workers' })
+  await vcsim.move({ vm: models.gpu.like, folder: '/DC0/vm/workers/gpu' })
+  const migrate = (vm: string, into: string) =>
+    vcsim.govc('vm.migrate', '-dc=DC0', `-pool=${into}`, '-host=/DC0/host/DC0_C0/DC0_C0_H0', vm)
+  await migrate(models['pool-a'].like, pool)
+  await migrate(models['pool-b'].like, `${pool}/pool-b`)
+  await vcsim.move({ vm: models['pool-b'].like, folder: '/DC0/vm/workers/gpu' })
+  await vcsim.govc('cluster.create', '-dc=DC0', '-folder=/DC0/host/racks', 'rack-cluster')
+  await vcsim.govc(
+    'cluster.add',
+    '-cluster=/DC0/host/racks/rack-cluster',
+    '-hostname=rack-host',
+    '-username=root',
+    '-password=secret',
+    '-noverify',
+  )
+  await vcsim.govc('object.mv', '/DC2', '/europe')
+  return { vcsim, models }
+}

@@ -1,0 +1,63 @@
+/** What is compared: virtual machines with their Nodes, in one world and under one configuration. */
+import type { GuestNic } from '../servers/control.ts'
+import type { Place } from './places.ts'
+
+export interface Scenario {
+  readonly name: string
+  /** Which labels are configured; the categories are the scenario's own. Both by default. */
+  readonly labels?: readonly Label[]
+  readonly tags?: readonly Tagged[]
+  /** Of the first vCenter. */
+  readonly datacenters?: readonly string[]
+  /** Has the second vCenter in the configuration too. */
+  readonly twoVCenters?: boolean
+  readonly cases: readonly Case[]
+}
+
+export type Label = 'zone' | 'region'
+
+/** A tag of the scenario's categories on an object of the first vCenter; see `places.ts` for their names. */
+export interface Tagged {
+  readonly object: string
+  readonly label: Label
+  readonly tag: string
+}
+
+/** A machine and its Node: as usual, but for what is given here. */
+export interface Case {
+  readonly name: string
+  readonly vm?: Machine
+  readonly node?: KubeletNode
+}
+
+export interface Machine {
+  /** The first host of the first cluster, unless given. */
+  readonly place?: Place
+  /** In the second vCenter, whose machines have one place. */
+  readonly second?: boolean
+  readonly cpus?: number
+  readonly memoryMB?: number
+  readonly guestID?: string
+  readonly powerState?: 'poweredOff' | 'suspended'
+  /** The Node's name, unless given. */
+  readonly hostName?: string
+  /** One with one IPv4 address of its own, unless given. */
+  readonly nics?: readonly GuestNic[]
+  /** Tags on the machine itself. */
+  readonly tags?: Readonly<Partial<Record<Label, string>>>
+}
+
+export interface KubeletNode {
+  /** Made of the case's place in its scenario, unless given. */
+  readonly name?: string
+  /** How the firmware's UUID reads: with the first groups swapped (the default), as vCenter has it, or of no machine. */
+  readonly systemUUID?: 'swapped' | 'plain' | 'upper' | 'unknown'
+  /** What stands there already: the machine's own, in its spellings, that of the case before, or another provider's. */
+  readonly providerID?: 'plain' | 'upper' | 'swapped' | 'previous' | 'foreign'
+  /** Without the taint that asks for a provider. */
+  readonly untainted?: boolean
+  readonly otherTaint?: boolean
+  /** The kubelet's --node-ip. */
+  readonly nodeIP?: string
+  readonly labels?: Readonly<Record<string, string>>
+}
