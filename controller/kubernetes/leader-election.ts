@@ -7,10 +7,21 @@ import { createTerm, type Term } from './term.ts'
 
 export type { Term } from './term.ts'
 
-/** client-go's defaults: each is well below the previous one, so that a leader stops before another may start. */
-export const LEASE_DURATION = 15_000
-const RENEW_DEADLINE = 10_000
-const RETRY_PERIOD = 2_000
+/** Milliseconds; each must be well below the one before, so that a leader stops before another may start. */
+export interface ElectionTiming {
+  /** For how long a Lease that nobody renews is its holder's. Whole seconds are written. */
+  readonly leaseDuration: number
+  /** For how long a leader tries to renew before it stops. */
+  readonly renewDeadline: number
+  readonly retryPeriod: number
+}
+
+/** client-go's. */
+export const DEFAULT_TIMING: ElectionTiming = {
+  leaseDuration: 15_000,
+  renewDeadline: 10_000,
+  retryPeriod: 2_000,
+}
 const RETRY_JITTER = 1.2
 const RELEASE_TIMEOUT = 2_000
 /** How long past its lease a leader may take to stop before it counts as stuck. */
@@ -20,6 +31,8 @@ export interface LeaderElectionOptions {
   readonly lease: LeaseStore
   /** Unique to this process: the next process on the same host has another one. */
   readonly identity: string
+  /** {@link DEFAULT_TIMING} by default. */
+  readonly timing?: ElectionTiming
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
@@ -59,16 +72,17 @@ export interface LeadershipStatus {
  * At the end the Lease is renewed until lead() has returned, and only then released.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
-  const { clock, random, logger, identity } = options
-  const candidate = createLeaseCandidate({ ...options, durationSeconds: LEASE_DURATION / 1000 })
+  const { clock, random, logger, identity, timing = DEFAULT_TIMING } = options
+  const { leaseDuration, renewDeadline, retryPeriod } = timing
+  const candidate = createLeaseCandidate({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })
   let leading = false
   let current: Term | undefined
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      if (await attempt(candidate.acquireOrRenew, RENEW_DEADLINE, signal)) return true
-      const retry = RETRY_PERIOD * (1 + random() * RETRY_JITTER)
+      if (await attempt(candidate.acquireOrRenew, renewDeadline, signal)) return true
+      const retry = retryPeriod * (1 + random() * RETRY_JITTER)
       // The moment of expiry is known: waiting longer would leave the cluster without a leader for up to one retry.
       const expiry = candidate.expiresIn
       await clock.sleep(expiry > 0 ? Math.min(expiry, retry) : retry, signal)
@@ -80,12 +94,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function keep(signal: AbortSignal): Promise<boolean> {
     const never = new AbortController().signal
     for (;;) {
-      await clock.sleep(RETRY_PERIOD, signal)
+      await clock.sleep(retryPeriod, signal)
       if (signal.aborted) return true
-      const left = candidate.renewedAt + RENEW_DEADLINE - clock.monotonic()
+      const left = candidate.renewedAt + renewDeadline - clock.monotonic()
       // An attempt under way is finished even when the signal aborts: the release must know its outcome.
       if (left > 0) await attempt(candidate.renew, left, never)
-      const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= RENEW_DEADLINE
+      const lost = candidate.holder !== identity || clock.monotonic() - candidate.renewedAt >= renewDeadline
       if (lost) return false
     }
   }
@@ -128,7 +142,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     const term = createTerm({
       candidate,
       identity,
-      renewDeadline: RENEW_DEADLINE,
+      renewDeadline,
       renew: (ms, over) => attempt(candidate.renew, ms, over),
       clock,
     })
@@ -163,7 +177,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     },
     annotate: async (edit, signal) => current?.holds() === true && (await candidate.annotate(edit, signal)),
     status() {
-      const late = clock.monotonic() - candidate.renewedAt - LEASE_DURATION
+      const late = clock.monotonic() - candidate.renewedAt - leaseDuration
       const stuck = leading && late > STUCK_AFTER
       const problem = stuck
         ? `leads although its lease ended ${Math.round(late / 1000)} s ago: it must be restarted`

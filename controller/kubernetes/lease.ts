@@ -53,17 +53,25 @@ const LeaseObject = v.object({
 })
 
 /**
- * Milliseconds of one request: half of the time in which a leader must renew, as in client-go's
+ * Milliseconds of one request by default: half of the time in which a leader must renew, as in client-go's
  * `NewFromKubeconfig`. Per request, not per attempt: where each answer takes seconds, an attempt with a conflict takes
  * three requests, and one that is given up before its last answer only meets the next conflict.
  */
 export const REQUEST_TIMEOUT = 5_000
 
-/** Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so one of two concurrent writers fails. */
-export function createLeaseStore(client: KubeClient, namespace: string, name: string): LeaseStore {
+/**
+ * Reads and writes one Lease. Writes are PUTs with the resourceVersion that was read, so one of two concurrent writers fails.
+ *
+ * @param timeout milliseconds of one request
+ */
+export function createLeaseStore(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  timeout: number = REQUEST_TIMEOUT,
+): LeaseStore {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
   const path = `${collection}/${encodeURIComponent(name)}`
-  const timeout = REQUEST_TIMEOUT
 
   return {
     async get(signal) {

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import type { KubeClient } from './client.ts'
+import { createLimitedClient } from './rate-limit.ts'
+
+function limited() {
+  const clock = createHandClock()
+  const sent: string[] = []
+  const inner: KubeClient = {
+    async request({ path }) {
+      sent.push(path)
+    },
+    async stream({ path }) {
+      sent.push(path)
+      return (async function* () {})()
+    },
+    close: () => Promise.resolve(),
+  }
+  const client = createLimitedClient(inner, { qps: 10, burst: 2 }, clock)
+  const ask = (path: string, signal = new AbortController().signal) =>
+    client.request({ method: 'GET', path, signal })
+  return { clock, sent, client, ask }
+}
+
+t.test('a burst goes at once, what is more waits for its turn, in order', async (t) => {
+  const { clock, sent, client, ask } = limited()
+  const { signal } = new AbortController()
+  const all = ['a', 'b', 'c'].map((path) => ask(path))
+  all.push(client.stream({ method: 'GET', path: 'd', signal }, 1))
+  await clock.turn(0)
+  t.same(sent, ['a', 'b'])
+  await clock.turn(100)
+  t.same(sent, ['a', 'b', 'c'])
+  await clock.turn(100)
+  t.same(sent, ['a', 'b', 'c', 'd'])
+  await Promise.all(all)
+  await clock.turn(10_000)
+  await Promise.all(['e', 'f'].map((path) => ask(path)))
+  t.same(sent.slice(4), ['e', 'f'], 'the bucket never holds more than the burst')
+  void ask('g')
+  await clock.turn(0)
+  t.equal(sent.length, 6)
+})
+
+t.test('whoever gives up waits no longer', async (t) => {
+  const { clock, sent, ask } = limited()
+  const leaving = new AbortController()
+  await Promise.all([ask('a'), ask('b')])
+  const given = ask('c', leaving.signal)
+  await clock.turn(0)
+  t.equal(clock.sleepers, 1)
+  leaving.abort()
+  await given
+  t.same(sent, ['a', 'b', 'c'], 'the request itself knows what an aborted signal means')
+})
