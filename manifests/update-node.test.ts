@@ -34,10 +34,18 @@ interface Told {
   readonly providerID?: string
   readonly taints?: readonly object[]
   readonly wish?: string
+  /** Whether it has a label of its owner's. */
+  readonly labels?: true
 }
 
 /** A Node in this state, as its kubelet and administrators left it; its name. */
-async function nodeThat({ ready = 'True', providerID, taints = [], wish }: Told = {}): Promise<string> {
+async function nodeThat({
+  ready = 'True',
+  providerID,
+  taints = [],
+  wish,
+  labels,
+}: Told = {}): Promise<string> {
   const name = `node-${nodes++}`
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
@@ -48,7 +56,12 @@ async function nodeThat({ ready = 'True', providerID, taints = [], wish }: Told 
   }
   const conditions = [{ type: 'Ready', status: ready, reason: 'Told', lastHeartbeatTime: new Date() }]
   for (const answer of [
-    await patchNode(cluster, name, { metadata: { annotations }, spec }, merge),
+    await patchNode(
+      cluster,
+      name,
+      { metadata: { annotations, ...(labels ? { labels: { 'example.com/own': 'b' } } : {}) }, spec },
+      merge,
+    ),
     await patchNode(cluster, `${name}/status`, { status: { conditions } }, merge),
   ]) {
     if (answer.status !== 200) throw new Error(answer.message)
@@ -74,6 +87,7 @@ const done: [string, Told, object, string?][] = [
     { taints: [OTHERS, UNINITIALIZED] },
     { spec: { providerID: VSPHERE, taints: [OTHERS] } },
   ],
+  ['gives one that waits more labels', waiting, { ...label('example.com/pool'), spec: { taints: [] } }],
   ['initialises one whose VM is off by then', waiting, { spec: { providerID: VSPHERE, taints: [SHUTDOWN] } }],
   [
     'writes addresses',
@@ -192,6 +206,16 @@ const refused: [string, Told, object, RegExp, string?][] = [
     /to be out of service, for it is Ready/,
   ],
   ['other labels', ours, label('example.com/pool'), /than its own, example.com\/pool/],
+  ['labels that one that waits has', { ...waiting, labels: true }, label('example.com/own'), /than its own/],
+  ['such labels away', { ...waiting, labels: true }, label('example.com/own', null), /than its own/],
+  ...['node-role.kubernetes.io/worker', 'kubernetes.io/role', 'example.k8s.io/x'].map(
+    (key): [string, Told, object, RegExp] => [
+      `the label ${key} of one that waits`,
+      waiting,
+      label(key),
+      /than its own/,
+    ],
+  ),
   ['other labels away', ours, label('kubernetes.io/os', null), /than its own, kubernetes.io\/os/],
   [
     'a worker to a control-plane Node',

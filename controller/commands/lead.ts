@@ -272,6 +272,7 @@ function settingsOf(config: Config): DecisionConfig {
     identity: config.identity,
     lifecycle: config.lifecycle,
     topology: config.topology,
+    initialization: config.initialization,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
   }
 }

@@ -1,4 +1,4 @@
-import type { Config, VCenterCredentials } from './config.ts'
+import type { Config, InitializationConfig, VCenterCredentials } from './config.ts'
 import { type Given, valuesOf } from './read-section.ts'
 import { Secret } from './secret.ts'
 import type { Sections } from './sections.ts'
@@ -14,7 +14,11 @@ import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } fr
  *
  * @returns undefined where something is wrong; it is then in the findings
  */
-export async function buildConfig(sections: Sections, options: ParseOptions): Promise<Config | undefined> {
+export async function buildConfig(
+  sections: Sections,
+  initialization: InitializationConfig,
+  options: ParseOptions,
+): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
   if (wanted.length === 0 && !findings.problems.some(({ path }) => path.startsWith('vcenter'))) {
@@ -34,6 +38,7 @@ export async function buildConfig(sections: Sections, options: ParseOptions): Pr
     identity: valuesOf(SECTIONS.identity, sections.identity, findings),
     lifecycle: valuesOf(SECTIONS.lifecycle, sections.lifecycle, findings),
     topology: valuesOf(SECTIONS.topology, sections.topology, findings),
+    initialization,
     nodes: valuesOf(SECTIONS.nodes, sections.nodes, findings),
     ipFamilies: Object.fromEntries(checked.map(({ config, ipFamilies }) => [config.name, ipFamilies])),
     credentials: Object.fromEntries(

@@ -81,6 +81,7 @@ await t.test('every part of a configuration is compared', async (t) => {
     identity: true,
     lifecycle: true,
     topology: true,
+    initialization: true,
     nodes: true,
     ipFamilies: true,
     credentials: true,

@@ -18,7 +18,14 @@ export function changesOf(before: Config, after: Config): readonly string[] {
   ]
 }
 
-const SECTIONS = ['labels', 'identity', 'lifecycle', 'topology', 'nodes'] as const satisfies (keyof Config)[]
+const SECTIONS = [
+  'labels',
+  'identity',
+  'lifecycle',
+  'topology',
+  'initialization',
+  'nodes',
+] as const satisfies (keyof Config)[]
 
 /** What the configuration holds by vCenter name, and the setting that it is named after. */
 const BY_VCENTER = { ipFamilies: 'ipFamily', credentials: 'secretName' } as const

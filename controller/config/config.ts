@@ -32,6 +32,7 @@ export interface Config {
   readonly identity: IdentityConfig
   readonly lifecycle: LifecycleConfig
   readonly topology: TopologyConfig
+  readonly initialization: InitializationConfig
   /** Not served yet. */
   readonly nodes: NodesConfig
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. Not served yet. */
@@ -65,6 +66,17 @@ export interface IdentityConfig {
   readonly exempt: LabelSelector | undefined
 }
 
+/** What the CPI's arguments alone can say. */
+export interface InitializationConfig {
+  /**
+   * False where another provider initialises Nodes: then no labels, addresses and provider ID are written, and no Node loses
+   * its taint.
+   */
+  readonly on: boolean
+  /** More labels for a Node that is initialised; those that it has already stay as they are. */
+  readonly labels: Readonly<Record<string, string>>
+}
+
 export interface TopologyConfig {
   /** What happens to a running Node's labels when its VM moves or is resized. */
   readonly onChange: 'report' | 'relabel' | 'ignore'
@@ -89,6 +101,8 @@ export interface LifecycleConfig {
   readonly maxAbsentMinimum: number
   /** How long a deletion waits for VolumeAttachments to go; undefined where it does not. */
   readonly waitForVolumes: number | undefined
+  /** Whether a Node carries the shutdown taint while its VM is off. */
+  readonly shutdownTaint: boolean
   /** How long a VM must have been off before its Node gets the out-of-service taint; undefined for never. */
   readonly outOfServiceAfter: number | undefined
   /** Whether that applies to control-plane Nodes too. */
@@ -96,7 +110,8 @@ export interface LifecycleConfig {
 }
 
 /** The part of the configuration that decisions depend on. */
-export interface DecisionConfig extends Pick<Config, 'labels' | 'identity' | 'lifecycle' | 'topology'> {
+export interface DecisionConfig
+  extends Pick<Config, 'labels' | 'identity' | 'initialization' | 'lifecycle' | 'topology'> {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
 }

@@ -5,12 +5,15 @@ export interface SourcePosition {
 }
 
 /** Where a setting comes from. */
-export type Place = SourcePosition | 'environment'
+export type Place = SourcePosition | Outside
+
+/** What sets something beside the file. */
+export type Outside = 'environment' | 'command line'
 
 export interface Problem {
-  /** The setting, as `vcenter.a.port`, or the environment variable; empty where the whole file is meant. */
+  /** The setting, as `vcenter.a.port`, or the environment variable or flag; empty where the whole file is meant. */
   readonly path: string
-  readonly environment?: true
+  readonly outside?: Outside
   /** Undefined where the whole file is meant. */
   readonly line: number | undefined
   readonly column: number | undefined
@@ -33,8 +36,8 @@ export class ConfigError extends Error {
 
 /** `vsphere.conf:4:9: vcenter.a.port: ...`, the form that editors jump to; `environment: VSPHERE_PORT: ...`. */
 export function formatProblem(file: string, problem: Problem): string {
-  const { path, environment = false, line, column, message } = problem
-  const place = environment ? 'environment' : line === undefined ? file : `${file}:${line}:${column}`
+  const { path, outside, line, column, message } = problem
+  const place = outside ?? (line === undefined ? file : `${file}:${line}:${column}`)
   return [place, ...(path === '' ? [] : [path]), message].join(': ')
 }
 
@@ -71,6 +74,6 @@ export class Findings {
 }
 
 function problemOf(path: string, at: Place | undefined, message: string): Problem {
-  if (at === 'environment') return { path, environment: true, line: undefined, column: undefined, message }
+  if (typeof at === 'string') return { path, outside: at, line: undefined, column: undefined, message }
   return { path, line: at?.line, column: at?.column, message }
 }

@@ -12,6 +12,7 @@ const DEFAULTS: LifecycleConfig = {
   maxAbsentShare: 0.2,
   maxAbsentMinimum: 1,
   waitForVolumes: 300_000,
+  shutdownTaint: true,
   outOfServiceAfter: undefined,
   outOfServiceControlPlane: false,
 }

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { applyArguments, type GivenArguments, initializationOf } from './apply-arguments.ts'
 import { applyEnvironment, type Environment } from './apply-environment.ts'
 import { buildConfig } from './build-config.ts'
 import type { Config } from './config.ts'
@@ -28,6 +29,8 @@ export interface ConfigSource {
   readonly readFile: ReadFile
   /** Those variables take precedence that the CPI reads. */
   readonly environment?: Environment
+  /** Where the command line has the CPI's form, what it says takes precedence over both. */
+  readonly given?: GivenArguments
 }
 
 /**
@@ -35,10 +38,11 @@ export interface ConfigSource {
  *
  * @throws ConfigError with everything that is wrong; neither it nor a warning ever contains a password
  */
-export async function loadConfig({ path, readFile, environment = {} }: ConfigSource): Promise<LoadedConfig> {
+export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
+  const { path, readFile } = source
   const findings = new Findings()
   const reader = createRememberingReader(readFile)
-  const config = await load({ path, readFile: reader.readFile, environment }, findings)
+  const config = await load({ ...source, readFile: reader.readFile }, findings)
   if (config === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
   return {
     config,
@@ -47,16 +51,17 @@ export async function loadConfig({ path, readFile, environment = {} }: ConfigSou
   }
 }
 
-async function load(source: Required<ConfigSource>, findings: Findings): Promise<Config | undefined> {
-  const { path, readFile, environment } = source
+async function load(source: ConfigSource, findings: Findings): Promise<Config | undefined> {
+  const { path, readFile, environment = {}, given } = source
   const read = await readText(path, readFile, MAX_BYTES)
-  if (read.ok) return parseConfig(read.value, environment, { folder: dirname(path), readFile, findings })
+  const options = { folder: dirname(path), readFile, findings }
+  if (read.ok) return parseConfig(read.value, environment, options, given)
   findings.refuse('', undefined, read.message)
   return undefined
 }
 
 /**
- * Checks a file's text, whatever its form, with what the environment says.
+ * Checks a file's text, whatever its form, with what the environment and the command line say.
  *
  * @returns undefined where it is wrong. What is right but cannot be served yet is in the findings as well.
  */
@@ -64,6 +69,7 @@ export async function parseConfig(
   text: string,
   environment: Environment,
   options: ParseOptions,
+  given?: GivenArguments,
 ): Promise<Config | undefined> {
   const { findings } = options
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
@@ -72,8 +78,10 @@ export async function parseConfig(
     findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
     return undefined
   }
-  const sections = readSections(tree, findings)
-  return sections && buildConfig(applyEnvironment(sections, environment, findings), options)
+  const read = readSections(tree, findings)
+  if (read === undefined) return undefined
+  const sections = applyArguments(applyEnvironment(read, environment, findings), given, findings)
+  return buildConfig(sections, initializationOf(given), options)
 }
 
 const EXAMPLE =

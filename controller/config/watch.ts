@@ -52,7 +52,7 @@ const INTERVAL = 2_000
  * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
-  const { path, readFile, environment = {}, clock, logger, metrics } = options
+  const { readFile, clock, logger, metrics } = options
   let { config, files: judged } = options.loaded
   let end = new AbortController()
   /** A change that one check has found. */
@@ -71,7 +71,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
   async function judge(reader: RememberingReader): Promise<void> {
     const asked = createRememberingReader(reader.readFile)
     try {
-      take(await loadConfig({ path, readFile: asked.readFile, environment }))
+      take(await loadConfig({ ...options, readFile: asked.readFile }))
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       metrics.configRefused()

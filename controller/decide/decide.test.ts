@@ -9,6 +9,7 @@ import {
   NOW,
   node,
   report,
+  SETTINGS,
   SWAPPED_UUID,
   settled,
   spec,
@@ -460,6 +461,34 @@ t.test('a Node that was registered without the taint and with its provider ID is
   const refused = decide(hidden)
   t.match(refused.events.at(-1), warning)
   t.notMatch(decide(after(hidden, refused)).events.at(-1), { reason: 'RegisteredUntainted' })
+})
+
+t.test('more labels come with the initialisation, where a Node has none of their name', async (t) => {
+  const settings = {
+    ...SETTINGS,
+    initialization: { on: true, labels: { 'example.com/rack': 'r1', own: 'x' } },
+  }
+  const labels = { own: 'kept' }
+  const { patch } = decide(facts({ settings, node: node({ labels }) }))
+  t.equal(patch?.labels?.['example.com/rack'], 'r1')
+  t.notOk('own' in (patch?.labels ?? {}))
+  t.equal(decide({ ...settled(), settings }).patch, undefined, 'a running Node stays as it is')
+})
+
+t.test('where another provider initialises Nodes, none is changed but for the state of its VM', async (t) => {
+  const settings = { ...SETTINGS, initialization: { on: false, labels: {} } }
+  const fresh = decide(facts({ settings }))
+  t.equal(fresh.patch, undefined)
+  t.equal(fresh.state, 'waiting')
+  t.match(fresh.refusal, { condition: 'Initialized', reason: 'InitializationOff' })
+  t.equal(fresh.status?.identityLevel, 'proven', 'what its VM is is found out all the same')
+
+  const running = settled()
+  const bare = { ...running, node: { ...running.node, labels: {}, addresses: [] } }
+  t.ok(decide(bare).patch?.addresses, 'what would be written otherwise')
+  t.equal(decide({ ...bare, settings }).patch, undefined)
+  const off = settled({ vms: [vm({ powerState: 'poweredOff' })] })
+  t.equal(decide({ ...off, settings }).patch?.taints?.length, 1)
 })
 
 t.test('labels of a running Node are filled in, never changed', async (t) => {

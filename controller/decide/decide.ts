@@ -4,7 +4,7 @@ import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './binding.ts'
-import { yes } from './condition.ts'
+import { type ConditionValue, no, yes } from './condition.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
@@ -36,7 +36,15 @@ export function decide(facts: NodeFacts): Decision {
     ownership.kind === 'refused'
       ? ownership
       : judgeIdentity(ownership.spec, previous, lifecycle.vmFound, facts)
-  return merge(decideOnIdentity(identity, previous, lifecycle, facts), lifecycle, previous, facts.now)
+  const decided = decideOnIdentity(identity, previous, lifecycle, facts)
+  return merge(heeding(facts.settings, decided), lifecycle, previous, facts.now)
+}
+
+/** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
+function heeding({ initialization }: NodeFacts['settings'], decided: IdentityDecision): IdentityDecision {
+  if (initialization.on) return decided
+  const { patch: _, ...rest } = decided
+  return rest
 }
 
 function withoutReport(ownership: WithoutReport, node: Node): Decision {
@@ -120,12 +128,17 @@ function decideOnVerified(
     // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
+  if (isUninitialized(node) && !settings.initialization.on) {
+    const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
+    return refuse({ node, previous, now }, { type: 'Initialized', condition: leftToAnother(), ...details })
+  }
   const patch = patchFor(node, {
     vm,
     level,
     topology,
     addresses,
     relabels: settings.topology.onChange === 'relabel',
+    more: settings.initialization.labels,
   })
   const said = {
     ...conditions,
@@ -152,6 +165,13 @@ function decideOnVerified(
     // The level falls at that time unless the VM has named the Node again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
   }
+}
+
+function leftToAnother(): ConditionValue {
+  return no(
+    'InitializationOff',
+    'Rollcall was started with --controllers=-cloud-node, so another provider is to initialise this Node; take that out if there is none',
+  )
 }
 
 /** The parts of the status other than conditions. */

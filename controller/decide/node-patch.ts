@@ -34,12 +34,15 @@ export interface Wanted {
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean
+  /** Labels that have nothing to do with vCenter, for a Node that is initialised. */
+  readonly more: Readonly<Record<string, string>>
 }
 
 /** The differences between a Node and what it should be; undefined where there are none. */
 export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
   const initializing = hasUninitializedTaint(node)
   const labels = {
+    ...(initializing ? absentLabels(node, wanted.more) : {}),
     ...missingLabels(node, wantedLabels(wanted), initializing || wanted.relabels),
     ...levelLabel(node, wanted.level),
   }
@@ -107,6 +110,11 @@ function missingLabels(
     for (const name of names) if (node.labels[name] !== value) missing[name] = value
   }
   return missing
+}
+
+/** As in the CPI: a label that is there already keeps its value. */
+function absentLabels(node: Node, labels: Wanted['more']): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([label]) => node.labels[label] === undefined))
 }
 
 function sameAddresses(a: Node['addresses'], b: readonly NodeAddress[]): boolean {

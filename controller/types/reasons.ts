@@ -40,6 +40,7 @@ export const REASONS = [
   'FaultToleranceSecondary',
   'ForeignProviderID',
   'HeartbeatUnknown',
+  'InitializationOff',
   'Initialized',
   'LabelOverridden',
   'LeaderTooYoung',

@@ -19,9 +19,11 @@ export function drawSettings(random: Random): DecisionConfig {
       maxAbsentShare: random.pick([0.1, 0.2, 0.34, 0.5]),
       maxAbsentMinimum: 1 + random.below(2),
       waitForVolumes: random.chance(0.4) ? 1000 * (5 + random.below(60)) : undefined,
+      shutdownTaint: true,
       outOfServiceAfter: random.chance(0.4) ? 1000 * (20 + random.below(40)) : undefined,
       outOfServiceControlPlane: false,
     },
     topology: { onChange: 'report' },
+    initialization: { on: true, labels: {} },
   }
 }

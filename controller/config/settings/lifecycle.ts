@@ -70,6 +70,12 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       protects:
         'a volume that stays attached to a VM whose Node is no longer there to be asked, and Pods that wait six minutes or for ever for it',
     }),
+    shutdownTaint: row(flag, {
+      default: 'true',
+      meaning:
+        '`true` or `false`: whether a Node gets `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` while its VM is off, and loses it when the VM runs.',
+      protects: 'new Pods, which would wait on a machine that is off',
+    }),
     outOfServiceAfter: row(durationOrOff('1s'), {
       default: 'off',
       meaning:

@@ -1,3 +1,4 @@
+import type { GivenArguments } from '../apply-arguments.ts'
 import type { Environment } from '../apply-environment.ts'
 import type { VCenterConfig } from '../config.ts'
 import { ConfigError } from '../findings.ts'
@@ -12,6 +13,7 @@ export async function load(
   text: string | Uint8Array,
   files: Record<string, string> = {},
   environment: Environment = {},
+  given?: GivenArguments,
 ) {
   const all: Record<string, string | Uint8Array> = {
     [`${FOLDER}/ca.pem`]: CERTIFICATE,
@@ -23,7 +25,7 @@ export async function load(
     if (found === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
     return typeof found === 'string' ? new TextEncoder().encode(found) : found
   }
-  return loadConfig({ path: FILE, readFile, environment })
+  return loadConfig({ path: FILE, readFile, environment, ...(given === undefined ? {} : { given }) })
 }
 
 /** The one vCenter, password in clear, and the warnings without the file's folder. */

@@ -175,7 +175,10 @@ function seen(
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts), settings: settings.lifecycle })
       : undefined
-  const { condition, taints, events } = judgeShutdown(vm, node, outOfService?.taint === true)
+  const { condition, taints, events } = judgeShutdown(vm, node, {
+    shutdown: settings.lifecycle.shutdownTaint,
+    outOfService: outOfService?.taint === true,
+  })
   return {
     ...there,
     ...(condition === undefined ? {} : { vmFound: condition }),

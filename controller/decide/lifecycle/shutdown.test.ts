@@ -9,6 +9,7 @@ import { judgeShutdown, SHUTDOWN } from './shutdown.ts'
 
 const OTHER: Taint = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }
 const HIDDEN: Taint = { key: SHUTDOWN.key, effect: 'NoExecute' }
+const ALL_BUT_OUT_OF_SERVICE = { shutdown: true, outOfService: false }
 const A_PERSONS: Taint = { ...OUT_OF_SERVICE, value: 'nodeshutdown' }
 
 /** The taint after each state, from without it and from with it. */
@@ -72,7 +73,8 @@ t.test('what is said', async (t) => {
 
 t.test('only its own taints are taken away', async (t) => {
   const { node } = settled()
-  const taken = (...taints: Taint[]) => judgeShutdown(vm(), { ...node, taints }, false).taints
+  const taken = (...taints: Taint[]) =>
+    judgeShutdown(vm(), { ...node, taints }, ALL_BUT_OUT_OF_SERVICE).taints
   t.same(taken(SHUTDOWN, OUT_OF_SERVICE, OTHER), [OTHER])
   t.same(taken(OUT_OF_SERVICE), [])
   t.equal(taken(A_PERSONS), undefined)
@@ -85,10 +87,28 @@ t.test('only its own taints are taken away', async (t) => {
   )
 })
 
+t.test('with lifecycle.shutdownTaint: false nobody is tainted, and no taint is taken', async (t) => {
+  const settings = { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, shutdownTaint: false } }
+  const decided = (changes: Partial<VirtualMachine>, taints: readonly Taint[] = []) =>
+    decide({ ...seeing(changes, taints), settings })
+  const off = decided({ powerState: 'poweredOff' })
+  t.equal(off.patch, undefined)
+  t.match(off.status?.conditions?.find(({ type }) => type === 'VMFound')?.message, /pods still may come/)
+  t.equal(decided({}, [SHUTDOWN]).patch, undefined)
+  t.same(decided({}, [SHUTDOWN, OUT_OF_SERVICE]).patch?.taints, [SHUTDOWN])
+})
+
 t.test('both taints come in one patch where both are due', async (t) => {
   const { node } = settled()
   const off = vm({ powerState: 'poweredOff' })
-  const { taints, events } = judgeShutdown(off, { ...node, taints: [OTHER] }, true)
+  const { taints, events } = judgeShutdown(
+    off,
+    { ...node, taints: [OTHER] },
+    {
+      shutdown: true,
+      outOfService: true,
+    },
+  )
   t.same(taints, [OTHER, SHUTDOWN, OUT_OF_SERVICE])
   t.same(
     events.map(({ reason }) => reason),

@@ -24,27 +24,36 @@ export interface Shutdown {
   readonly events: readonly NodeEvent[]
 }
 
+/** Which taints a Node is to have whose VM is off. */
+export interface TaintsWhenOff {
+  /** `lifecycle.shutdownTaint`; where it is false, somebody else adds and removes that taint, or nobody. */
+  readonly shutdown: boolean
+  readonly outOfService: boolean
+}
+
 /**
  * The taints that follow from a VM's states. When the VM is off the shutdown taint is added at once, whatever the Node's
  * Ready condition says; when it runs again the taint is removed; while the state is unknown nothing changes.
  */
-export function judgeShutdown(vm: VirtualMachine, node: Node, outOfService: boolean): Shutdown {
+export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhenOff): Shutdown {
   const state = machineState(vm)
   if (state === 'unknown') return { condition: notConnected(vm), events: [] }
   const { taints } = node
   if (state === 'off') {
     const condition = yes(
       vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
-      `${describeVM(vm)} is ${POWER[vm.powerState]}: no pods come to the Node until it runs again`,
+      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? 'no pods come to the Node until it runs again' : 'lifecycle.shutdownTaint is false, so pods still may come to the Node'}`,
     )
     const added = [
-      ...(taints.some(isShutdownTaint) ? [] : [SHUTDOWN]),
-      ...(outOfService ? [OUT_OF_SERVICE] : []),
+      ...(wanted.shutdown && !taints.some(isShutdownTaint) ? [SHUTDOWN] : []),
+      ...(wanted.outOfService ? [OUT_OF_SERVICE] : []),
     ]
     if (added.length === 0) return { condition, events: [] }
     return { condition, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
   }
-  const kept = taints.filter((taint) => !isShutdownTaint(taint) && !isOwnOutOfServiceTaint(taint))
+  const kept = taints.filter(
+    (taint) => !(wanted.shutdown && isShutdownTaint(taint)) && !isOwnOutOfServiceTaint(taint),
+  )
   if (kept.length === taints.length) return { events: [] }
   const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
   return { taints: kept, events: [{ type: 'Normal', ...condition }] }

@@ -176,12 +176,13 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
 }
 
 function configOf({ settings, vCenters }: ControllerOptions): Config {
-  const { labels, identity, lifecycle, topology, datacenters } = settings
+  const { labels, identity, lifecycle, topology, initialization, datacenters } = settings
   return {
     labels,
     identity,
     lifecycle,
     topology,
+    initialization,
     vCenters: vCenters.map(({ name }) => ({
       name,
       server: name,
