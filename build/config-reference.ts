@@ -147,7 +147,8 @@ function reasons(refused: readonly { name: string; under: readonly string[]; why
   return table(['setting', 'under', 'why'], lines)
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in Markdown; no cell may hold a line break. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |')).join('\n')
 }

@@ -7,6 +7,7 @@ import { VERSION } from '../agent/shared/version.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
+import { helpOnFlags } from './cpi-arguments/help.ts'
 import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
 import { HELP, parseCommandLine, type RunFlags } from './options.ts'
@@ -19,6 +20,9 @@ async function main(args: readonly string[]): Promise<number> {
   switch (line.kind) {
     case 'help':
       process.stdout.write(HELP)
+      return 0
+    case 'help on flags':
+      process.stdout.write(helpOnFlags())
       return 0
     case 'version':
       process.stdout.write(`${VERSION}\n`)
@@ -37,6 +41,7 @@ async function start(options: RunFlags): Promise<number> {
     path: options.config,
     readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
     environment: process.env,
+    ...(options.cpi === undefined ? {} : { given: options.cpi.given }),
   }
   let loaded: LoadedConfig
   try {
@@ -53,6 +58,8 @@ async function start(options: RunFlags): Promise<number> {
     )
     return 2
   }
+  for (const { loud, message } of options.cpi?.notices ?? [])
+    logger[loud ? 'warn' : 'info']({ notice: message }, 'command line')
   for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
 
   const ending = new AbortController()
@@ -68,7 +75,12 @@ async function start(options: RunFlags): Promise<number> {
       {
         config: { ...source, loaded },
         credentials,
-        lease: { namespace: options.leaseNamespace, name: options.leaseName },
+        lease: {
+          namespace: options.leaseNamespace,
+          name: options.leaseName,
+          ...(options.cpi === undefined ? {} : { timing: options.cpi.timing }),
+        },
+        ...(options.cpi?.apiLimit === undefined ? {} : { apiLimit: options.cpi.apiLimit }),
         // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.
         identity: `${options.identity ?? hostname()}_${randomBytes(4).toString('hex')}`,
         listen: options.listen,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { DEFAULT_TIMING } from './kubernetes/leader-election.ts'
 import { HELP, parseCommandLine, type RunFlags } from './options.ts'
 
 const DEFAULT: RunFlags = {
@@ -27,7 +28,26 @@ for (const [line, options] of right) {
   t.same(parseCommandLine(line.split(' ')), { kind: 'run', options: { ...DEFAULT, ...options } }, line)
 }
 
+const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, notices: [] }
+const given = { initializes: true, endsNodes: true, nodeLabels: {} }
+const cpiForm: readonly [string, Partial<RunFlags>][] = [
+  ['--cloud-config=/c', {}],
+  ['--v=4 --cloud-config /c --kubeconfig /k', { kubeconfig: '/k', logLevel: 'debug' }],
+  ['--cloud-config=/c --listen :1 --bind-address ::1', { listen: { host: '::1', port: 1 } }],
+  ['--cloud-config=/c --listen=127.0.0.1:1 --bind-address=::', { listen: { host: '127.0.0.1', port: 1 } }],
+  [
+    '--cloud-config=/c --leader-elect-resource-name=n --leader-elect-resource-namespace=ns',
+    { leaseName: 'n', leaseNamespace: 'ns' },
+  ],
+]
+for (const [line, options] of cpiForm) {
+  const expected = { kind: 'run', options: { ...DEFAULT, cpi: { ...plain, given }, ...options } }
+  t.same(parseCommandLine(line.split(' ')), expected, line)
+}
+
 t.same(parseCommandLine(['--help']), { kind: 'help' })
+t.same(parseCommandLine(['--cloud-config', '--help']), { kind: 'help on flags' })
+t.same(parseCommandLine(['--cloud-config=/c', '--version']), { kind: 'version' })
 t.same(parseCommandLine(['run', '--confg', 'x', '--help']), { kind: 'help' }, 'whoever asks for help gets it')
 t.same(parseCommandLine(['--version']), { kind: 'version' })
 for (const [name] of HELP.matchAll(/(?<=^ {2})--[a-z-]+(?= [A-Z])/gm)) {
@@ -36,9 +56,15 @@ for (const [name] of HELP.matchAll(/(?<=^ {2})--[a-z-]+(?= [A-Z])/gm)) {
 }
 
 const wrong: readonly [string, string][] = [
-  ['', 'a command is missing: expected run'],
+  ['', 'a command is missing: expected run, or the arguments of the CPI'],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],
+  ['--cloud-config=/c --listen 8080', '--listen: expected ADDRESS:PORT'],
+  [
+    '--cloud-config=/c --leader-elect-resource-name=A',
+    '--leader-elect-resource-name: expected an object name',
+  ],
+  ['--cloud-confg=/c', 'unknown flag --cloud-confg: did you mean --cloud-config?'],
   ['--config /c run', 'the command comes first: expected "run" before --config'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
   ['run --confg /c', 'unknown option --confg: did you mean --config?'],

@@ -4,6 +4,11 @@ import type { CommandLine } from '../agent/shared/command-line.ts'
 import { didYouMean } from '../agent/shared/did-you-mean.ts'
 import { LOG_LEVELS, type LogLevel } from '../agent/shared/log-level.ts'
 import { failed, ok, type Result } from '../agent/shared/result.ts'
+import type { GivenArguments } from './config/apply-arguments.ts'
+import { type CpiArguments, type Notice, parseCpiArguments } from './cpi-arguments/parse-cpi-arguments.ts'
+import { FLAGS } from './cpi-arguments/table.ts'
+import type { ElectionTiming } from './kubernetes/leader-election.ts'
+import type { RateLimit } from './kubernetes/rate-limit.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -24,9 +29,24 @@ export interface RunFlags {
   /** This replica's name in the Lease, to which each process adds a suffix of its own; without it the host's. */
   readonly identity: string | undefined
   readonly logLevel: LogLevel
+  /** What only the CPI's arguments can say. */
+  readonly cpi?: CpiFlags
 }
 
-export type ControllerCommandLine = CommandLine<{ readonly kind: 'run'; readonly options: RunFlags }>
+export interface CpiFlags {
+  readonly timing: ElectionTiming
+  readonly apiLimit: RateLimit | undefined
+  /** What they say that the configuration depends on. */
+  readonly given: GivenArguments
+  /** To be told at the start. */
+  readonly notices: readonly Notice[]
+}
+
+export type ControllerCommandLine = CommandLine<
+  | { readonly kind: 'run'; readonly options: RunFlags }
+  /** The help for the CPI's form. */
+  | { readonly kind: 'help on flags' }
+>
 
 const DEFAULTS = {
   listen: ':10270',
@@ -36,6 +56,7 @@ const DEFAULTS = {
 } as const
 
 export const HELP = `usage: rollcall-controller run --config FILE [options]
+       rollcall-controller --cloud-config FILE [flags of the vSphere CPI, see --cloud-config --help]
 
 Initialises the cluster's Nodes with what vCenter knows of their VMs.
 
@@ -59,18 +80,75 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => ControllerC
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
 export function parseCommandLine(args: readonly string[]): ControllerCommandLine {
-  if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
-  if (args.includes('--version')) return { kind: 'version' }
   const [name, ...rest] = args
-  if (name === undefined) return wrong(`a command is missing: expected ${Object.keys(COMMANDS).join(', ')}`)
+  const cpiForm = name?.startsWith('-') === true && !belongsToRun(name)
+  if (args.includes('--help') || args.includes('-h'))
+    return { kind: cpiForm && args.length > 1 ? 'help on flags' : 'help' }
+  if (args.includes('--version')) return { kind: 'version' }
+  if (name === undefined)
+    return wrong(
+      `a command is missing: expected ${Object.keys(COMMANDS).join(', ')}, or the arguments of the CPI`,
+    )
+  if (cpiForm) return parseCpiForm(args)
   if (name.startsWith('-')) return wrong(`the command comes first: expected "run" before ${optionName(name)}`)
   if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]?.(rest) ?? { kind: 'help' }
   return wrong(`unknown command "${excerpt(name)}"${suggestion(name, Object.keys(COMMANDS), '')}`)
 }
 
 const RUN_OPTIONS = [
-  ...['config', 'kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
-] as const
+  'config',
+  'kubeconfig',
+  'listen',
+  'lease-namespace',
+  'lease-name',
+  'identity',
+  'log-level',
+]
+
+/** Whether an argument is an option of `run` that the CPI's form does not have. */
+function belongsToRun(arg: string): boolean {
+  const name = optionName(arg).replace(/^--/, '')
+  return RUN_OPTIONS.includes(name) && !Object.hasOwn(FLAGS, name)
+}
+
+/** A command line without a command: the CPI's. */
+function parseCpiForm(args: readonly string[]): ControllerCommandLine {
+  const parsed = parseCpiArguments(args)
+  if (!parsed.ok) return wrong(parsed.message)
+  if (parsed.value.kind === 'version') return { kind: 'version' }
+  return parsed.value.kind === 'help' ? { kind: 'help on flags' } : asRun(parsed.value.arguments)
+}
+
+function asRun({
+  bindAddress,
+  verbosity,
+  timing,
+  apiLimit,
+  given,
+  notices,
+  ...said
+}: CpiArguments): ControllerCommandLine {
+  const listen = parseListen(said.listen ?? DEFAULTS.listen)
+  if (listen === undefined) return wrong(WRONG_LISTEN)
+  const lease = checkLease(said.leaseNamespace, said.leaseName ?? DEFAULTS['lease-name'], {
+    namespace: '--leader-elect-resource-namespace',
+    name: '--leader-elect-resource-name',
+  })
+  if (!lease.ok) return wrong(lease.message)
+  return {
+    kind: 'run',
+    options: {
+      config: said.config,
+      kubeconfig: said.kubeconfig,
+      listen: { host: listen.host || bindAddress, port: listen.port },
+      ...lease.value,
+      identity: undefined,
+      // klog's -v=4 is debug level.
+      logLevel: verbosity >= 4 ? 'debug' : DEFAULTS['log-level'],
+      cpi: { timing, apiLimit, given, notices },
+    },
+  }
+}
 
 function parseRun(args: readonly string[]): ControllerCommandLine {
   const read = readOptions(args, RUN_OPTIONS)
@@ -80,25 +158,36 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   if (config === undefined)
     return wrong('--config is missing: expected the path of the vSphere configuration')
   const listen = parseListen(values.get('listen') ?? DEFAULTS.listen)
-  if (listen === undefined) {
-    return wrong('--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270')
-  }
-  const leaseNamespace = values.get('lease-namespace') ?? DEFAULTS['lease-namespace']
-  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(leaseNamespace)) {
-    return wrong('--lease-namespace: expected the name of a namespace, lower case, at most 63 characters')
-  }
-  const leaseName = values.get('lease-name') ?? DEFAULTS['lease-name']
-  if (leaseName.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(leaseName)) {
-    return wrong('--lease-name: expected an object name, lower case, at most 253 characters')
-  }
+  if (listen === undefined) return wrong(WRONG_LISTEN)
+  const lease = checkLease(
+    values.get('lease-namespace') ?? DEFAULTS['lease-namespace'],
+    values.get('lease-name') ?? DEFAULTS['lease-name'],
+    { namespace: '--lease-namespace', name: '--lease-name' },
+  )
+  if (!lease.ok) return wrong(lease.message)
   const level = values.get('log-level') ?? DEFAULTS['log-level']
   const logLevel = LOG_LEVELS.find((known) => known === level)
   if (logLevel === undefined) return wrong(`--log-level: expected one of ${LOG_LEVELS.join(', ')}`)
   const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
   return {
     kind: 'run',
-    options: { config, kubeconfig, listen, leaseNamespace, leaseName, identity, logLevel },
+    options: { config, kubeconfig, listen, ...lease.value, identity, logLevel },
   }
+}
+
+const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270'
+
+/** @param flags how each of the two is spelt on this command line */
+function checkLease(
+  leaseNamespace: string,
+  leaseName: string,
+  flags: { readonly namespace: string; readonly name: string },
+): Result<Pick<RunFlags, 'leaseNamespace' | 'leaseName'>> {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(leaseNamespace))
+    return failed(`${flags.namespace}: expected the name of a namespace, lower case, at most 63 characters`)
+  if (leaseName.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(leaseName))
+    return failed(`${flags.name}: expected an object name, lower case, at most 253 characters`)
+  return ok({ leaseNamespace, leaseName })
 }
 
 /** Options that each take a value. */

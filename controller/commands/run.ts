@@ -4,10 +4,16 @@ import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
-import { createLeaderElection, type Lead } from '../kubernetes/leader-election.ts'
+import {
+  createLeaderElection,
+  DEFAULT_TIMING,
+  type ElectionTiming,
+  type Lead,
+} from '../kubernetes/leader-election.ts'
 import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
+import { createLimitedClient, type RateLimit } from '../kubernetes/rate-limit.ts'
 import type { Logger } from '../log.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
@@ -23,7 +29,9 @@ import { leadTerm } from './lead-term.ts'
 export interface ControllerOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
-  readonly lease: { readonly namespace: string; readonly name: string }
+  readonly lease: { readonly namespace: string; readonly name: string; readonly timing?: ElectionTiming }
+  /** Of requests to the API server, but for those of the Lease; none by default. */
+  readonly apiLimit?: RateLimit
   /** Unique to this process. */
   readonly identity: string
   readonly listen: { readonly host: string; readonly port: number }
@@ -49,13 +57,15 @@ const FLUSH_MS = 500
 export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
   const userAgent = `${COMPONENT}/${options.version}`
-  const client = metrics.measured(
+  const unlimited = metrics.measured(
     createKubeClient({
       credentials: options.credentials,
       clock,
       userAgent,
     }),
   )
+  const { apiLimit } = options
+  const client = apiLimit === undefined ? unlimited : createLimitedClient(unlimited, apiLimit, clock)
   const events = createEventRecorder({
     client,
     component: COMPONENT,
@@ -64,10 +74,12 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     random,
     logger,
   })
-  const lease = createLeaseStore(client, options.lease.namespace, options.lease.name)
+  const { namespace, name, timing = DEFAULT_TIMING } = options.lease
+  const lease = createLeaseStore(unlimited, namespace, name, timing.renewDeadline / 2)
   const election = createLeaderElection({
     lease,
     identity,
+    timing,
     clock,
     random,
     logger,

@@ -1,0 +1,56 @@
+/** Writes what docs/command-line.md says of each of the CPI's flags, from the controller's table of flags. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sentenceOf } from '../controller/cpi-arguments/help.ts'
+import type { Fate, FlagRow } from '../controller/cpi-arguments/row.ts'
+import { FLAGS } from '../controller/cpi-arguments/table.ts'
+import { table } from './config-reference.ts'
+import { runAsProgram } from './entry.ts'
+
+export const DOCS = 'docs/command-line.md'
+
+const MARKED = /(<!-- generated: ([a-z]+) -->\n)[\s\S]*?(\n<!-- end -->)/g
+const FATES: readonly Fate['is'][] = ['served', 'accepted', 'refused']
+
+/** The text with the table of each fate between its markers. */
+export function withFlags(text: string): string {
+  const used = new Set<string>()
+  const written = text.replaceAll(MARKED, (_, begin: string, fate: string, end: string) => {
+    used.add(fate)
+    return `${begin}${tableOf(fate)}${end}`
+  })
+  const unused = FATES.filter((fate) => !used.has(fate))
+  if (unused.length > 0) throw new Error(`no markers in ${DOCS} for ${unused.join(', ')}`)
+  return written
+}
+
+function tableOf(fate: string): string {
+  const rows = Object.entries<FlagRow<unknown>>(FLAGS).filter(([, row]) => row.fate.is === fate)
+  if (fate === 'served') {
+    const lines = rows.map(([name, row]) => [flag(name, row), standard(row), sentenceOf(row.fate)])
+    return table(['flag', "the CPI's default", 'here'], lines)
+  }
+  const groups = Map.groupBy(rows, ([, row]) => (row.fate.is === 'served' ? '' : row.fate.because))
+  const lines = [...groups].map(([because, group]) => [
+    group.map(([name, row]) => flag(name, row)).join(', '),
+    because,
+  ])
+  return table(['flag', fate === 'refused' ? 'next step' : 'because'], lines)
+}
+
+function flag(name: string, { shorthand }: FlagRow<unknown>): string {
+  const short = shorthand === undefined ? '' : `\`-${shorthand}\`, `
+  return `${short}\`--${name}\``
+}
+
+function standard({ default: text, own }: FlagRow<unknown>): string {
+  if (own) return ''
+  return text === '' ? 'none' : `\`${text}\``
+}
+
+async function main(): Promise<void> {
+  const docs = join(import.meta.dirname, '..', DOCS)
+  await writeFile(docs, withFlags(await readFile(docs, 'utf8')))
+}
+
+if (import.meta.main) runAsProgram(main)

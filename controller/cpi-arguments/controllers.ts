@@ -1,0 +1,64 @@
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+
+/** The CPI's controllers by their former names, which its manifests use, and by their own. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['cloud-node', 'cloud-node-controller'],
+  ['cloud-node-lifecycle', 'cloud-node-lifecycle-controller'],
+  ['service', 'service-lb-controller'],
+  ['route', 'node-route-controller'],
+])
+
+export interface ChosenControllers {
+  /** Nodes are initialised and kept current. */
+  readonly node: boolean
+  /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
+  readonly lifecycle: boolean
+  /** What the person who wrote it should know. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Reads `--controllers`: `*` is all, a name is that one, `-NAME` all but that one where there is a `*`; of contradictions the
+ * first counts. Where there is neither a `*` nor a name, the CPI runs nothing at all; whoever only takes something out means
+ * that the rest goes on, so here it does.
+ *
+ * @param lists the values of the flag, each with its items
+ */
+export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
+  const items = lists.flat()
+  if (items.length === 0) return ok({ node: lists.length === 0, lifecycle: lists.length === 0, warnings: [] })
+  const known = [...NAMES.keys(), ...NAMES.values()]
+  for (const item of items) {
+    const name = item.replace(/^-/, '')
+    if (item === '*' || known.includes(name)) continue
+    const near = didYouMean(name, known)
+    const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
+    return failed(`--controllers: not the name of a controller: ${hint}`)
+  }
+  const chosen = items.map((item) => (item.startsWith('-') ? `-${fullName(item.slice(1))}` : fullName(item)))
+  const onlyOut = chosen.every((item) => item.startsWith('-'))
+  const star = onlyOut || chosen.includes('*')
+  const isOn = (name: string) => chosen.find((item) => item === name || item === `-${name}`)
+  const on = (name: string) => (isOn(name) ?? (star ? name : `-${name}`)) === name
+  return ok({
+    node: on('cloud-node-controller'),
+    lifecycle: on('cloud-node-lifecycle-controller'),
+    warnings: [
+      ...(onlyOut
+        ? [
+            '--controllers names only what is off, with which the CPI runs nothing; here the rest goes on: write *, before it',
+          ]
+        : []),
+      ...['service-lb-controller', 'node-route-controller'].flatMap((name) =>
+        isOn(name) === name
+          ? [`--controllers: ${name} is not served here, and needs the CPI if anything uses it`]
+          : [],
+      ),
+    ],
+  })
+}
+
+function fullName(name: string): string {
+  return NAMES.get(name) ?? name
+}

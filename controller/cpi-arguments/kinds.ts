@@ -1,0 +1,86 @@
+/** The kinds of values that the CPI's flags have, each with its parser: what pflag takes is taken, nothing else. */
+import { isIP } from 'node:net'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { parseDuration } from '../config/values.ts'
+import { readCSV } from './csv.ts'
+
+/** How values of one kind are written and read. */
+export interface FlagKind<T> {
+  /** As pflag calls it. */
+  readonly type: string
+  /** What the flag says without a value; where it is undefined, the next argument is the value. */
+  readonly bare?: string
+  /** Refuses with what was expected; never repeats the text. */
+  readonly parse: (text: string) => Result<T>
+}
+
+export const text: FlagKind<string> = { type: 'string', parse: ok }
+
+/** The words of Go's strconv.ParseBool. */
+export const bool: FlagKind<boolean> = {
+  type: 'bool',
+  bare: 'true',
+  parse(written) {
+    if (/^(1|t|T|TRUE|true|True)$/.test(written)) return ok(true)
+    if (/^(0|f|F|FALSE|false|False)$/.test(written)) return ok(false)
+    return failed('expected true or false')
+  },
+}
+
+export const int: FlagKind<number> = { type: 'int', parse: wholeNumber }
+export const int32: FlagKind<number> = { type: 'int32', parse: wholeNumber }
+/** Verbosity, as klog has it. */
+export const level: FlagKind<number> = { type: 'Level', parse: wholeNumber }
+export const float: FlagKind<number> = {
+  type: 'float32',
+  parse: (written) =>
+    /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? ok(Number(written)) : failed('expected a number'),
+}
+
+export const duration: FlagKind<number> = {
+  type: 'duration',
+  parse: (written) => parseDuration(written, '0s'),
+}
+
+export const ip: FlagKind<string> = {
+  type: 'ip',
+  parse: (written) =>
+    written === '' || isIP(written) !== 0 ? ok(written) : failed('expected an IP address'),
+}
+
+/** Values with commas between them, as in a line of CSV. */
+export const list: FlagKind<readonly string[]> = { type: 'stringSlice', parse: readCSV }
+
+export const numbers: FlagKind<readonly string[]> = {
+  type: 'int32Slice',
+  parse(written) {
+    const items = written.split(',')
+    return items.every((item) => wholeNumber(item).ok)
+      ? ok(items)
+      : failed('expected whole numbers with commas')
+  },
+}
+
+/** `KEY=VALUE,...`; where there is a single `=`, all that follows is the value, commas too. */
+export const pairs: FlagKind<ReadonlyMap<string, string>> = {
+  type: 'stringToString',
+  parse(written) {
+    const single = written.indexOf('=') === written.lastIndexOf('=')
+    const items = single ? ok([written.replaceAll(/^"+|"+$/g, '')]) : readCSV(written)
+    if (!items.ok) return items
+    const split = items.value.map((item) => /^([^=]*)=(.*)$/s.exec(item))
+    const found = split.flatMap((match) => (match ? [[match[1] ?? '', match[2] ?? ''] as const] : []))
+    return found.length === split.length
+      ? ok(new Map(found))
+      : failed('expected KEY=VALUE, with commas between several')
+  },
+}
+
+/** What Rollcall does not read, in whatever form. */
+export function opaque(type: string): FlagKind<string> {
+  return { type, parse: ok }
+}
+
+function wholeNumber(written: string): Result<number> {
+  return /^[+-]?\d{1,10}$/.test(written) ? ok(Number(written)) : failed('expected a whole number')
+}

@@ -1,0 +1,172 @@
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import type { GivenArguments } from '../config/apply-arguments.ts'
+import { DEFAULT_TIMING, type ElectionTiming } from '../kubernetes/leader-election.ts'
+import type { RateLimit } from '../kubernetes/rate-limit.ts'
+import { chooseControllers } from './controllers.ts'
+import { checkNodeLabels } from './node-labels.ts'
+import { allOf, type GivenFlags, lastOf, parseFlags } from './parse-flags.ts'
+import type { FlagRow } from './row.ts'
+import { FLAGS } from './table.ts'
+
+/** Something to tell at the start. */
+export interface Notice {
+  readonly loud: boolean
+  readonly message: string
+}
+
+/** What the CPI's arguments say, checked. Where the CPI's default is not ours, undefined stands for what is not given. */
+export interface CpiArguments {
+  readonly config: string
+  readonly kubeconfig: string | undefined
+  /** An address, or empty for all of them. */
+  readonly bindAddress: string
+  /** `ADDRESS:PORT`. */
+  readonly listen: string | undefined
+  readonly leaseNamespace: string
+  readonly leaseName: string | undefined
+  readonly timing: ElectionTiming
+  readonly apiLimit: RateLimit | undefined
+  readonly verbosity: number
+  readonly given: GivenArguments
+  readonly notices: readonly Notice[]
+}
+
+export type CpiCommandLine =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'start'; readonly arguments: CpiArguments }
+
+/** Reads a command line in the CPI's form; an error is one sentence that names the flag and never repeats its value. */
+export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLine> {
+  const parsed = parseFlags(args, FLAGS)
+  if (!parsed.ok) return parsed
+  const flags = parsed.value
+  if (lastOf(flags, FLAGS.help) === true) return ok({ kind: 'help' })
+  // `--version=v1.2.3` has the CPI go on under that version.
+  if (/^(true|raw|1|t)$/i.test(lastOf(flags, FLAGS.version) ?? '')) return ok({ kind: 'version' })
+  const refused = refusedFlag(flags)
+  if (refused !== undefined) return failed(refused)
+  const config = lastOf(flags, FLAGS['cloud-config']) ?? ''
+  if (config === '')
+    return failed('--cloud-config is missing: expected the path of vsphere.conf, as /etc/cloud/vsphere.conf')
+  const controllers = chooseControllers(allOf(flags, FLAGS.controllers))
+  if (!controllers.ok) return controllers
+  const labels = checkNodeLabels(allOf(flags, FLAGS['node-labels']).flatMap((each) => [...each]))
+  if (!labels.ok) return labels
+  const timing = electionTiming(flags)
+  if (!timing.ok) return timing
+  const address = lastOf(flags, FLAGS['bind-address']) ?? ''
+  return ok({
+    kind: 'start',
+    arguments: {
+      config,
+      kubeconfig: lastOf(flags, FLAGS.kubeconfig) || undefined,
+      bindAddress: address === '0.0.0.0' || address === '::' ? '' : address,
+      listen: lastOf(flags, FLAGS.listen),
+      leaseNamespace:
+        lastOf(flags, FLAGS['leader-elect-resource-namespace']) ??
+        FLAGS['leader-elect-resource-namespace'].default,
+      leaseName: lastOf(flags, FLAGS['leader-elect-resource-name']),
+      timing: timing.value,
+      apiLimit: apiLimit(flags),
+      verbosity: lastOf(flags, FLAGS.v) ?? 0,
+      given: {
+        initializes: controllers.value.node,
+        endsNodes: controllers.value.lifecycle,
+        nodeLabels: labels.value.labels,
+      },
+      notices: [
+        ...withoutEffect(flags),
+        ...leaseNotices(flags),
+        ...[...controllers.value.warnings, ...labels.value.warnings].map((message) => ({
+          loud: true,
+          message,
+        })),
+      ],
+    },
+  })
+}
+
+/** The first flag that ends the start, with what to do about it. */
+function refusedFlag(flags: GivenFlags): string | undefined {
+  const provider = lastOf(flags, FLAGS['cloud-provider'])
+  if (provider === 'vsphere-paravirtual')
+    return '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
+  if (provider !== undefined && provider !== 'vsphere') return '--cloud-provider: expected vsphere'
+  const lock = lastOf(flags, FLAGS['leader-elect-resource-lock'])
+  if (lock !== undefined && lock !== 'leases')
+    return '--leader-elect-resource-lock: expected leases, there is no other lock'
+  for (const [name, { row, texts }] of written(flags))
+    if (row.fate.is === 'refused' && !texts.every((text) => asDefault(row, text)))
+      return `--${name} is not served: ${row.fate.because}`
+  return undefined
+}
+
+/** Each flag that is given and has no effect; one that says what is so anyway is not worth a word. */
+function withoutEffect(flags: GivenFlags): readonly Notice[] {
+  return [...written(flags)].flatMap(([name, { row, texts }]) => {
+    const { fate } = row
+    if (fate.is !== 'accepted' || texts.every((text) => asDefault(row, text))) return []
+    return [{ loud: fate.loud === true, message: `--${name} has no effect: ${fate.because}` }]
+  })
+}
+
+function written(
+  flags: GivenFlags,
+): ReadonlyMap<string, { readonly row: FlagRow<unknown>; readonly texts: readonly string[] }> {
+  const found = new Map<string, { row: FlagRow<unknown>; texts: readonly string[] }>()
+  for (const [name, row] of Object.entries<FlagRow<unknown>>(FLAGS)) {
+    const texts = flags.get(row)
+    if (texts !== undefined) found.set(name, { row, texts })
+  }
+  return found
+}
+
+/** Whether a flag's text says what goes without it: `false`, but also `0` or `F`. */
+function asDefault({ kind, default: standard }: FlagRow<unknown>, text: string): boolean {
+  if (text === standard) return true
+  const [given, unset] = [kind.parse(text), kind.parse(standard)]
+  return given.ok && unset.ok && given.value === unset.value
+}
+
+function leaseNotices(flags: GivenFlags): readonly Notice[] {
+  const alone = lastOf(flags, FLAGS['leader-elect']) === false
+  const shared =
+    lastOf(flags, FLAGS['leader-elect-resource-name']) === FLAGS['leader-elect-resource-name'].default
+  return [
+    ...(alone ? [{ loud: false, message: ALONE }] : []),
+    ...(shared ? [{ loud: true, message: SHARED }] : []),
+  ]
+}
+
+const ALONE =
+  '--leader-elect=false: the Lease is taken all the same, since logins to vCenter are counted in it and deletions rest on it; a single replica leads at once, or 15 s after one that was killed'
+const SHARED =
+  '--leader-elect-resource-name is the Lease of the CPI: only one of the two works at a time, and the account needs the right to update that Lease; without this flag it is rollcall-controller'
+
+/** client-go's own conditions (`NewLeaderElector`), and a whole second, which is what a Lease can hold. */
+function electionTiming(flags: GivenFlags): Result<ElectionTiming> {
+  const leaseDuration = lastOf(flags, FLAGS['leader-elect-lease-duration']) ?? DEFAULT_TIMING.leaseDuration
+  const renewDeadline = lastOf(flags, FLAGS['leader-elect-renew-deadline']) ?? DEFAULT_TIMING.renewDeadline
+  const retryPeriod = lastOf(flags, FLAGS['leader-elect-retry-period']) ?? DEFAULT_TIMING.retryPeriod
+  if (leaseDuration < 1_000) return failed('--leader-elect-lease-duration: expected at least 1s')
+  if (leaseDuration <= renewDeadline)
+    return failed(
+      '--leader-elect-lease-duration: expected more than --leader-elect-renew-deadline, 10s unless it is given',
+    )
+  if (retryPeriod <= 0 || renewDeadline <= retryPeriod * 1.2)
+    return failed(
+      '--leader-elect-renew-deadline: expected more than 1.2 times --leader-elect-retry-period, 2s unless it is given, and both more than 0s',
+    )
+  return ok({ leaseDuration, renewDeadline, retryPeriod })
+}
+
+function apiLimit(flags: GivenFlags): RateLimit | undefined {
+  const [qps, burst] = [lastOf(flags, FLAGS['kube-api-qps']), lastOf(flags, FLAGS['kube-api-burst'])]
+  if (qps === undefined && burst === undefined) return undefined
+  const limit = {
+    qps: qps ?? Number(FLAGS['kube-api-qps'].default),
+    burst: burst ?? Number(FLAGS['kube-api-burst'].default),
+  }
+  return limit.qps > 0 ? { ...limit, burst: Math.max(1, limit.burst) } : undefined
+}

@@ -1,0 +1,93 @@
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import type { FlagRow } from './row.ts'
+
+/** Each flag that was given, with the texts of its values in their order. */
+export type GivenFlags = ReadonlyMap<FlagRow<unknown>, readonly string[]>
+
+/** One argument taken apart. */
+interface Taken {
+  readonly name: string
+  readonly row: FlagRow<unknown>
+  /** Undefined where it is the next argument. */
+  readonly value: string | undefined
+}
+
+/**
+ * Parses arguments as pflag does: `--x=v`, `--x v`, a bare `--x` for booleans, `-v 2`, `-v=2`, `-v2`, and `--` before words.
+ * An underscore in a name counts as a hyphen. A flag that takes a value takes the next argument, whatever that looks like.
+ *
+ * @param rows by the names of their flags
+ * @returns an error in one sentence, which never repeats a value
+ */
+export function parseFlags(
+  args: readonly string[],
+  rows: Readonly<Record<string, FlagRow<unknown>>>,
+): Result<GivenFlags> {
+  const given = new Map<FlagRow<unknown>, string[]>()
+  const rest = [...args]
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === '--') {
+      // The CPI passes over empty words, as they come from templates.
+      if (rest.every((word) => word === '')) break
+      return failed('unexpected argument after "--": no words are taken, only flags')
+    }
+    if (arg === '') continue
+    if (!arg.startsWith('-') || arg === '-')
+      return failed(
+        `unexpected argument "${excerpt(arg)}": every flag begins with --, and a value follows its flag`,
+      )
+    const taken = arg.startsWith('--') ? takeLong(arg, rows) : takeShort(arg, rows)
+    if (!taken.ok) return taken
+    const { name, row, value = rest.shift() } = taken.value
+    if (value === undefined) return failed(`${name}: its value is missing`)
+    const parsed = row.kind.parse(value)
+    if (!parsed.ok) return failed(`${name}: ${parsed.message}`)
+    given.set(row, [...(given.get(row) ?? []), value])
+  }
+  return ok(given)
+}
+
+function takeLong(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>): Result<Taken> {
+  const [, written = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
+  const name = written.replaceAll('_', '-')
+  const row = Object.hasOwn(rows, name) ? rows[name] : undefined
+  if (row === undefined) return failed(unknown(name, Object.keys(rows)))
+  return ok({ name: `--${name}`, row, value: value ?? row.kind.bare })
+}
+
+/** Only `-v` and `-h` are short, of which the latter is answered before. */
+function takeShort(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>): Result<Taken> {
+  const letter = arg.charAt(1)
+  const row = Object.values(rows).find(({ shorthand }) => shorthand === letter)
+  const name = `-${letter}`
+  if (row !== undefined) {
+    const value = arg.slice(2).replace(/^=(?=.)/s, '')
+    return ok({ name, row, value: value === '' ? row.kind.bare : value })
+  }
+  const long = arg.slice(1).split('=', 1)[0] ?? ''
+  const near = Object.hasOwn(rows, long) ? `: did you mean --${long}?` : ': see --help'
+  return failed(`unknown flag ${excerpt(`-${long}`)}${near}`)
+}
+
+function unknown(name: string, known: readonly string[]): string {
+  const near = didYouMean(name, known)
+  return `unknown flag ${excerpt(`--${name}`)}: ${near === undefined ? 'see --help' : `did you mean --${near}?`}`
+}
+
+/** Of a repeated flag the last value counts; undefined where it is not given. */
+export function lastOf<T>(given: GivenFlags, row: FlagRow<T>): T | undefined {
+  return allOf(given, row).at(-1)
+}
+
+/** The values of a flag, one for each time that it is given. */
+export function allOf<T>(given: GivenFlags, row: FlagRow<T>): readonly T[] {
+  return (given.get(row) ?? []).flatMap((text) => {
+    const parsed = row.kind.parse(text)
+    return parsed.ok ? [parsed.value] : []
+  })
+}
+
+function excerpt(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 60)}...`
+}

@@ -1,0 +1,61 @@
+// A cluster that still has the CPI's arguments, and its older form of vsphere.conf, with a section of the provider before it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
+const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8'))
+
+const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' })
+const { vcsim, nodes, reports } = stage
+const password = vcsim.password.replaceAll(/[\\"]/g, '\\$&')
+
+const controller = await stage.controller({
+  cpiArguments: daemonset,
+  args: ['--node-labels=example.com/site=a,kubernetes.io/no=b', '--allocate-node-cidrs=true'],
+  config: `; as gcfg has it
+[Global]
+user = ${vcsim.username}
+password = "${password}" # escaped
+port = "${vcsim.port}"
+
+[VirtualCenter "${vcsim.host}"]
+ca-file = "${vcsim.certificateFile}"
+
+[Workspace]
+server = "${vcsim.host}"
+`,
+})
+
+t.test('a Node with an agent is initialised', async (t) => {
+  const member = await stage.member('worker-1')
+  await member.agent()
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
+})
+
+t.test('so is one without an agent, as by the CPI', async (t) => {
+  const [vm] = stage.vms
+  if (vm === undefined) throw new Error('no VM is left')
+  await vcsim.setGuest({ vm: vm.ref, hostName: 'worker-2', nics: [{ addresses: ['10.7.0.1/24'] }] })
+  const { name } = await stage.member('worker-2', { labels: { 'example.com/own': 'kept' } })
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+  t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
+  t.match(nodes.last(name)?.metadata.labels, { 'example.com/own': 'kept', 'example.com/site': 'a' })
+  t.notOk('kubernetes.io/no' in (nodes.last(name)?.metadata.labels ?? {}))
+  await reports.until('its level is told', () => reports.last(name)?.status?.identityLevel === 'asserted')
+})
+
+t.test('what has no effect is told, and what follows from the arguments', async (t) => {
+  t.match(
+    controller.output(),
+    /controller-0\.conf:10:1: workspace: has no effect, it is for the in-tree provider/,
+  )
+  t.match(controller.output(), /"level":"info",[^\n]*--allocate-node-cidrs has no effect/)
+  t.match(controller.output(), /"level":"warn",[^\n]*kubernetes\.io\/no is left out/)
+  t.match(controller.output(), /"level":"warn",[^\n]*command line: identity\.require: is not set/)
+  t.notMatch(controller.output(), 'semi;colon')
+})
