@@ -47,6 +47,7 @@ async function open(t: Test) {
       provableEverywhere: () => undefined,
       failure: () => stub.failure,
       connected: () => true,
+      datacenters: () => undefined,
       certificateExpiry: () => undefined,
       passwordChanged: () => void told.push('password'),
       async run(signal) {

@@ -25,6 +25,7 @@ import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
 import { createWorkQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/work-queue.ts'
+import { createDatacenterScope } from './datacenter-scope.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -182,6 +183,8 @@ export function createLeadership(options: LeadOptions): Leadership {
     logger,
   })
 
+  const scope = createDatacenterScope({ vCenters: config.vCenters, inventories, clock, random, logger })
+
   metrics.queueDepth(queue.depth)
   metrics.lifecycle(() =>
     [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
@@ -230,10 +233,20 @@ export function createLeadership(options: LeadOptions): Leadership {
       ...policyProblem(policy.state()),
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
-    remarks: () => (settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
+    remarks: () => [
+      ...scope.remarks(),
+      ...(settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
+    ],
     run: (signal) =>
       runTogether(
-        [nodes.run, reports.run, policy.run, work, ...inventories.map((inventory) => inventory.run)],
+        [
+          nodes.run,
+          reports.run,
+          policy.run,
+          scope.run,
+          work,
+          ...inventories.map((inventory) => inventory.run),
+        ],
         signal,
       ),
   }

@@ -21,7 +21,7 @@ export interface VCenterConfig {
   readonly user: string
   readonly password: Secret
   readonly trust: Trust
-  /** Names or inventory paths; empty means every datacenter. */
+  /** See `matchesDatacenter`; empty means every datacenter. */
   readonly datacenters: readonly string[]
 }
 

@@ -2,6 +2,7 @@
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
+import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import type { Inventory, Lookup } from '../types/inventory.ts'
@@ -40,6 +41,8 @@ export interface RunningInventory extends Inventory {
   connected(): boolean
   /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link provable}. */
   provableEverywhere(): Proof | undefined
+  /** As the account sees them; undefined before they were read. */
+  datacenters(): readonly DatacenterPath[] | undefined
   /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
 }
@@ -90,6 +93,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   }
   let instanceUUID = ''
   let certificateExpiry: number | undefined
+  let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
   const topology = createPlacementIndex({ tagging: categories.size > 0 })
   const table = new Table({
@@ -148,6 +152,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       const onOpen = (made: Opened) => {
         opened = { content, ...made }
       }
+      const onDatacenters = (read: readonly DatacenterPath[]) => {
+        datacenters = read
+      }
       const onReady = () => {
         logger.info({ vms: table.vms().size }, 'following')
         health.recovered()
@@ -167,7 +174,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger,
         metrics,
       }
-      await listAndWatch({ ...context, onOpen, onReady }, signal)
+      await listAndWatch({ ...context, onOpen, onDatacenters, onReady }, signal)
     }
 
     function failed(error: unknown): void {
@@ -245,6 +252,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     provableEverywhere: prober.provableEverywhere,
     failure: () => health.failure(),
     connected: () => health.connected(),
+    datacenters: () => datacenters,
     certificateExpiry: () => certificateExpiry,
   }
 }

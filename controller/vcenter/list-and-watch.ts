@@ -1,5 +1,6 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
 import { applyUpdates } from './cache/apply-updates.ts'
@@ -7,6 +8,7 @@ import type { PlacementIndex } from './cache/placement.ts'
 import type { Changes, Table } from './cache/table.ts'
 import { PUSHED_PATHS } from './cache/vm-properties.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
+import { readDatacenters } from './collect/datacenters.ts'
 import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator, type Locator } from './collect/locate.ts'
@@ -42,6 +44,7 @@ export interface ListAndWatchOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: InventoryMetrics
+  readonly onDatacenters: (datacenters: readonly DatacenterPath[]) => void
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
   /** Called with what will create objects in the session, which are to be destroyed if it outlives this run. */
@@ -212,6 +215,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     return 'done'
   }
 
+  async function lookForDatacenters(signal: AbortSignal): Promise<void> {
+    options.onDatacenters(await readDatacenters(reader, content.rootFolder, signal))
+  }
+
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
     keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
 
@@ -239,6 +246,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
       timed(timings.failed, retryFailed),
       timed(timings.sweep, sweep),
+      async (signal) => {
+        await lookForDatacenters(signal)
+        await timed(timings.sweep, lookForDatacenters)(signal)
+      },
       timed(timings.keepAlive, (signal) => session.keepAlive(signal)),
     ],
     signal,

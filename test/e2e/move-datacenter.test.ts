@@ -18,7 +18,7 @@ await vcsim.govc('cluster.add', '-dc', 'DC9', '-cluster', 'DC9_C0', '-hostname',
 
 const home = (await vcsim.vms()).filter(({ datacenter }) => datacenter === 'DC0')
 stage.vms.splice(0, stage.vms.length, ...home)
-const controller = await stage.controller({ lifecycle, datacenters: ['DC0', '/europe/DC8'] })
+const controller = await stage.controller({ lifecycle, datacenters: ['DC[0]', '/europe/DC8'] })
 const [outside, nested, witness] = await verified(stage, 'outside', 'nested', 'witness')
 if (!outside || !nested || !witness) throw new Error('there are too few members')
 
@@ -27,6 +27,14 @@ const found = ({ name }: Member) => condition(reports.last(name), 'VMFound')
 t.before(async () => {
   await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
   await loseHeartbeats(cluster, outside.name, nested.name, witness.name)
+})
+
+t.test('a datacenter that there is not is told at once, one with wildcards is found', async (t) => {
+  const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
+  await until('it is told', async () => (await readyz()).includes('datacenters'))
+  t.match(await readyz(), /^leading\nvCenter main: 1 of 2 datacenters in the configuration mean none/)
+  await until('the log names it', () => controller.output().includes('"datacenters":["/europe/DC8"]'))
+  t.match(controller.output(), '"seen":["/DC0","/DC1","/europe/DC9"]')
 })
 
 for (const { member, folder, host, path } of [

@@ -63,7 +63,7 @@ const ROWS: Rows<VCenterSettings> = {
   }),
   datacenters: row(names, {
     meaning:
-      'List, or text with commas: names (`dc-1`) or inventory paths (`/europe/dc-1`). Other VMs are refused (`DatacenterOutOfScope`).',
+      'List, or text with commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). Other VMs are refused (`DatacenterOutOfScope`).',
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { matchesDatacenter } from './datacenter-pattern.ts'
+
+t.test('names, paths, references and wildcards', async (t) => {
+  const nested = { moref: 'datacenter-3', path: ['europe', 'dc-1'] }
+  for (const [pattern, expected] of [
+    ['dc-1', true],
+    ['dc-2', false],
+    ['/europe/dc-1', true],
+    ['europe/dc-1', true],
+    ['./europe/dc-1', true],
+    ['/dc-1', false],
+    ['/asia/dc-1', false],
+    ['Datacenter:datacenter-3', true],
+    ['Datacenter:datacenter-31', false],
+    ['dc-*', true],
+    ['*', true],
+    ['dc-?', true],
+    ['dc-??', false],
+    ['dc-[0-9]', true],
+    ['dc-[^0-9]', false],
+    [String.raw`dc\-1`, true],
+    ['DC-*', false],
+    ['/*/dc-1', true],
+    ['/europe/*', true],
+    ['/*', false],
+    ['/*/*/dc-1', false],
+  ] as const) {
+    t.equal(matchesDatacenter(pattern, nested), expected, pattern)
+  }
+})
+
+t.test('a name with the characters of wildcards is itself as well', async (t) => {
+  for (const name of ['a*b', 'a[b', 'a[z-a]', String.raw`a\b`, 'Datacenter:x', 'a.b', 'ü😀', 'a+(b)']) {
+    t.ok(matchesDatacenter(name, { moref: 'datacenter-1', path: [name] }), name)
+  }
+  t.notOk(matchesDatacenter('a.*', { moref: 'datacenter-1', path: ['abc'] }), 'a dot is a dot')
+  t.ok(
+    matchesDatacenter('[ü😀]?', { moref: 'datacenter-1', path: ['😀😀'] }),
+    'a character is one, however long',
+  )
+  t.notOk(matchesDatacenter('[z-a]', { moref: 'datacenter-1', path: ['b'] }))
+  t.ok(matchesDatacenter('[a^]', { moref: 'datacenter-1', path: ['^'] }))
+})

@@ -1,0 +1,48 @@
+/** Where a datacenter stands. */
+export interface DatacenterPath {
+  readonly moref: string
+  /** Names from below the root folder down to the datacenter itself; at least one. */
+  readonly path: readonly string[]
+}
+
+/**
+ * Whether an entry of `datacenters` means this one: a name (`dc-1`), an inventory path (`/europe/dc-1`), a managed object
+ * reference (`Datacenter:datacenter-3`), or a name or path with wildcards. As in the CPI, whose finder (govmomi's) takes the
+ * wildcards of Go's `path.Match` for each part of a path.
+ */
+export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
+  if (pattern === `Datacenter:${moref}`) return true
+  if (!pattern.includes('/')) return matchesName(pattern, path.at(-1) ?? '')
+  const parts = pattern.replace(/^\.?\//, '').split('/')
+  return parts.length === path.length && parts.every((part, index) => matchesName(part, path[index] ?? ''))
+}
+
+function matchesName(pattern: string, name: string): boolean {
+  return pattern === name || wildcards(pattern)?.test(name) === true
+}
+
+/** `*`, `?`, `[a-z]`, `[^a-z]`, and `\` before any of them. Undefined where there is none, or a bracket is left open. */
+function wildcards(pattern: string): RegExp | undefined {
+  const parts = pattern.match(/\\.|\[\^?(?:\\.|[^\]\\])+\]|[^[\\]/gsu) ?? []
+  if (!/[*?[\\]/.test(pattern) || parts.join('') !== pattern) return undefined
+  try {
+    return new RegExp(`^${parts.map(partOf).join('')}$`, 'su')
+  } catch {
+    // A range whose end is before its beginning.
+    return undefined
+  }
+}
+
+function partOf(part: string): string {
+  if (part === '*') return '.*'
+  if (part === '?') return '.'
+  const [, not, characters] = /^\[(\^?)(.+)\]$/su.exec(part) ?? []
+  if (characters === undefined) return literal(part)
+  const each = characters.match(/\\.|./gsu) ?? []
+  return `[${not}${each.map((one) => (one === '-' ? one : literal(one))).join('')}]`
+}
+
+/** A character, perhaps after a backslash, as a regular expression has it inside brackets and out. */
+function literal(character: string): string {
+  return `\\u{${character.codePointAt(character.length > 1 && character.startsWith('\\') ? 1 : 0)?.toString(16)}}`
+}
