@@ -1,5 +1,6 @@
 /** The controller's entry, and the only reader of arguments, environment, clock and randomness. */
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
@@ -40,6 +41,7 @@ async function start(options: RunFlags): Promise<number> {
   const source: ConfigSource = {
     path: options.config,
     readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
+    readFolder: async (path) => readdirSync(path),
     environment: process.env,
     ...(options.cpi === undefined ? {} : { given: options.cpi.given }),
   }

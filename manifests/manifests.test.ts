@@ -21,7 +21,7 @@ await t.test('the Kustomize base has every manifest', async (t) => {
 
 await t.test('the API server takes every object, and knows every field', async (t) => {
   await applyManifests(cluster)
-  for (const file of [...(await manifestFiles()), '../config.example.yaml']) {
+  for (const file of [...(await manifestFiles()), '../config.example.yaml', '../credentials.example.yaml']) {
     for (const object of await readManifests(file)) {
       await t.resolves(applyManifest(cluster, object, { dryRun: true }), `${file}: ${object.kind}`)
     }

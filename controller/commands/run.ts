@@ -1,6 +1,9 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { createConfigWatch } from '../config/watch.ts'
+import { createCredentialWatch } from '../credentials/credential-watch.ts'
+import { watchFolder } from '../credentials/folder-watch.ts'
+import { watchSecret } from '../credentials/secret-watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
@@ -86,16 +89,28 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   })
   const logins = createLogins({ attempts: createLoginAttempts(election), timings, clock, random, logger })
   const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
+  const { readFile, readFolder } = options.config
+  const credentials = createCredentialWatch({
+    configuration,
+    watchSource: (source, onState) =>
+      source.kind === 'secret'
+        ? watchSecret({ ...source, client, clock, random, logger, onState })
+        : watchFolder({ ...source, readFile, readFolder, clock, onState }),
+    clock,
+    logger,
+  })
+  metrics.credentials(credentials.usable)
   metrics.events(events.counts)
   let leadership: Leadership | undefined
 
   const ready = (): HealthStatus => {
     const { leading, holder } = election.status()
-    if (!leading) return { ok: true, text: `standby; ${holder || 'nobody'} leads` }
-    const problems = leadership?.problems() ?? []
+    const standby = `standby; ${holder || 'nobody'} leads`
+    const problems = leading ? (leadership?.problems() ?? []) : []
     const ok = problems.length === 0
-    const lines = [...(ok ? ['leading'] : problems), ...(leadership?.remarks() ?? [])]
-    return { ok, text: lines.join('\n') }
+    const state = ok ? [leading ? 'leading' : standby] : problems
+    const remarks = [...(leading ? (leadership?.remarks() ?? []) : []), ...credentials.remarks()]
+    return { ok, text: [...state, ...remarks].join('\n') }
   }
   const healthy = (): HealthStatus => {
     const { problem } = election.status()
@@ -110,7 +125,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     const lead: Lead = (term, whileLeading) =>
       leadTerm(
         {
-          configuration,
+          configuration: credentials,
           openInventory: (inventory) =>
             openInventory({
               ...inventory,
@@ -137,7 +152,12 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
         whileLeading,
       )
     await runTogether(
-      [(signal) => election.run(lead, signal), configuration.run, releaseMemory(options.memory, clock)],
+      [
+        (signal) => election.run(lead, signal),
+        configuration.run,
+        credentials.run,
+        releaseMemory(options.memory, clock),
+      ],
       signal,
     )
   } finally {

@@ -145,8 +145,8 @@ t.test('what is wrong is refused, by the name of the variable', async (t) => {
     [file(), { VSPHERE_INSECURE: 'maybe' }, ['environment: VSPHERE_INSECURE: expected true or false']],
     [
       file(),
-      { VSPHERE_SECRET_NAME: 'x' },
-      ['environment: VSPHERE_SECRET_NAME: credentials from a Secret are not supported yet'],
+      { VSPHERE_SECRET_NAME: 'x y' },
+      ['environment: VSPHERE_SECRET_NAME: expected the name of a Secret'],
     ],
     [
       file(),

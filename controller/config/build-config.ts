@@ -1,11 +1,12 @@
 import type { Config, InitializationConfig, VCenterCredentials } from './config.ts'
+import { commonSource, type SourceOptions, sourceOf, warnInline } from './credential-source.ts'
 import { type Given, valuesOf } from './read-section.ts'
 import { Secret } from './secret.ts'
 import type { Sections } from './sections.ts'
 import { standardOf } from './settings/row.ts'
 import { SECTIONS } from './settings/table.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
-import { type ParseOptions, readTrust } from './trust.ts'
+import { readTrust } from './trust.ts'
 import { parseServer } from './values.ts'
 import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
 
@@ -17,7 +18,7 @@ import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } fr
 export async function buildConfig(
   sections: Sections,
   initialization: InitializationConfig,
-  options: ParseOptions,
+  options: SourceOptions,
 ): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
@@ -26,11 +27,13 @@ export async function buildConfig(
       'no vCenter: write "vcenter:", a name below it, and below that server, user and password; in INI, [VirtualCenter "SERVER"]'
     findings.refuse('vcenter', undefined, message)
   }
+  const common = commonSource(sections.global, options)
   const checked: CheckedVCenter[] = []
   for (const one of wanted) {
-    const vCenter = await checkVCenter(one, sections.global, options)
+    const vCenter = await checkVCenter(one, sections.global, common, options)
     if (vCenter !== undefined) checked.push(vCenter)
   }
+  warnInline(checked, sections.global, findings)
   refuseDoubled(checked, findings)
   const config: Config = {
     vCenters: checked.map(({ config }) => config),
@@ -51,7 +54,8 @@ export async function buildConfig(
 async function checkVCenter(
   wanted: WantedVCenter,
   global: Sections['global'],
-  options: ParseOptions,
+  common: VCenterCredentials | undefined,
+  options: SourceOptions,
 ): Promise<CheckedVCenter | undefined> {
   const { name, path, at, given } = wanted
   const { findings } = options
@@ -61,19 +65,17 @@ async function checkVCenter(
     const found = inherited(key)
     return found === undefined ? standardOf(VCENTER.rows, key) : found.value
   }
-  const credentials = credentialsOf(given, global)
-  // As in the CPI: beside a Secret, what stands in `global` is another account.
-  const account = (key: 'user' | 'password'): string => (credentials ? (given[key]?.value ?? '') : value(key))
+  const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
     if (found !== undefined || findings.refused(`${path}.${key}`) || findings.refused(`global.${key}`)) return
-    if (key === 'server' || credentials === undefined)
-      findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
-    else if (!VCENTER.rows.secretName.served) findings.unserved(`${path}.${key}`, at, `is missing: ${hint}`)
+    findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
   }
   // Only the server is not taken from `global`: there it names a vCenter of its own.
   required('server', given.server, serverHint(name))
-  required('user', inherited('user'), 'write it here or under "global"')
-  required('password', inherited('password'), PASSWORD_HINT)
+  if (credentials === undefined) {
+    required('user', inherited('user'), USER_HINT)
+    required('password', inherited('password'), PASSWORD_HINT)
+  }
   const insecure = given.insecureFlag?.value === true || global.insecureFlag?.value === true
   const trust = await readTrust(
     { insecure, caFile: inherited('caFile'), thumbprint: inherited('thumbprint') },
@@ -86,8 +88,9 @@ async function checkVCenter(
       name,
       server: given.server.value,
       port: value('port'),
-      user: account('user'),
-      password: new Secret(account('password')),
+      user: credentials ? '' : value('user'),
+      password: new Secret(credentials ? '' : value('password')),
+      ...(credentials && { noCredential: { state: 'pending' } }),
       trust,
       datacenters: value('datacenters'),
     },
@@ -96,28 +99,7 @@ async function checkVCenter(
   }
 }
 
-/**
- * As in the CPI: a vCenter's own Secret, else the Secret or the folder for all. Half of a Secret's name is none, and a
- * Secret and a folder under `global` are none either: nothing says which to use.
- */
-function credentialsOf(
-  given: WantedVCenter['given'],
-  global: Sections['global'],
-): VCenterCredentials | undefined {
-  const { secretsDirectory } = global
-  const common = secretOf(global)
-  const own = given === global ? undefined : secretOf(given)
-  if (own !== undefined) return own
-  if (secretsDirectory === undefined) return common
-  const half = global.secretName !== undefined || global.secretNamespace !== undefined
-  return half ? undefined : { kind: 'directory', path: secretsDirectory.value }
-}
-
-function secretOf({ secretName, secretNamespace }: WantedVCenter['given']): VCenterCredentials | undefined {
-  if (secretName === undefined || secretNamespace === undefined) return undefined
-  return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
-}
-
+const USER_HINT = 'write it here or under "global", or write secretName and secretNamespace'
 const PASSWORD_HINT =
   'write it here or under "global", in quotes if it holds # or a colon, or begins with another special character'
 

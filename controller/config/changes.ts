@@ -40,9 +40,11 @@ const EFFECTS = {
   datacenters: 'decided anew',
   // Only a Secret itself can compare its text.
   password: 'compared apart',
+  // Not a setting. What cannot log in yet has nothing to lose.
+  noCredential: 'new inventory, unnamed',
 } as const satisfies Record<keyof VCenterConfig, string>
 
-const SETTINGS = settingsWith('new inventory')
+const SETTINGS = settingsWith('new inventory', 'new inventory, unnamed')
 
 function settingsWith(...effects: readonly (typeof EFFECTS)[keyof VCenterConfig][]) {
   // The keys of an object are strings to the compiler.

@@ -20,10 +20,19 @@ export interface VCenterConfig {
   readonly port: number
   readonly user: string
   readonly password: Secret
+  /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
+  readonly noCredential?: NoCredential
   readonly trust: Trust
   /** See `matchesDatacenter`; empty means every datacenter. */
   readonly datacenters: readonly string[]
 }
+
+/** Why a user and a password are not known. */
+export type NoCredential =
+  /** Nothing has been read yet. */
+  | { readonly state: 'pending' }
+  /** One sentence with the next step. */
+  | { readonly state: 'failed'; readonly message: string }
 
 export interface Config {
   readonly vCenters: readonly VCenterConfig[]
@@ -37,16 +46,16 @@ export interface Config {
   readonly nodes: NodesConfig
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. Not served yet. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
-  /** Where a vCenter's user and password are, by its name, unless they stand in the file alone. Not served yet. */
+  /** Where a vCenter's user and password are, by its name, unless they stand in the file. */
   readonly credentials: Readonly<Record<string, VCenterCredentials>>
 }
 
 export type IPFamily = 'ipv4' | 'ipv6'
 
-/** Holds `SERVER.username` and `SERVER.password` for each server. */
+/** Holds user and password of one server or several, by keys that name them. */
 export type VCenterCredentials =
   | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
-  /** A folder with a file for each of the two. */
+  /** A folder with a file for each key. The path is absolute. */
   | { readonly kind: 'directory'; readonly path: string }
 
 /** Which of a VM's addresses become the Node's. The lists hold subnets such as `10.0.0.0/8`; empty means no condition. */

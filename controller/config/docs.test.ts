@@ -63,18 +63,21 @@ function options(help: string): string[] {
 
 await t.test('every example is a configuration that draws no warning', async (t) => {
   const examples = [...docs.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text)
-  t.equal(examples.length, 4)
+  t.equal(examples.length, 5)
   for (const example of examples) {
     const { config, warnings } = await load(example)
     t.same(warnings, [], example)
     t.equal(config.vCenters[0]?.name, 'main')
   }
-  const several = await load(examples.at(-1) ?? '')
+  const several = await load(examples[3] ?? '')
   t.match(several.config.vCenters, [
     { name: 'main', user: 'rollcall@vsphere.local', datacenters: [] },
     { name: 'second', user: 'rollcall@vsphere.local', datacenters: ['dc-9'] },
   ])
-  const whole = examples.at(-2) ?? ''
+  const inSecret = await load(examples[4] ?? '')
+  const secret = { kind: 'secret', namespace: 'kube-system', name: 'vsphere-cloud-secret' }
+  t.same(inSecret.config.credentials, { main: secret, second: secret })
+  const whole = examples[2] ?? ''
   for (const name of settings(CONDUCT, 'served')) t.match(whole, `\n  ${name}: `, `${name} has an example`)
   const last = await loaded(whole)
   t.match(last.vCenter, { port: 443, password: "it's # secret", trust: { kind: 'ca' } })

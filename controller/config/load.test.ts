@@ -1,6 +1,6 @@
 import t from 'tap'
 import { CERTIFICATE } from './testing/certificate.ts'
-import { BASE, file, loaded, refusal } from './testing/load.ts'
+import { BASE, file, load, loaded } from './testing/load.ts'
 
 /** A label that no kubelet may set. */
 const FIRM = 'example.com.node-restriction.kubernetes.io/no-agent'
@@ -238,15 +238,16 @@ labels:
   region: k8s-region
   zone: k8s-zone
 `
-  t.strictSame(
-    (await refusal(manifest)).map((line) => line.split(': ').slice(0, 3).join(': ').slice(0, 80)),
+  const { config, warnings } = await load(manifest)
+  const secret = (name: string) => ({ kind: 'secret', namespace: 'kube-system', name })
+  t.same(config.credentials, { finance: secret('vsphere-cloud-secret'), tenant: secret('tenant-secret') })
+  for (const { user, password, noCredential } of config.vCenters)
+    t.same([user, password.reveal(), noCredential], ['', '', { state: 'pending' }])
+  t.same(
+    warnings.map((line) => line.replace('/etc/cloud/', '')),
     [
-      'vsphere.conf:6:3: global.secretName: credentials from a Secret are not supported',
-      'vsphere.conf:7:3: global.secretNamespace: credentials from a Secret are not supp',
-      'vsphere.conf:17:3: vcenter.tenant.user: is missing',
-      'vsphere.conf:17:3: vcenter.tenant.password: is missing',
-      'vsphere.conf:20:5: vcenter.tenant.secretName: credentials from a Secret are not ',
-      'vsphere.conf:21:5: vcenter.tenant.secretNamespace: credentials from a Secret are',
+      'vsphere.conf:12:11: vcenter.finance.user: has no effect, the Secret or folder is taken: remove it here',
+      'vsphere.conf:13:15: vcenter.finance.password: has no effect, the Secret or folder is taken: remove it here',
     ],
   )
 

@@ -1,14 +1,15 @@
 import { dirname } from 'node:path'
+import { attempt } from '../../agent/shared/result.ts'
 import { applyArguments, type GivenArguments, initializationOf } from './apply-arguments.ts'
 import { applyEnvironment, type Environment } from './apply-environment.ts'
 import { buildConfig } from './build-config.ts'
 import type { Config } from './config.ts'
+import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { looksLikeINI, readINI } from './ini.ts'
-import { type ReadFile, readText } from './read-text.ts'
+import { type ReadFile, type ReadFolder, readText } from './read-text.ts'
 import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
-import type { ParseOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */
@@ -27,6 +28,8 @@ export interface LoadedConfig {
 export interface ConfigSource {
   readonly path: string
   readonly readFile: ReadFile
+  /** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
+  readonly readFolder: ReadFolder
   /** Those variables take precedence that the CPI reads. */
   readonly environment?: Environment
   /** Where the command line has the CPI's form, what it says takes precedence over both. */
@@ -52,9 +55,10 @@ export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
 }
 
 async function load(source: ConfigSource, findings: Findings): Promise<Config | undefined> {
-  const { path, readFile, environment = {}, given } = source
+  const { path, readFile, readFolder, environment = {}, given } = source
   const read = await readText(path, readFile, MAX_BYTES)
-  const options = { folder: dirname(path), readFile, findings }
+  const { ok: defaultFolder } = await attempt(() => readFolder(DEFAULT_FOLDER))
+  const options = { folder: dirname(path), readFile, defaultFolder, findings }
   if (read.ok) return parseConfig(read.value, environment, options, given)
   findings.refuse('', undefined, read.message)
   return undefined
@@ -68,7 +72,7 @@ async function load(source: ConfigSource, findings: Findings): Promise<Config | 
 export async function parseConfig(
   text: string,
   environment: Environment,
-  options: ParseOptions,
+  options: SourceOptions,
   given?: GivenArguments,
 ): Promise<Config | undefined> {
   const { findings } = options

@@ -6,6 +6,9 @@ import { failed, ok, type Result } from '../../agent/shared/result.ts'
  */
 export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
+/** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
+export type ReadFolder = (path: string) => Promise<readonly string[]>
+
 /** Reads a text file that a person named. Error messages are worded to follow the file's name. */
 export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Result<string>> {
   let bytes: Uint8Array
@@ -14,9 +17,9 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (typeof code !== 'string') throw error
-    return failed(whyNot(code, maxBytes))
+    return failed(whyNotRead(code, maxBytes))
   }
-  if (bytes.byteLength > maxBytes) return failed(whyNot('EFBIG', maxBytes))
+  if (bytes.byteLength > maxBytes) return failed(whyNotRead('EFBIG', maxBytes))
   try {
     return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
@@ -24,7 +27,8 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   }
 }
 
-function whyNot(code: string, maxBytes: number): string {
+/** Worded to follow the path. */
+export function whyNotRead(code: string, maxBytes: number): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':

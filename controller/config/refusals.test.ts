@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
-import { BASE, file, loaded, refusal } from './testing/load.ts'
+import { BASE, file, loaded, noFolder, refusal } from './testing/load.ts'
 
 await t.test('refused, in words that name the place and the next step', async (t) => {
   const cases: readonly [string, string[]][] = [
@@ -178,10 +178,14 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [file('    ipFamily: [ipv5]'), ['vcenter.vc1.ipFamily: expected ipv4, ipv6 or a list of both']],
     [file('    ipFamily: [ipv6, ipv4]'), ['vcenter.vc1.ipFamily: IPv6 first or alone is not supported yet']],
-    // not supported yet
+    // names that go into requests
+    ...['../nodes', 'a/b', 'A', 'a..b', '-a', 'a'.repeat(254)].map((name): [string, string[]] => [
+      file('', `global: {secretName: '${name}', secretNamespace: n}`),
+      ['global.secretName: expected the name of a Secret, of lower-case letters'],
+    ]),
     [
-      file('', 'global: {secretName: s, secret-namespace: n}'),
-      ['global.secretName: credentials from a Secret are not supported yet', 'global.secretNamespace'],
+      file('    secretName: s\n    secretNamespace: n.m'),
+      ['vcenter.vc1.secretNamespace: expected the name of a namespace'],
     ],
     [
       file('', 'nodes: {internal-network-subnet-cidr: 10.0.0.0/8}'),
@@ -224,7 +228,7 @@ await t.test('the file itself', async (t) => {
     ['EIO', 'cannot be read (EIO)'],
   ]) {
     const readFile = () => Promise.reject(Object.assign(new Error('x'), { code }))
-    await t.rejects(loadConfig({ path: 'c', readFile }), {
+    await t.rejects(loadConfig({ path: 'c', readFile, readFolder: noFolder }), {
       name: 'ConfigError',
       file: 'c',
       problems: [
@@ -238,7 +242,7 @@ await t.test('the file itself', async (t) => {
     })
   }
   const bug = new TypeError('a bug, not a file')
-  await t.rejects(loadConfig({ path: 'c', readFile: () => Promise.reject(bug) }), bug)
+  await t.rejects(loadConfig({ path: 'c', readFile: () => Promise.reject(bug), readFolder: noFolder }), bug)
   t.same((await loaded(`\ufeff${file()}`.replaceAll('\n', '\r\n'))).vCenter, BASE, 'as Windows writes it')
 })
 

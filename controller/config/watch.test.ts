@@ -7,7 +7,7 @@ import { open, type Scene, TAKEN } from '../../test/fixtures/watched-config.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
-import { file } from './testing/load.ts'
+import { file, noFolder } from './testing/load.ts'
 import { type ConfigInForce, createConfigWatch } from './watch.ts'
 
 const userOf = ({ config }: ConfigInForce) => config.vCenters[0]?.user
@@ -168,7 +168,8 @@ await t.test('a defect is no refusal', async (t) => {
   const watch = createConfigWatch({
     path: 'c',
     readFile,
-    loaded: await loadConfig({ path: 'c', readFile }),
+    readFolder: noFolder,
+    loaded: await loadConfig({ path: 'c', readFile, readFolder: noFolder }),
     clock,
     logger,
     metrics: { configTaken() {}, configRefused() {} },

@@ -1,11 +1,11 @@
 import type { BoundVM, ParentObject } from '../../agent/contract.ts'
+import { printable } from '../printable.ts'
 import {
   type Ancestry,
   bindingParents,
   faultToleranceGroup,
   type VirtualMachine,
 } from '../types/virtual-machine.ts'
-import { printable } from './printable.ts'
 
 /**
  * Whether a binding is to this VM or to another VM of its Fault Tolerance group, which is the same machine: a failover

@@ -1,6 +1,6 @@
 import { CONDITION_TYPES, type Condition, type ConditionType, timestamp } from '../../agent/contract.ts'
+import { printable } from '../printable.ts'
 import type { Reason } from '../types/reasons.ts'
-import { printable } from './printable.ts'
 
 /**
  * What becomes a condition of the report: one finding about a Node, and for a person what to do next. The texts stand

@@ -2,10 +2,10 @@ import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '
 import { reaches } from '../node/level.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts'
+import { printable } from '../printable.ts'
 import type { Node } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'
 import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
-import { printable } from './printable.ts'
 
 /** An Event on the Node. */
 export interface NodeEvent {

@@ -3,10 +3,10 @@ import { requiredLevel } from '../node/level.ts'
 import { judgeProviderID, providerUUIDs } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
+import { printable } from '../printable.ts'
 import type { NodeReport } from '../types/node.ts'
 import { type ConditionValue, no } from './condition.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
-import { printable } from './printable.ts'
 import type { RefusalDetails } from './refusal.ts'
 
 /** There is no report to decide on, or the Node is not ours. */

@@ -5,7 +5,7 @@ import { attempt } from '../../agent/shared/result.ts'
 import type { Logger } from '../log.ts'
 import { hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
-import { readList } from './list.ts'
+import { readList, selectorOf } from './list.ts'
 import { BrokenWatchError, type WatchEvent, watchEvents } from './watch-stream.ts'
 
 /** How a round ended: undefined for the server's own, orderly end of a watch. */
@@ -31,14 +31,18 @@ export interface Store<T> {
 
 export interface ListWatchOptions<T extends Listed> {
   readonly client: KubeClient
-  /** Of the collection, as `/api/v1/nodes`. The kind must be cluster-scoped: objects are identified by name. */
+  /** Of the collection, as `/api/v1/nodes`; of a kind with namespaces that of one, because objects are identified by name. */
   readonly path: string
+  /** Which objects, as `metadata.name=a`; by default all. */
+  readonly fieldSelector?: string
   /** Extracts what is needed from an object; the rest is dropped. Undefined for an object not to be kept. */
   parse(object: unknown): T | undefined
   /** An object was added (no previous), changed, or deleted (no current). An error thrown here ends the list-watch. */
   onChange(name: string, current: T | undefined, previous: T | undefined): void
   /** The first list is complete, and onChange was called for all of it. */
   onSynced?(): void
+  /** An attempt has failed with this error, or the watch works again: undefined. */
+  onFailing?(error: unknown): void
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
@@ -99,8 +103,10 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
 
   function reached(): void {
     reaching.reset()
-    if (failing) logger.info({ path }, 'watch works again')
+    if (!failing) return
     failing = false
+    logger.info({ path }, 'watch works again')
+    options.onFailing?.(undefined)
   }
 
   /** Lists if necessary, then watches. Resolves with how far it came and what ended it. */
@@ -111,12 +117,13 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
         const item = parse(object)
         if (item) list.set(item.name, item)
       }
-      const read = await attempt(() => readList(client, path, keep, signal))
+      const read = await attempt(() => readList(client, options, keep, signal))
       if (!read.ok) return { error: read.error, backoff: reaching }
       replace(list)
       resumeAt = read.value
     }
     const query = {
+      ...selectorOf(options),
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: resumeAt,
@@ -153,6 +160,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     if (failing) logger.debug(facts, 'watch still fails')
     else logger.warn(facts, 'watch failed')
     failing = true
+    options.onFailing?.(error)
   }
 
   return {

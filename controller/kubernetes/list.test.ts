@@ -21,7 +21,12 @@ async function read(page: (token: string, asked: number) => Page) {
     stream: () => Promise.reject(new Error('not asked for')),
     close: () => Promise.resolve(),
   }
-  const version = await readList(client, '/x', (object) => objects.push(object), new AbortController().signal)
+  const version = await readList(
+    client,
+    { path: '/x' },
+    (object) => objects.push(object),
+    new AbortController().signal,
+  )
   return { version, objects, asked }
 }
 

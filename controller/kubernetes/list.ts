@@ -16,6 +16,19 @@ const Page = v.object({
   items: v.nullish(v.array(v.unknown()), []),
 })
 
+/** Which objects. */
+export interface ListQuery {
+  /** Of the collection, as `/api/v1/nodes`. */
+  readonly path: string
+  /** As `metadata.name=a`; by default all. */
+  readonly fieldSelector?: string | undefined
+}
+
+/** The selector as a request has it. */
+export function selectorOf({ fieldSelector }: ListQuery): Readonly<Record<string, string>> {
+  return fieldSelector === undefined ? {} : { fieldSelector }
+}
+
 /**
  * Reads a whole list, page by page, as it is in etcd now (an API server's cache may lag behind).
  *
@@ -25,13 +38,14 @@ const Page = v.object({
  */
 export async function readList(
   client: KubeClient,
-  path: string,
+  list: ListQuery,
   onObject: (object: unknown) => void,
   signal: AbortSignal,
 ): Promise<string> {
+  const { path } = list
   const tokens = new Set<string>()
   for (let token = ''; tokens.size < MAX_PAGES; tokens.add(token)) {
-    const query = { limit: String(PAGE_SIZE), ...(token && { continue: token }) }
+    const query = { ...selectorOf(list), limit: String(PAGE_SIZE), ...(token && { continue: token }) }
     const answer = await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
     const page = v.safeParse(Page, answer)
     if (!page.success) throw new Error(`GET ${path} was answered with something that is not a list`)

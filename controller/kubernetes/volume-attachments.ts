@@ -32,7 +32,7 @@ async function readAll(client: KubeClient, signal: AbortSignal): Promise<Readonl
   const counts = new Map<string, number>()
   await readList(
     client,
-    PATH,
+    { path: PATH },
     (object) => {
       const parsed = v.safeParse(VolumeAttachment, object)
       if (!parsed.success)

@@ -7,6 +7,8 @@ export interface VCenterMetrics {
   vCenter(name: string): InventoryMetrics
   /** The state of each vCenter, read at each scrape. A later reader replaces an earlier one. */
   vCentersUp(read: () => Iterable<VCenterState>): void
+  /** Of each vCenter that has a Secret or folder, whether that gives user and password, read at each scrape. */
+  credentials(read: () => ReadonlyMap<string, boolean>): void
 }
 
 export interface VCenterState {
@@ -96,6 +98,17 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
       }
     },
   })
+  let readCredentials: () => ReadonlyMap<string, boolean> = () => new Map()
+  new Gauge({
+    name: 'rollcall_vcenter_credential_usable',
+    help: '1 while the Secret or folder of a vCenter gives its user and password, else 0; on every replica',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [vcenter, usable] of readCredentials()) this.set({ vcenter }, usable ? 1 : 0)
+    },
+  })
   const outcomes = createLabelGuard()
   return {
     vCenter: (vcenter) => ({
@@ -112,6 +125,9 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     }),
     vCentersUp(read) {
       readUp = read
+    },
+    credentials(read) {
+      readCredentials = read
     },
   }
 }

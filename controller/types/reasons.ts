@@ -4,6 +4,7 @@ export const FAILURE_REASONS = [
   'TimedOut',
   'CertificateNotTrusted',
   'WrongThumbprint',
+  'NoCredential',
   'InvalidLogin',
   'LoginNotRemembered',
   'NotVCenter',

@@ -27,6 +27,7 @@ import {
 import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
+import { withoutCredential } from './without-credential.ts'
 
 /** An inventory and its main loop. */
 export interface RunningInventory extends Inventory {
@@ -49,7 +50,7 @@ export interface RunningInventory extends Inventory {
 
 export interface InventoryOptions {
   /**
-   * A changed user, address or trust needs a new inventory. The password is read at each login, so it may change during a
+   * A changed user, address or trust needs a new inventory, as does a credential that was not known. The password is read at each login, so it may change during a
    * session.
    */
   readonly config: VCenterConfig
@@ -80,6 +81,7 @@ export interface InventoryOptions {
 export function openInventory(options: InventoryOptions): RunningInventory {
   const { config, userAgent, clock, random, logins, metrics, onChange } = options
   const { timings = TIMINGS, openConnection = openHTTPSConnection } = options
+  if (config.noCredential !== undefined) return withoutCredential(config, config.noCredential)
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
   const { zone, region } = options.categories

@@ -1,5 +1,5 @@
 // A right credential that is refused for a while: the controller itself, run in this process with shorter pauses.
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
@@ -29,11 +29,15 @@ async function start(t: Test): Promise<void> {
   await writeFile(path, vsphereConf(vcsim, { labels }), { mode: 0o600 })
   const token = await serviceAccountToken(cluster, 'rollcall-controller')
   const kubeconfig = await writeTokenKubeconfig(`${dir}/run-${runs}.kubeconfig`, cluster, token)
-  const load = (file: string) => readFile(file)
+  const source = {
+    path,
+    readFile: (file: string) => readFile(file),
+    readFolder: (folder: string) => readdir(folder),
+  }
   const ending = new AbortController()
   const running = run(
     {
-      config: { path, readFile: load, loaded: await loadConfig({ path, readFile: load }) },
+      config: { ...source, loaded: await loadConfig(source) },
       credentials: { kind: 'kubeconfig', path: kubeconfig },
       lease: { namespace: 'kube-system', name: 'rollcall-controller' },
       identity: `run-${runs}`,

@@ -39,7 +39,12 @@ async function readFile(path: string): Promise<Uint8Array> {
 export async function askRollcall({ text, environment = {} }: Written): Promise<OurOutcome> {
   const findings = new Findings()
   const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
-  const config = await parseConfig(decoded, environment, { folder: '/etc/cloud', readFile, findings })
+  const config = await parseConfig(decoded, environment, {
+    folder: '/etc/cloud',
+    readFile,
+    defaultFolder: false,
+    findings,
+  })
   return {
     config: config && ours(config),
     errors: findings.problems.map(({ path, message }) => `${path}: ${message}`),
@@ -83,15 +88,18 @@ export function theirs({ VirtualCenter, Labels, Nodes, Global }: CPIConfig, text
   return {
     vCenters: Object.fromEntries(
       Object.entries(VirtualCenter).map(([name, one]) => {
+        const credentials = credentialsOf(one, Global, folder)
+        // What stands beside a Secret is what the CPI fails its first login with.
+        const [user, password] = credentials === 'none' ? [one.User, one.Password] : ['', '']
         const compared: ComparableVCenter = {
           server: one.VCenterIP.replace(/^\[(.*)\]$/, '$1'),
           port: one.VCenterPort,
-          user: one.User,
-          password: one.Password,
+          user,
+          password,
           trust: trustOf(one),
           datacenters: items(one.Datacenters),
           ipFamilies: (one.IPFamilyPriority ?? []).map((family) => family.trim().toLowerCase()),
-          credentials: credentialsOf(one, Global, folder),
+          credentials,
         }
         return [name, compared]
       }),

@@ -2,6 +2,7 @@ import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { parsePort, parseServer, parseUser } from '../values.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './kinds.ts'
+import { parseNamespace, parseSecretName } from './object-name.ts'
 import { GLOBAL_OTHERS, VCENTER_OTHERS } from './others.ts'
 import type { Objection, Rows, SectionTable } from './row.ts'
 import { row } from './row.ts'
@@ -25,10 +26,7 @@ export interface GlobalSettings extends VCenterSettings {
   readonly secretsDirectory: string
 }
 
-const BY_SECRET = {
-  why: 'Credentials stand in the file, in this version.',
-  refuse: 'credentials from a Secret are not supported yet: write user and password here and remove this',
-}
+const OR_ELSEWHERE = 'required, unless a Secret or folder has it'
 
 const ROWS: Rows<VCenterSettings> = {
   server: row(textOf(parseServer, ''), {
@@ -40,10 +38,10 @@ const ROWS: Rows<VCenterSettings> = {
     default: '443',
     unset: '0',
   }),
-  user: row(textOf(parseUser, ''), { meaning: '', required: true }),
+  user: row(textOf(parseUser, ''), { meaning: '', otherwise: OR_ELSEWHERE }),
   password: row(text, {
     meaning: 'As written; in quotes if it holds ` #` or `: `, or begins with a special character.',
-    required: true,
+    otherwise: OR_ELSEWHERE,
   }),
   caFile: row(text, {
     meaning:
@@ -75,15 +73,12 @@ const ROWS: Rows<VCenterSettings> = {
       tell: bothAreWritten,
     },
   }),
-  secretName: row(text, {
-    meaning: 'The Secret that has user and password, as `SERVER.username` and `SERVER.password`.',
-    served: false,
-    meanwhile: BY_SECRET,
+  secretName: row(textOf(parseSecretName, ''), {
+    meaning:
+      'The Secret that has user and password, as `SERVER.username` and `SERVER.password`: [below](#user-and-password-in-a-secret).',
   }),
-  secretNamespace: row(text, {
+  secretNamespace: row(textOf(parseNamespace, ''), {
     meaning: 'The namespace of that Secret; neither has an effect without the other.',
-    served: false,
-    meanwhile: BY_SECRET,
   }),
 }
 
@@ -93,9 +88,8 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
   rows: {
     ...ROWS,
     secretsDirectory: row(text, {
-      meaning: 'A folder with the files `SERVER.username` and `SERVER.password`, instead of a Secret.',
-      served: false,
-      meanwhile: BY_SECRET,
+      meaning:
+        'A folder with the files `SERVER.username` and `SERVER.password`, instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,

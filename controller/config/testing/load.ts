@@ -8,6 +8,10 @@ import { CERTIFICATE } from './certificate.ts'
 const FOLDER = '/etc/cloud'
 const FILE = `${FOLDER}/vsphere.conf`
 
+/** A file system without folders. */
+export const noFolder = (): Promise<never> =>
+  Promise.reject(Object.assign(new Error('no such folder'), { code: 'ENOENT' }))
+
 /** A file system of these files; everything else is not there. */
 export async function load(
   text: string | Uint8Array,
@@ -25,7 +29,19 @@ export async function load(
     if (found === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
     return typeof found === 'string' ? new TextEncoder().encode(found) : found
   }
-  return loadConfig({ path: FILE, readFile, environment, ...(given === undefined ? {} : { given }) })
+  // Folders are there where files are.
+  const readFolder = async (path: string) => {
+    const names = Object.keys(all).filter((name) => name.startsWith(`${path}/`))
+    if (names.length === 0) return noFolder()
+    return names.map((name) => name.slice(path.length + 1))
+  }
+  return loadConfig({
+    path: FILE,
+    readFile,
+    readFolder,
+    environment,
+    ...(given === undefined ? {} : { given }),
+  })
 }
 
 /** The one vCenter, password in clear, and the warnings without the file's folder. */

@@ -1,11 +1,11 @@
 import type { NodeReportSpec } from '../../../agent/contract.ts'
 import { judgeProviderID } from '../../node/provider-id.ts'
 import { sameMachineUUID } from '../../node/uuid.ts'
+import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
-import { printable } from '../printable.ts'
 import { commonMACs } from './mac.ts'
 
 /** The firmware's two UUIDs must be the same, up to the byte order of the first three groups. */

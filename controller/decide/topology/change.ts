@@ -1,8 +1,8 @@
 import type { TopologyConfig } from '../../config/config.ts'
+import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
 import { type ConditionValue, MAX_MESSAGE, no } from '../condition.ts'
 import type { NodeEvent } from '../node-events.ts'
-import { printable } from '../printable.ts'
 
 /** A label of a running Node that differs from what vCenter says now. */
 export interface LabelChange {

@@ -108,7 +108,8 @@ export function createProber({
   }
 }
 
-function unanswered(own: boolean, failure: VCenterFailure) {
+/** What a probe finds while nothing can be asked; `own` where the VM may be one of this vCenter. */
+export function unanswered(own: boolean, failure: VCenterFailure) {
   const unknown = { state: 'unknown', failure } as const
   const unproven = { state: 'unproven', failure } as const
   return {
@@ -120,7 +121,7 @@ function unanswered(own: boolean, failure: VCenterFailure) {
   }
 }
 
-function notConnected(vCenter: string): VCenterFailure {
+export function notConnected(vCenter: string): VCenterFailure {
   return {
     vCenter,
     reason: 'NotConnected',

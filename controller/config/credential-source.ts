@@ -1,0 +1,88 @@
+/** Where a vCenter's user and password are to be found: in the file, in a Secret, or in a folder. */
+import { resolve } from 'node:path'
+import type { VCenterCredentials } from './config.ts'
+import type { Findings } from './findings.ts'
+import type { Sections } from './sections.ts'
+import type { ParseOptions } from './trust.ts'
+import type { CheckedVCenter, WantedVCenter } from './vcenters.ts'
+
+/** The folder that the CPI looks into where nothing names another. */
+export const DEFAULT_FOLDER = '/etc/cloud/secrets'
+
+export interface SourceOptions extends ParseOptions {
+  /** Whether {@link DEFAULT_FOLDER} is there. */
+  readonly defaultFolder: boolean
+}
+
+/** What stands under `global` for all vCenters: a Secret, or a folder. Both together are neither, as in the CPI. */
+export function commonSource(
+  global: Sections['global'],
+  { folder, findings }: SourceOptions,
+): VCenterCredentials | undefined {
+  const { secretName, secretNamespace, secretsDirectory } = global
+  if (secretsDirectory === undefined) return secretOf(global, findings)
+  const other = secretName ?? secretNamespace
+  if (other === undefined) return { kind: 'directory', path: resolve(folder, secretsDirectory.value) }
+  const message = `has no effect beside ${other.path}, nor has that, because nothing says which of the two counts: keep one`
+  findings.warn(secretsDirectory.path, secretsDirectory.at, message)
+  return undefined
+}
+
+/**
+ * As in the CPI: a vCenter's own Secret, else what is there for all, else what stands in the file. Where that lacks the
+ * user or the password, the CPI's folder is taken if it is there.
+ */
+export function sourceOf(
+  { given, path, at }: WantedVCenter,
+  global: Sections['global'],
+  common: VCenterCredentials | undefined,
+  { defaultFolder, findings }: SourceOptions,
+): VCenterCredentials | undefined {
+  const source = (given === global ? undefined : secretOf(given, findings)) ?? common
+  if (source !== undefined || !defaultFolder) return source
+  const complete = [given.user ?? global.user, given.password ?? global.password].every(Boolean)
+  if (complete) return undefined
+  findings.warn(
+    path,
+    at,
+    `has no user and password, which are taken from ${DEFAULT_FOLDER} because that folder exists: write "secretsDirectory: ${DEFAULT_FOLDER}" under "global" if that is meant`,
+  )
+  return { kind: 'directory', path: DEFAULT_FOLDER }
+}
+
+/** Half of a Secret's name is none, as in the CPI. */
+function secretOf(
+  { secretName, secretNamespace }: WantedVCenter['given'],
+  findings: Findings,
+): VCenterCredentials | undefined {
+  if (secretName !== undefined && secretNamespace !== undefined)
+    return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
+  const half = secretName ?? secretNamespace
+  const missing = secretName === undefined ? 'secretName' : 'secretNamespace'
+  if (half !== undefined)
+    findings.warn(half.path, half.at, `has no effect without ${missing}: write that beside it`)
+  return undefined
+}
+
+/** Warns of users and passwords that stand beside a Secret or a folder. The CPI would fail a login with them first. */
+export function warnInline(
+  vCenters: readonly CheckedVCenter[],
+  global: Sections['global'],
+  findings: Findings,
+): void {
+  const elsewhere = vCenters.filter(({ credentials }) => credentials !== undefined)
+  const idle = elsewhere.flatMap(({ wanted: { given } }) => (given === global ? [] : [given]))
+  if (elsewhere.length > 0 && elsewhere.length === vCenters.length) idle.push(global)
+  for (const { user, password } of idle) {
+    for (const one of [user, password])
+      if (one !== undefined)
+        findings.warn(one.path, one.at, 'has no effect, the Secret or folder is taken: remove it here')
+  }
+}
+
+/** The source in words, for messages: `the Secret kube-system/vsphere`, `the folder /etc/cloud/secrets`. */
+export function describeSource(source: VCenterCredentials): string {
+  return source.kind === 'secret'
+    ? `the Secret ${source.namespace}/${source.name}`
+    : `the folder ${source.path}`
+}

@@ -1,0 +1,191 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { Config, VCenterConfig, VCenterCredentials } from '../config/config.ts'
+import { describeSource } from '../config/credential-source.ts'
+import type { ConfigWatch } from '../config/watch.ts'
+import type { Logger } from '../log.ts'
+import { aborted, runTogether, type Task } from '../tasks.ts'
+import { type Credential, findCredential } from './find-credential.ts'
+import type { SourceState } from './secret-data.ts'
+
+export interface CredentialWatchOptions {
+  readonly configuration: Pick<ConfigWatch, 'current'>
+  /** Follows a source and tells what it finds, until the task's signal aborts. */
+  readonly watchSource: (source: VCenterCredentials, onState: (state: SourceState) => void) => Task
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** The configuration in force, with users and passwords from Secrets and folders. */
+export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
+  /** By name, each vCenter that has a source, and whether that gives its user and password now. */
+  usable(): ReadonlyMap<string, boolean>
+  /** Those whose source does not, one line each, without particulars: anyone may read them. The log has the rest. */
+  remarks(): readonly string[]
+}
+
+/** Milliseconds between two changes that are taken up: a Secret that changes all the time must not stop all work. */
+const INTERVAL = 2_000
+
+/** The credential of a vCenter that is in force, and the server that it is for. */
+interface Held extends Credential {
+  readonly server: string
+  readonly port: number
+}
+
+/**
+ * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is told
+ * before it matters, and the next leader knows the credential even if its Secret is gone by then.
+ *
+ * Where a source gives no credential any more, or one that the configuration now names does not yet, the last one of the
+ * same server stays in force.
+ */
+export function createCredentialWatch(options: CredentialWatchOptions): CredentialWatch {
+  const { configuration, watchSource, clock, logger } = options
+  const states = new Map<string, SourceState>()
+  const held = new Map<string, Held>()
+  /** What is wrong with a vCenter's source, by the vCenter's name. */
+  const problems = new Map<string, string>()
+  let news = Promise.withResolvers<void>()
+  let base = configuration.current()
+  let config = fill(base.config)
+  let end = new AbortController()
+
+  function fill(given: Config): Config {
+    const names = new Set(given.vCenters.map(({ name }) => name))
+    for (const known of [held, problems])
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+    const vCenters = given.vCenters.map((vCenter) => withCredential(vCenter, given.credentials[vCenter.name]))
+    return { ...given, vCenters }
+  }
+
+  function withCredential(vCenter: VCenterConfig, source: VCenterCredentials | undefined): VCenterConfig {
+    const { name, server, port } = vCenter
+    if (source === undefined) {
+      problems.delete(name)
+      held.set(name, vCenter)
+      return vCenter
+    }
+    const before = held.get(name)
+    const last = before?.server === server && before.port === port ? before : undefined
+    const found = look(source, server)
+    if (found.state === 'found') {
+      tellTaken(name, source, found.credential, last)
+      held.set(name, { server, port, ...found.credential })
+      return known(vCenter, found.credential)
+    }
+    if (found.state === 'failed') tellProblem(name, found.message, last !== undefined)
+    return last === undefined ? { ...vCenter, noCredential: found } : known(vCenter, last)
+  }
+
+  function look(source: VCenterCredentials, server: string) {
+    const state = states.get(describeSource(source))
+    if (state === undefined || state.state === 'pending') return { state: 'pending' } as const
+    const found =
+      state.state === 'read' ? findCredential(state.data, server) : { ok: false as const, ...state }
+    if (found.ok) return { state: 'found', credential: found.value } as const
+    const message = `no login at ${server}: ${describeSource(source)} ${found.message}`
+    return { state: 'failed', message } as const
+  }
+
+  function tellTaken(
+    vCenter: string,
+    source: VCenterCredentials,
+    { user, password }: Credential,
+    last: Held | undefined,
+  ): void {
+    const mended = problems.delete(vCenter)
+    const changed = [
+      ...(last?.user === user ? [] : ['user']),
+      ...(last?.password.equals(password) ? [] : ['password']),
+    ]
+    if (mended || changed.length > 0)
+      logger.info({ vCenter, source: describeSource(source), changed }, 'credential taken up')
+  }
+
+  function tellProblem(vCenter: string, error: string, goesOn: boolean): void {
+    if (problems.get(vCenter) === error) return
+    problems.set(vCenter, error)
+    logger.warn(
+      { vCenter, error },
+      goesOn ? 'no credential any more, the last one stays in use' : 'no credential',
+    )
+  }
+
+  function update(): void {
+    const now = configuration.current()
+    const filled = fill(now.config)
+    if (now.config === base.config && sameCredentials(config, filled)) return
+    base = now
+    config = filled
+    const before = end
+    end = new AbortController()
+    before.abort()
+  }
+
+  async function followNews(signal: AbortSignal): Promise<void> {
+    const ended = aborted(signal)
+    for (;;) {
+      await Promise.race([news.promise, ended])
+      if (signal.aborted) return
+      news = Promise.withResolvers()
+      update()
+      await clock.sleep(INTERVAL, signal)
+    }
+  }
+
+  /** Follows the sources of the configuration that is in force now, until it is another. */
+  async function followSources(signal: AbortSignal): Promise<void> {
+    const { config, superseded } = configuration.current()
+    const sources = new Map(Object.values(config.credentials).map((each) => [describeSource(each), each]))
+    for (const key of states.keys()) if (!sources.has(key)) states.delete(key)
+    const tasks = [...sources].map(([key, source]) =>
+      watchSource(source, (state) => {
+        states.set(key, state)
+        news.resolve()
+      }),
+    )
+    news.resolve()
+    await runTogether([followNews, ...tasks], AbortSignal.any([signal, superseded]))
+  }
+
+  return {
+    current() {
+      if (configuration.current().config !== base.config) update()
+      return { config, superseded: AbortSignal.any([base.superseded, end.signal]) }
+    },
+    async run(signal) {
+      while (!signal.aborted) await followSources(signal)
+    },
+    usable: () =>
+      new Map(
+        Object.keys(config.credentials).map((name) => [name, held.has(name) && !problems.has(name)] as const),
+      ),
+    remarks: () =>
+      Array.from(problems.keys(), (name) => {
+        const rest = held.has(name) ? ' any more, the last ones stay in use' : ''
+        return `vCenter ${name}: its Secret or folder gives no user and password${rest}; see the log`
+      }),
+  }
+}
+
+function known(
+  { noCredential: _, ...vCenter }: VCenterConfig,
+  { user, password }: Credential,
+): VCenterConfig {
+  return { ...vCenter, user, password }
+}
+
+function sameCredentials(one: Config, other: Config): boolean {
+  return one.vCenters.every(({ user, password, noCredential }, index) => {
+    const after = other.vCenters[index]
+    return (
+      after?.user === user &&
+      after.password.equals(password) &&
+      messageOf(after.noCredential) === messageOf(noCredential)
+    )
+  })
+}
+
+function messageOf(missing: VCenterConfig['noCredential']): string | undefined {
+  return missing?.state === 'failed' ? missing.message : missing?.state
+}

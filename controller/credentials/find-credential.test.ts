@@ -1,0 +1,111 @@
+import t from 'tap'
+import { findCredential } from './find-credential.ts'
+import { isOfInterest, readValue, type SecretData } from './secret-data.ts'
+
+const bytes = (value: string | Uint8Array) =>
+  typeof value === 'string' ? new TextEncoder().encode(value) : value
+
+function data(entries: Record<string, string | Uint8Array>): SecretData {
+  return new Map(
+    Object.entries(entries).map(([key, value]) => [
+      key,
+      isOfInterest(key) ? readValue(bytes(value)) : undefined,
+    ]),
+  )
+}
+
+/** `user/password`, or the error. */
+function find(entries: Record<string, string | Uint8Array>, server = 'vc'): string {
+  const found = findCredential(data(entries), server)
+  return found.ok ? `${found.value.user}/${found.value.password.reveal()}` : found.message
+}
+
+t.test('what is found', async (t) => {
+  const dotted = { 'vc.username': 'u', 'vc.password': 'p' }
+  const lettered = { server_a: 'vc', username_a: 'v', password_a: 'q' }
+  const cases: readonly [string, Record<string, string>, string, string][] = [
+    ['by the name of the server', dotted, 'vc', 'u/p'],
+    [
+      'that it has in any case',
+      { 'VC.example.com.username': 'u', 'vc.Example.com.password': 'p' },
+      'vc.EXAMPLE.com',
+      'u/p',
+    ],
+    ['of several', { ...dotted, 'vc2.username': 'u2', 'vc2.password': 'p2' }, 'vc2', 'u2/p2'],
+    ['by a letter', lettered, 'vc', 'v/q'],
+    ['which goes first', { ...dotted, ...lettered }, 'vc', 'v/q'],
+    [
+      'of several letters',
+      { ...lettered, server_b: 'fd01::1', username_b: 'w', password_b: 'r' },
+      'fd01::1',
+      'w/r',
+    ],
+    ['in brackets', { ...lettered, server_a: '[FD01::1]\n' }, 'fd01::1', 'v/q'],
+    ['beside other keys', { ...dotted, token: 't', '.password': 'x' }, 'vc', 'u/p'],
+    ['beside a session manager', { ...dotted, 'vc.vc-session-manager-url': 'https://m' }, 'vc', 'u/p'],
+    ['beside an empty one', { ...dotted, 'vc.vc-session-manager-url': '' }, 'vc', 'u/p'],
+    ['without the newline of echo', { 'vc.username': 'u\n', 'vc.password': 'p\n\n' }, 'vc', 'u/p\n'],
+    ['with it, as in the CPI', { ...lettered, username_a: 'v\n', password_a: 'q\n' }, 'vc', 'v/q\n'],
+    ['whatever else it has', { ...dotted, 'vc.password': ' \t"\'\\#;!= é\r' }, 'vc', 'u/ \t"\'\\#;!= é\r'],
+    ['byte order mark included', { ...dotted, 'vc.password': '\ufeffp' }, 'vc', 'u/\ufeffp'],
+  ]
+  for (const [what, entries, server, expected] of cases) t.equal(find(entries, server), expected, what)
+})
+
+t.test('what is missing is named, with the keys that are there', async (t) => {
+  const many = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, i) => [`k${String(i).padStart(4, '0')}`, 'hunter']),
+  )
+  const cases: readonly [string, Record<string, string | Uint8Array>, RegExp][] = [
+    ['all', {}, /^has no key "vc.username", nor any other: add it$/],
+    ['the password', { 'vc.username': 'u' }, /^has no key "vc.password", only "vc.username": add it$/],
+    [
+      'the other one',
+      { server_a: 'vc', username_a: 'u' },
+      /^has no key "password_a", only "server_a", "username_a"/,
+    ],
+    ['many others', many, /^has no key "vc.username", only "k0000", .*"k0009" and 1990 more: add it$/],
+    [
+      'long and unprintable names',
+      { [`\u001b[2J\n${'x'.repeat(9_000)}`]: 'hunter' },
+      /only "\ufffd\[2J\ufffdx{70,74}\.\.\.": add it$/,
+    ],
+    ['nothing in it', { 'vc.username': 'u', 'vc.password': '\n' }, /^has nothing under "vc.password"/],
+    [
+      'no text',
+      { 'vc.username': 'u', 'vc.password': new Uint8Array([0xff, 0xfe]) },
+      /under "vc.password" what .* is not UTF-8/,
+    ],
+    [
+      'a megabyte',
+      { 'vc.username': 'u', 'vc.password': 'hunter'.repeat(170_000) },
+      /longer than 65536 bytes/,
+    ],
+    [
+      'a user with more than a name',
+      { 'vc.username': 'hunter\nhunter', 'vc.password': 'p' },
+      /^has a control character under "vc.username"/,
+    ],
+    [
+      'a certificate',
+      { 'vc.username': '-----BEGIN CERTIFICATE-----', 'vc.password': 'p' },
+      /"vc.username" .*a certificate as user is not supported/,
+    ],
+    [
+      'a session manager alone',
+      { 'vc.vc-session-manager-url': 'https://hunter' },
+      /^has "vc.vc-session-manager-url", and sessions of a session manager are not supported: add "vc.username"/,
+    ],
+    [
+      'a server twice',
+      { server_a: 'vc', server_b: 'VC' },
+      /^names vc under "server_a" and under "server_b": keep one/,
+    ],
+  ]
+  for (const [what, entries, expected] of cases) {
+    const message = find(entries)
+    t.match(message, expected, what)
+    t.notMatch(message, /hunter/)
+    t.ok(message.length < 600, what)
+  }
+})

@@ -1,0 +1,98 @@
+/** Which user and password a Secret has for a server: the CPI's two forms (its package credentialmanager, v1.36.0). */
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { Secret } from '../config/secret.ts'
+import { parseUser } from '../config/values.ts'
+import { printable } from '../printable.ts'
+import { MAX_VALUE, type SecretData } from './secret-data.ts'
+
+export interface Credential {
+  readonly user: string
+  readonly password: Secret
+}
+
+/** Keys that a message names at most, and how long each may be. */
+const MAX_NAMES = 10
+const MAX_NAME = 80
+
+/**
+ * Finds user and password of a server. `server_x`, `username_x` and `password_x` go before `SERVER.username` and
+ * `SERVER.password`, as in the CPI. A newline at the end of a value counts only in the first form, as there: in the second
+ * it is what `echo` has left. Other keys do not matter; the CPI refuses a Secret for one that it does not know.
+ *
+ * @returns an error worded to follow what the Secret is called. It names keys, and never a value.
+ */
+export function findCredential(data: SecretData, server: string): Result<Credential> {
+  const suffixes = [...data].flatMap(([key, value]) => {
+    const [, suffix] = /^server_(.+)$/.exec(key) ?? []
+    return suffix !== undefined && canonical(value?.reveal() ?? '') === canonical(server) ? [suffix] : []
+  })
+  const [suffix, another] = suffixes
+  if (suffix === undefined) return byServer(data, server)
+  if (another !== undefined)
+    return failed(
+      `names ${server} under "${named(`server_${suffix}`)}" and under "${named(`server_${another}`)}": keep one of the two`,
+    )
+  const password = textUnder(data, `password_${suffix}`, 'as it is')
+  return credential(data, `username_${suffix}`, password)
+}
+
+function byServer(data: SecretData, server: string): Result<Credential> {
+  const userKey = keyLike(data, `${server}.username`)
+  const passwordKey = keyLike(data, `${server}.password`)
+  const manager = data.get(keyLike(data, `${server}.vc-session-manager-url`))
+  if (manager?.reveal() && !(data.has(userKey) && data.has(passwordKey)))
+    return failed(
+      `has "${server}.vc-session-manager-url", and sessions of a session manager are not supported: add "${server}.username" and "${server}.password"`,
+    )
+  return credential(data, userKey, textUnder(data, passwordKey, 'without newline'))
+}
+
+function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<Credential> {
+  const user = textUnder(data, userKey, 'without newline')
+  if (!user.ok) return user
+  if (!password.ok) return password
+  const checked = parseUser(user.value.reveal())
+  if (!checked.ok) return failed(`has under "${named(userKey)}" what is refused: ${checked.message}`)
+  if (/\p{Cc}/u.test(checked.value))
+    return failed(`has a control character under "${named(userKey)}": write the user's name alone`)
+  return ok({ user: checked.value, password: password.value })
+}
+
+function textUnder(data: SecretData, key: string, how: 'as it is' | 'without newline'): Result<Secret> {
+  const text = data.get(key)?.reveal()
+  const value = how === 'as it is' ? text : text?.replace(/\n$/, '')
+  if (value) return ok(new Secret(value))
+  if (value !== undefined) return failed(`has nothing under "${named(key)}": write the value there`)
+  if (data.has(key))
+    return failed(
+      `has under "${named(key)}" what cannot be read, is not UTF-8, or is longer than ${MAX_VALUE} bytes: write the value there`,
+    )
+  return failed(`has no key "${named(key)}", ${keysOf(data)}: add it`)
+}
+
+/** The key as it is spelt there: names of hosts are the same in any case. */
+function keyLike(data: SecretData, wanted: string): string {
+  if (data.has(wanted)) return wanted
+  for (const key of data.keys()) if (key.toLowerCase() === wanted.toLowerCase()) return key
+  return wanted
+}
+
+function keysOf(data: SecretData): string {
+  if (data.size === 0) return 'nor any other'
+  const names = [...data.keys()].sort().slice(0, MAX_NAMES)
+  const more = data.size - names.length
+  const listed = names.map((name) => `"${named(name)}"`).join(', ')
+  return `only ${listed}${more === 0 ? '' : ` and ${more} more`}`
+}
+
+function named(key: string): string {
+  return printable(key, MAX_NAME)
+}
+
+/** Without the brackets that IPv6 may stand in. */
+function canonical(server: string): string {
+  return server
+    .trim()
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+}
