@@ -28,15 +28,18 @@ for (const [line, options] of right) {
   t.same(parseCommandLine(line.split(' ')), { kind: 'run', options: { ...DEFAULT, ...options } }, line)
 }
 
-const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, notices: [] }
+const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
 const given = { initializes: true, endsNodes: true, nodeLabels: {} }
 const cpiForm: readonly [string, Partial<RunFlags>][] = [
-  ['--cloud-config=/c', {}],
-  ['--v=4 --cloud-config /c --kubeconfig /k', { kubeconfig: '/k', logLevel: 'debug' }],
-  ['--cloud-config=/c --listen :1 --bind-address ::1', { listen: { host: '::1', port: 1 } }],
-  ['--cloud-config=/c --listen=127.0.0.1:1 --bind-address=::', { listen: { host: '127.0.0.1', port: 1 } }],
+  ['--secure-port=0 --cloud-config=/c', {}],
+  ['--secure-port=0 --v=4 --cloud-config /c --kubeconfig /k', { kubeconfig: '/k', logLevel: 'debug' }],
+  ['--secure-port=0 --cloud-config=/c --listen :1 --bind-address ::1', { listen: { host: '::1', port: 1 } }],
   [
-    '--cloud-config=/c --leader-elect-resource-name=n --leader-elect-resource-namespace=ns',
+    '--secure-port=0 --cloud-config=/c --listen=127.0.0.1:1 --bind-address=::',
+    { listen: { host: '127.0.0.1', port: 1 } },
+  ],
+  [
+    '--secure-port=0 --cloud-config=/c --leader-elect-resource-name=n --leader-elect-resource-namespace=ns',
     { leaseName: 'n', leaseNamespace: 'ns' },
   ],
 ]
@@ -44,6 +47,9 @@ for (const [line, options] of cpiForm) {
   const expected = { kind: 'run', options: { ...DEFAULT, cpi: { ...plain, given }, ...options } }
   t.same(parseCommandLine(line.split(' ')), expected, line)
 }
+
+const served = parseCommandLine(['--cloud-config=/c', '--bind-address=127.0.0.1'])
+t.match(served, { kind: 'run', options: { cpi: { secure: { host: '127.0.0.1', port: 10258 } } } })
 
 t.same(parseCommandLine(['--help']), { kind: 'help' })
 t.same(parseCommandLine(['--cloud-config', '--help']), { kind: 'help on flags' })

@@ -6,6 +6,7 @@ import { LOG_LEVELS, type LogLevel } from '../agent/shared/log-level.ts'
 import { failed, ok, type Result } from '../agent/shared/result.ts'
 import type { GivenArguments } from './config/apply-arguments.ts'
 import { type CpiArguments, type Notice, parseCpiArguments } from './cpi-arguments/parse-cpi-arguments.ts'
+import type { SecureServing } from './cpi-arguments/secure-serving.ts'
 import { FLAGS } from './cpi-arguments/table.ts'
 import type { ElectionTiming } from './kubernetes/leader-election.ts'
 import type { RateLimit } from './kubernetes/rate-limit.ts'
@@ -36,6 +37,8 @@ export interface RunFlags {
 export interface CpiFlags {
   readonly timing: ElectionTiming
   readonly apiLimit: RateLimit | undefined
+  /** The HTTPS port, on the same address as the plain one; undefined where it is turned off. */
+  readonly secure: (SecureServing & { readonly host: string }) | undefined
   /** What they say that the configuration depends on. */
   readonly given: GivenArguments
   /** To be told at the start. */
@@ -124,6 +127,7 @@ function asRun({
   verbosity,
   timing,
   apiLimit,
+  secure,
   given,
   notices,
   ...said
@@ -145,7 +149,7 @@ function asRun({
       identity: undefined,
       // klog's -v=4 is debug level.
       logLevel: verbosity >= 4 ? 'debug' : DEFAULTS['log-level'],
-      cpi: { timing, apiLimit, given, notices },
+      cpi: { timing, apiLimit, secure: secure && { ...secure, host: bindAddress }, given, notices },
     },
   }
 }

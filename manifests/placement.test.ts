@@ -82,8 +82,12 @@ t.test('the components combine, as docs/manifests.md has it', async (t) => {
   await writeFile(join(folder, 'mine/kustomization.yaml'), example)
   const rendered = await render(join(folder, 'mine'))
   t.strictSame(
-    names(rendered),
+    names(rendered).filter((name) => !name.endsWith('rollcall-controller-auth-delegator')),
     names(objects).filter((name) => !restoring(name)),
+  )
+  t.match(
+    rendered.find(({ metadata: { name } }) => name === 'rollcall-controller-auth-delegator'),
+    { roleRef: { name: 'system:auth-delegator' }, subjects: [{ name: 'rollcall-controller' }] },
   )
   t.strictSame(requiredOf(rendered), byAdministrator)
   const deployment = rendered.find(({ kind }) => kind === 'Deployment')

@@ -9,11 +9,13 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const architecture = read('ARCHITECTURE.md')
 const [before = '', table = '', after = ''] = architecture.split(/^## (?:Where to look|Rules that hold .*)$/m)
 
-/** Files that send more than reads, and the one that opens a port. To vCenter each call is a POST. */
+/** Files that send more than reads, and the one that opens ports. To vCenter each call is a POST. */
 const ACTING: readonly string[] = [
   // Who the agent is, and its report.
   'agent/identity.ts',
   'agent/publish.ts',
+  // Asks who a token belongs to, and what a user may see.
+  'controller/kubernetes/delegated-access.ts',
   'controller/kubernetes/event-writer.ts',
   'controller/kubernetes/lease.ts',
   'controller/kubernetes/node-writer.ts',
@@ -87,8 +89,8 @@ t.test(
   },
 )
 
-t.test('few files write, and one opens a port', async (t) => {
-  const acting = await found(/method: '(?:POST|PUT|PATCH|DELETE)'|createServer\(/g)
+t.test('few files write, and one opens ports', async (t) => {
+  const acting = await found(/method: '(?:POST|PUT|PATCH|DELETE)'|create(?:Secure)?Server\(/g)
   t.strictSame([...new Set(acting.map((each) => each.replace(/:.*/s, '')))], ACTING)
 })
 

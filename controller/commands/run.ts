@@ -28,6 +28,7 @@ import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import type { Leadership } from './lead.ts'
 import { leadTerm } from './lead-term.ts'
+import { openSecurePort, type SecurePort, type SecurePortOptions } from './secure-port.ts'
 
 export interface ControllerOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
@@ -38,6 +39,8 @@ export interface ControllerOptions {
   /** Unique to this process. */
   readonly identity: string
   readonly listen: { readonly host: string; readonly port: number }
+  /** The HTTPS port; none by default. */
+  readonly secure?: SecurePortOptions['serving']
   readonly version: string
   readonly clock: Clock
   readonly random: () => number
@@ -55,7 +58,7 @@ const FLUSH_MS = 500
  * Runs the controller: serves its port, takes part in the leader election, and works while it leads. Resolves when the
  * signal has aborted and sessions, Lease, Events and port are cleaned up.
  *
- * @throws where the port cannot be opened or the credentials for the API server cannot be read
+ * @throws where a port cannot be opened or the credentials for the API server cannot be read
  */
 export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
@@ -118,6 +121,19 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   }
   const server = createTelemetryServer({ ...options.listen, metrics, healthy, ready, logger })
   await server.listen()
+  const securePort = await openIfWanted(options.secure, {
+    client: unlimited,
+    userAgent,
+    metrics,
+    healthy,
+    ready,
+    clock,
+    random,
+    logger,
+  }).catch(async (error: unknown) => {
+    await server.close()
+    throw error
+  })
 
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
@@ -157,6 +173,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
         configuration.run,
         credentials.run,
         releaseMemory(options.memory, clock),
+        ...(securePort === undefined ? [] : [securePort.run]),
       ],
       signal,
     )
@@ -165,6 +182,14 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     writing.abort()
     await recorder
     await client.close()
+    await securePort?.close()
     await server.close()
   }
+}
+
+async function openIfWanted(
+  serving: SecurePortOptions['serving'] | undefined,
+  options: Omit<SecurePortOptions, 'serving'>,
+): Promise<SecurePort | undefined> {
+  return serving && openSecurePort({ serving, ...options })
 }

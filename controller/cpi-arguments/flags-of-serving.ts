@@ -1,8 +1,8 @@
 /** Flags about ports, and who may ask there. */
 import { bool, duration, int, ip, list, numbers, opaque, text } from './kinds.ts'
-import { accepted, type FlagRow, missed, served } from './row.ts'
+import { accepted, type FlagRow, missed, refused, served } from './row.ts'
 
-const LATER = 'HTTPS is not served in this version: take /healthz and /metrics from the plain port (--listen)'
+const NO_CERTIFICATES = 'client certificates are not looked at: show a token'
 const NO_WEBHOOKS = 'the CPI has no webhooks, nor has Rollcall'
 const NO_PROXY = 'requests that a proxy has authenticated are not taken'
 
@@ -22,29 +22,57 @@ export const SERVING_FLAGS = {
     '0.0.0.0',
     'As in the CPI: `0.0.0.0` and `::` mean every address of either family.',
   ),
-  'secure-port': missed(int, '10258', LATER),
-  'cert-dir': missed(text, '', LATER),
-  'tls-cert-file': missed(text, '', LATER),
-  'tls-private-key-file': missed(text, '', LATER),
-  'tls-cipher-suites': missed(list, '[]', LATER),
-  'tls-min-version': missed(text, '', LATER),
-  'tls-curve-preferences': missed(numbers, '[]', LATER),
-  'tls-sni-cert-key': missed(opaque('namedCertKey'), '[]', LATER),
+  'secure-port': served(
+    int,
+    '10258',
+    'HTTPS, beside the plain port; 0 turns it off. See [below](#--secure-port).',
+  ),
+  'cert-dir': served(
+    text,
+    '',
+    'As in the CPI: `cloud-controller-manager.crt` and `.key` are read from there, or made and written.',
+  ),
+  'tls-cert-file': served(
+    text,
+    '',
+    'As in the CPI, with `--tls-private-key-file`; read again within a minute when it changes.',
+  ),
+  'tls-private-key-file': served(text, '', 'As in the CPI.'),
+  'tls-cipher-suites': served(
+    list,
+    '[]',
+    'As in the CPI, but for RC4 and 3DES, which are refused. TLS 1.3 has its own, whatever is listed.',
+  ),
+  'tls-min-version': served(text, '', '`VersionTLS12`, which is the default, or `VersionTLS13`.'),
+  'tls-curve-preferences': served(numbers, '[]', 'As in the CPI: 23, 24, 25, 29 and 4588.'),
+  'tls-sni-cert-key': refused(
+    opaque('namedCertKey'),
+    '[]',
+    'one certificate is shown to everybody: name it in --tls-cert-file and --tls-private-key-file',
+  ),
   'disable-http2-serving': served(bool, 'false', 'HTTP/2 is never served.'),
   'http2-max-streams-per-connection': accepted(int, '0', 'HTTP/2 is never served'),
   'permit-port-sharing': missed(bool, 'false', 'a port is never shared: give each instance its own'),
   'permit-address-sharing': accepted(bool, 'false', 'it is always so'),
   profiling: served(bool, 'true', 'Nothing is profiled over a port: `false` is always so.'),
   'contention-profiling': accepted(bool, 'false', 'nothing is profiled over a port'),
-  'authentication-kubeconfig': missed(text, '', LATER),
-  'authentication-skip-lookup': accepted(bool, 'false', LATER),
-  'authentication-token-webhook-cache-ttl': accepted(duration, '10s', LATER),
-  'authentication-tolerate-lookup-failure': accepted(bool, 'false', LATER),
-  'authorization-always-allow-paths': missed(list, '[/healthz,/readyz,/livez]', LATER),
-  'authorization-kubeconfig': missed(text, '', LATER),
-  'authorization-webhook-cache-authorized-ttl': accepted(duration, '10s', LATER),
-  'authorization-webhook-cache-unauthorized-ttl': accepted(duration, '10s', LATER),
-  'client-ca-file': missed(text, '', LATER),
+  'authentication-kubeconfig': served(
+    text,
+    '',
+    'Whose account asks who a token belongs to. Without it the one that does all else, which needs the ClusterRole `system:auth-delegator` then.',
+  ),
+  'authentication-skip-lookup': accepted(bool, 'false', NO_CERTIFICATES),
+  'authentication-token-webhook-cache-ttl': served(duration, '10s', 'As in the CPI.'),
+  'authentication-tolerate-lookup-failure': accepted(bool, 'false', NO_CERTIFICATES),
+  'authorization-always-allow-paths': served(list, '[/healthz,/readyz,/livez]', 'As in the CPI.'),
+  'authorization-kubeconfig': served(
+    text,
+    '',
+    'Whose account asks what a user may see; as `--authentication-kubeconfig`.',
+  ),
+  'authorization-webhook-cache-authorized-ttl': served(duration, '10s', 'As in the CPI.'),
+  'authorization-webhook-cache-unauthorized-ttl': served(duration, '10s', 'As in the CPI.'),
+  'client-ca-file': missed(text, '', NO_CERTIFICATES),
   'requestheader-allowed-names': missed(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': missed(text, '', NO_PROXY),
   'requestheader-extra-headers-prefix': accepted(list, '[x-remote-extra-]', NO_PROXY),

@@ -1,4 +1,5 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { isLabelValue } from '../node/well-known.ts'
 
 export interface CheckedLabels {
   readonly labels: Readonly<Record<string, string>>
@@ -23,7 +24,7 @@ export function checkNodeLabels(given: Iterable<readonly [string, string]>): Res
       return failed(
         "--node-labels: a key is not a label's: expected NAME or DOMAIN/NAME, as example.com/rack, at most 63 characters after the slash",
       )
-    if (value !== '' && !NAME.test(value))
+    if (!isLabelValue(value))
       return failed(
         `--node-labels: the value of ${key} is not a label's: expected at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends`,
       )

@@ -64,7 +64,8 @@ t.test('the argument lists that are in use are taken as they are', async (t) => 
   }
   t.same(Object.keys(LISTS), Object.keys(expected))
   for (const [name, args] of Object.entries(LISTS)) {
-    const { notices, ...rest } = start(...args)
+    const { notices, secure, ...rest } = start(...args)
+    t.equal(secure?.port, 10258, name)
     const { notices: _, ...wanted } = { ...plain, ...expected[name] }
     t.strictSame(rest, wanted, name)
     if (Object.keys(expected[name] ?? {}).length === 0) t.same(notices, [], name)

@@ -6,6 +6,7 @@ import { chooseControllers } from './controllers.ts'
 import { checkNodeLabels } from './node-labels.ts'
 import { allOf, type GivenFlags, lastOf, parseFlags } from './parse-flags.ts'
 import type { FlagRow } from './row.ts'
+import { type SecureServing, secureServing } from './secure-serving.ts'
 import { FLAGS } from './table.ts'
 
 /** Something to tell at the start. */
@@ -27,6 +28,8 @@ export interface CpiArguments {
   readonly timing: ElectionTiming
   readonly apiLimit: RateLimit | undefined
   readonly verbosity: number
+  /** Undefined where it is turned off. */
+  readonly secure: SecureServing | undefined
   readonly given: GivenArguments
   readonly notices: readonly Notice[]
 }
@@ -55,6 +58,8 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
   if (!labels.ok) return labels
   const timing = electionTiming(flags)
   if (!timing.ok) return timing
+  const secure = secureServing(flags)
+  if (!secure.ok) return secure
   const address = lastOf(flags, FLAGS['bind-address']) ?? ''
   return ok({
     kind: 'start',
@@ -70,6 +75,7 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
       timing: timing.value,
       apiLimit: apiLimit(flags),
       verbosity: lastOf(flags, FLAGS.v) ?? 0,
+      secure: secure.value,
       given: {
         initializes: controllers.value.node,
         endsNodes: controllers.value.lifecycle,

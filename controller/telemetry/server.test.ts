@@ -3,6 +3,9 @@ import { connect } from 'node:net'
 import { text as readAll } from 'node:stream/consumers'
 import { pino } from 'pino'
 import t from 'tap'
+import { Agent, request } from 'undici'
+import type { AccessRequest } from '../kubernetes/delegated-access.ts'
+import { createSelfSigned } from './self-signed.ts'
 import { createTelemetryServer, type TelemetryServerOptions } from './server.ts'
 
 const logger = pino({ level: 'silent' })
@@ -66,6 +69,42 @@ await t.test('what is answered', async (t) => {
     [500, 'failed, the log says why\n'],
     'a defect is no crash and no secret',
   )
+})
+
+await t.test('over HTTPS, those alone who may', async (t) => {
+  const pair = await createSelfSigned(Date.now())
+  const asked: AccessRequest[] = []
+  const server = create({
+    secure: {
+      tls: pair,
+      async judge(asking) {
+        asked.push(asking)
+        return asking.authorization === 'Bearer x' ? undefined : { status: 403, line: 'not you' }
+      },
+    },
+  })
+  const { port } = await server.listen()
+  t.teardown(server.close)
+  const get = async (ca: string, headers: Record<string, string> = {}) => {
+    const agent = new Agent({ connect: { ca } })
+    const { statusCode, body } = await request(`https://127.0.0.1:${port}/metrics`, {
+      headers,
+      dispatcher: agent,
+    })
+    const text = await body.text()
+    await agent.close()
+    return [statusCode, text]
+  }
+  t.same(await get(pair.cert), [403, 'not you\n'])
+  t.same(asked, [{ method: 'GET', path: '/metrics', authorization: undefined }])
+  t.same(await get(pair.cert, { authorization: 'Bearer x' }), [200, 'a 1\n'])
+  const next = await createSelfSigned(Date.now())
+  server.setCertificate(next)
+  await t.rejects(get(pair.cert))
+  t.same((await get(next.cert))[0], 403)
+  await t.rejects(create({ port, secure: { tls: pair, judge: async () => undefined } }).listen(), {
+    message: /^--secure-port 127\.0\.0\.1:\d+: another program has this port/,
+  })
 })
 
 await t.test('what is not: garbage, too much, too slow', async (t) => {

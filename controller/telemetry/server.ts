@@ -1,5 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
+import type { AccessRequest, Denial } from '../kubernetes/delegated-access.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -19,7 +22,15 @@ export interface TelemetryServerOptions {
   readonly healthy: () => HealthStatus
   /** Whether it can do its work, otherwise what is missing. */
   readonly ready: () => HealthStatus
+  /** HTTPS, for those alone who may see it; without this, plain HTTP for everybody. */
+  readonly secure?: Secure
   readonly logger: Logger
+}
+
+export interface Secure {
+  readonly tls: SecureContextOptions
+  /** Undefined where the request may be answered. */
+  readonly judge: (request: AccessRequest, signal: AbortSignal) => Promise<Denial | undefined>
 }
 
 export interface TelemetryServer {
@@ -29,6 +40,8 @@ export interface TelemetryServer {
    * @throws when the address cannot be bound
    */
   listen(): Promise<{ readonly port: number }>
+  /** Shows another certificate from now on; of no meaning without TLS. */
+  setCertificate(tls: SecureContextOptions): void
   /** Ends every connection. */
   close(): Promise<void>
 }
@@ -39,7 +52,12 @@ const MAX_CONNECTIONS = 64
 const REQUEST_TIMEOUT = 5_000
 /** Milliseconds without any data, in either direction. */
 const IDLE_TIMEOUT = 10_000
-const MAX_HEADER_BYTES = 8 * 1024
+const LIMITS = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: REQUEST_TIMEOUT,
+  requestTimeout: REQUEST_TIMEOUT,
+  connectionsCheckingInterval: REQUEST_TIMEOUT / 5,
+}
 
 const TEXT = 'text/plain; charset=utf-8'
 
@@ -49,11 +67,15 @@ interface Answer {
   readonly body: string
 }
 
-/** The controller's one port: metrics for Prometheus, health and readiness for the kubelet and for people. */
+/** A port of the controller's: metrics for Prometheus, health and readiness for the kubelet and for people. */
 export function createTelemetryServer(options: TelemetryServerOptions): TelemetryServer {
-  const { host, port, metrics, healthy, ready, logger } = options
+  const { host, port, metrics, healthy, ready, secure, logger } = options
+  const flag = secure === undefined ? '--listen' : '--secure-port'
 
-  async function answer(method: string, path: string): Promise<Answer> {
+  async function answer(request: AccessRequest, signal: AbortSignal): Promise<Answer> {
+    const { method, path } = request
+    const denial = await secure?.judge(request, signal)
+    if (denial !== undefined) return plain(denial.status, denial.line)
     if (method !== 'GET' && method !== 'HEAD') return plain(405, 'only GET and HEAD are answered here')
     switch (path) {
       case '/metrics':
@@ -67,24 +89,21 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
     }
   }
 
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: REQUEST_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
-      connectionsCheckingInterval: REQUEST_TIMEOUT / 5,
-    },
-    (request, response) => {
-      const path = (request.url ?? '').split('?', 1)[0] ?? ''
-      answer(request.method ?? '', path)
-        .catch((error: unknown) => {
-          logger.error({ err: error, path }, 'telemetry request failed')
-          return plain(500, 'failed, the log says why')
-        })
-        .then((given) => write(request, response, given))
-        .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
-    },
-  )
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const path = (request.url ?? '').split('?', 1)[0] ?? ''
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    answer({ method: request.method ?? '', path, authorization: request.headers.authorization }, gone.signal)
+      .catch((error: unknown) => {
+        logger.error({ err: error, path }, 'telemetry request failed')
+        return plain(500, 'failed, the log says why')
+      })
+      .then((given) => write(request, response, given))
+      .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
+  }
+  const secured =
+    secure && createSecureServer({ ...LIMITS, ...secure.tls, handshakeTimeout: REQUEST_TIMEOUT }, handle)
+  const server: Server = secured ?? createServer(LIMITS, handle)
   /** In order of arrival. */
   const connections = new Set<Socket>()
   server.on('connection', (connection) => {
@@ -104,7 +123,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       try {
         await promise
       } catch (error) {
-        throw new Error(cannotListen(host, port, error), { cause: error })
+        throw new Error(cannotListen(flag, host, port, error), { cause: error })
       } finally {
         server.off('error', reject)
       }
@@ -112,6 +131,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       const address = server.address()
       return { port: isAddress(address) ? address.port : port }
     },
+    setCertificate: (tls) => secured?.setSecureContext(tls),
     async close() {
       if (!server.listening) return
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -150,18 +170,18 @@ function isAddress(address: AddressInfo | string | null): address is AddressInfo
   return typeof address === 'object' && address !== null
 }
 
-function cannotListen(host: string, port: number, error: unknown): string {
-  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`
+function cannotListen(flag: string, host: string, port: number, error: unknown): string {
+  const where = `${flag} ${host.includes(':') ? `[${host}]` : host}:${port}`
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   switch (code) {
     case 'EADDRINUSE':
-      return `--listen ${where}: another program has this port; choose another, or end that program`
+      return `${where}: another program has this port; choose another, or end that program`
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
-      return `--listen ${where}: this machine does not have that address; name one that it has, or none for all`
+      return `${where}: this machine does not have that address; name one that it has, or none for all`
     case 'EACCES':
-      return `--listen ${where}: this user may not have that port; choose one above 1023`
+      return `${where}: this user may not have that port; choose one above 1023`
     default:
-      return `--listen ${where}: cannot listen there (${typeof code === 'string' ? code : 'no code'}); choose another`
+      return `${where}: cannot listen there (${typeof code === 'string' ? code : 'no code'}); choose another`
   }
 }

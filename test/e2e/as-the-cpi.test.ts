@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Agent, request } from 'undici'
 import { parse } from 'yaml'
+import { serviceAccountToken } from '../fixtures/service-account.ts'
+import { until } from '../fixtures/until.ts'
+import { freePort } from '../servers/ports.ts'
 import { isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -10,12 +14,17 @@ const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
 const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8'))
 
 const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' })
-const { vcsim, nodes, reports } = stage
+const { cluster, vcsim, nodes, reports } = stage
 const password = vcsim.password.replaceAll(/[\\"]/g, '\\$&')
 
+const securePort = await freePort()
 const controller = await stage.controller({
   cpiArguments: daemonset,
-  args: ['--node-labels=example.com/site=a,kubernetes.io/no=b', '--allocate-node-cidrs=true'],
+  args: [
+    '--node-labels=example.com/site=a,kubernetes.io/no=b',
+    '--allocate-node-cidrs=true',
+    `--secure-port=${securePort}`,
+  ],
   config: `; as gcfg has it
 [Global]
 user = ${vcsim.username}
@@ -47,6 +56,38 @@ t.test('so is one without an agent, as by the CPI', async (t) => {
   t.match(nodes.last(name)?.metadata.labels, { 'example.com/own': 'kept', 'example.com/site': 'a' })
   t.notOk('kubernetes.io/no' in (nodes.last(name)?.metadata.labels ?? {}))
   await reports.until('its level is told', () => reports.last(name)?.status?.identityLevel === 'asserted')
+})
+
+t.test('HTTPS is for those alone whom the API server lets see it', async (t) => {
+  const agent = new Agent({ connect: { rejectUnauthorized: false } })
+  t.teardown(() => agent.close())
+  const get = async (path: string, token?: string) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const answer = await request(`https://127.0.0.1:${securePort}${path}`, { headers, dispatcher: agent })
+    return { status: answer.statusCode, text: await answer.body.text() }
+  }
+  t.match(await get('/healthz'), { status: 200, text: 'ok\n' })
+  t.match(await get('/metrics'), { status: 503 }, 'it may not ask yet')
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const bind = async (name: string, role: string, account: string) => {
+    const { status } = await cluster.request('POST', `${rbac}/clusterrolebindings`, {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: account }],
+    })
+    t.equal(status, 201)
+  }
+  const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]
+  await cluster.request('POST', `${rbac}/clusterroles`, { metadata: { name: 'scraper' }, rules })
+  await bind('scraper', 'scraper', 'rollcall-agent')
+  await bind('delegator', 'system:auth-delegator', 'rollcall-controller')
+  const token = await serviceAccountToken(cluster, 'rollcall-agent')
+  await until('the scraper is let in', async () => (await get('/metrics', token)).status === 200)
+  t.match((await get('/metrics', token)).text, /^rollcall_leader 1$/m)
+  t.match(await get('/metrics'), { status: 403 })
+  t.match(await get('/metrics', 'x.y.z'), { status: 401 })
+  t.match(await get('/readyz'), { status: 200 })
+  t.match(await get('/anything', token), { status: 403 })
 })
 
 t.test('what has no effect is told, and what follows from the arguments', async (t) => {

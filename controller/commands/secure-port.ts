@@ -1,0 +1,60 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { SecureServing } from '../cpi-arguments/secure-serving.ts'
+import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
+import { createDelegatedAccess } from '../kubernetes/delegated-access.ts'
+import type { Logger } from '../log.ts'
+import type { Task } from '../tasks.ts'
+import { createTelemetryServer, type TelemetryServerOptions } from '../telemetry/server.ts'
+import { loadServingCertificate } from '../telemetry/serving-certificate.ts'
+
+export interface SecurePortOptions extends Pick<TelemetryServerOptions, 'metrics' | 'healthy' | 'ready'> {
+  readonly serving: SecureServing & { readonly host: string }
+  /** The credential that does all else. */
+  readonly client: KubeClient
+  readonly userAgent: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+export interface SecurePort {
+  /** Keeps the certificate current. */
+  readonly run: Task
+  close(): Promise<void>
+}
+
+/**
+ * Opens the HTTPS port: what the plain one serves, for those whom the API server lets see it.
+ *
+ * @throws where the certificate cannot be read, a credential is no credential, or the port cannot be opened
+ */
+export async function openSecurePort(options: SecurePortOptions): Promise<SecurePort> {
+  const { serving, client, userAgent, clock, random, logger } = options
+  const { host, port, alwaysAllow, ttl } = serving
+  const certificate = await loadServingCertificate(serving.certificate, { clock, random, logger })
+  const own: KubeClient[] = []
+  const clientOf = (path: string | undefined): KubeClient => {
+    if (path === undefined) return client
+    const other = createKubeClient({ credentials: { kind: 'kubeconfig', path }, clock, userAgent })
+    own.push(other)
+    return other
+  }
+  const access = createDelegatedAccess({
+    authentication: clientOf(serving.authenticationKubeconfig),
+    authorization: clientOf(serving.authorizationKubeconfig),
+    alwaysAllow,
+    ttl,
+    clock,
+    logger,
+  })
+  const secure = { tls: { ...serving.tls, ...certificate.pair }, judge: access.judge }
+  const server = createTelemetryServer({ ...options, host, port, secure })
+  await server.listen()
+  return {
+    run: certificate.watch((pair) => server.setCertificate({ ...serving.tls, ...pair })),
+    async close() {
+      await server.close()
+      await Promise.all(own.map((each) => each.close()))
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { Logger } from '../log.ts'
+import { readRegularFile } from '../read-regular-file.ts'
+import { aborted, every, type Task } from '../tasks.ts'
+import { createSelfSigned, type KeyPair } from './self-signed.ts'
+
+/** Where the certificate of the secure port comes from. */
+export type CertificateSource =
+  /** PEM files, read again when they change. */
+  | { readonly kind: 'files'; readonly certFile: string; readonly keyFile: string }
+  /** A folder in which a pair is looked for by its usual names, and written where there is none. */
+  | { readonly kind: 'folder'; readonly folder: string }
+  /** Made at the start, in memory alone. */
+  | { readonly kind: 'memory' }
+
+export interface ServingCertificate {
+  readonly pair: KeyPair
+  /** Looks for changed files, and tells of each new pair, until the signal aborts. */
+  watch(onChange: (pair: KeyPair) => void): Task
+}
+
+const MAX_BYTES = 256 * 1024
+/** Milliseconds between two looks. */
+const INTERVAL = 60_000
+/** The CPI's own names for it. */
+const [CERT, KEY] = ['cloud-controller-manager.crt', 'cloud-controller-manager.key']
+
+interface Options {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+/**
+ * Reads the certificate, or makes one.
+ *
+ * @throws Error that names the files and the next step, and nothing of what they hold
+ */
+export async function loadServingCertificate(
+  source: CertificateSource,
+  { clock, random, logger }: Options,
+): Promise<ServingCertificate> {
+  const files = await filesOf(source, clock)
+  if (files === undefined) {
+    return { pair: await createSelfSigned(clock.now()), watch: () => aborted }
+  }
+  let pair = read(files)
+  return {
+    pair,
+    watch: (onChange) =>
+      every(
+        INTERVAL,
+        async () => {
+          try {
+            const found = read(files)
+            if (found.cert === pair.cert && found.key === pair.key) return
+            pair = found
+            onChange(pair)
+            logger.info({ file: files.certFile }, 'certificate of the secure port taken up')
+          } catch (error) {
+            logger.warn({ err: error }, 'certificate of the secure port not read, the one before stays')
+          }
+        },
+        clock,
+        random,
+      ),
+  }
+}
+
+type Files = Pick<CertificateSource & { kind: 'files' }, 'certFile' | 'keyFile'>
+
+/** The files to read; those of a folder are there then. Undefined where there are none. */
+async function filesOf(source: CertificateSource, clock: Clock): Promise<Files | undefined> {
+  if (source.kind === 'memory') return undefined
+  if (source.kind === 'files') return source
+  const files = { certFile: join(source.folder, CERT), keyFile: join(source.folder, KEY) }
+  if (existsSync(files.certFile) && existsSync(files.keyFile)) return files
+  const made = await createSelfSigned(clock.now())
+  try {
+    mkdirSync(source.folder, { recursive: true })
+    // Never over one that is there.
+    writeFileSync(files.keyFile, made.key, { mode: 0o600, flag: 'wx' })
+    writeFileSync(files.certFile, made.cert, { mode: 0o644, flag: 'wx' })
+  } catch (cause) {
+    throw new Error(
+      `--cert-dir ${source.folder}: cannot write ${CERT} and ${KEY} there: name a folder that this user may write and that has both or neither, or leave it out`,
+      { cause },
+    )
+  }
+  return files
+}
+
+function read({ certFile, keyFile }: Files): KeyPair {
+  const text = (path: string): string => {
+    try {
+      return readRegularFile(path, MAX_BYTES).toString('utf8')
+    } catch (cause) {
+      throw new Error(`cannot read ${path}: check that the file is there and that this user may read it`, {
+        cause,
+      })
+    }
+  }
+  const pair = { cert: text(certFile), key: text(keyFile) }
+  try {
+    createSecureContext(pair)
+  } catch {
+    // Its message is OpenSSL's and helps nobody.
+    throw new Error(
+      `${certFile} and ${keyFile} are not a certificate and its key in PEM: check that they belong together`,
+    )
+  }
+  return pair
+}
