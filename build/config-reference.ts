@@ -14,7 +14,7 @@ import {
   type Variable,
   VCENTER_VARIABLES,
 } from '../controller/config/settings/environment.ts'
-import { type AnyRow, type AnySection, type Other, refusedYet } from '../controller/config/settings/row.ts'
+import type { AnyRow, AnySection, Other } from '../controller/config/settings/row.ts'
 import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/table.ts'
 import { schemaOf } from './config-schema.ts'
 import { runAsProgram } from './entry.ts'
@@ -53,11 +53,11 @@ const OTHERS: readonly Entry<Other>[] = [
 
 /** The tables of {@link DOCS}, by the name of their markers. */
 export function tables(): ReadonlyMap<string, string> {
-  const served = ROWS.filter(({ said }) => !refusedYet(said))
+  const served = ROWS.filter(({ said }) => said.served)
   const conduct = served.filter(({ said }) => said.protects !== undefined)
   const others = served.filter(({ said }) => said.protects === undefined)
   const refused = [
-    ...ROWS.filter(({ said }) => refusedYet(said)).map((entry) => ({
+    ...ROWS.filter(({ said }) => !said.served).map((entry) => ({
       ...entry,
       why: entry.said.meanwhile?.why ?? '',
     })),
@@ -71,7 +71,7 @@ export function tables(): ReadonlyMap<string, string> {
         others.map(({ name, under, said }) => [
           `\`${name}\``,
           under.join(', '),
-          meaning(said),
+          said.meaning,
           standard(said),
         ]),
       ),
@@ -83,7 +83,7 @@ export function tables(): ReadonlyMap<string, string> {
         conduct.map(({ name, under, said }) => [
           `\`${name}\``,
           under.join(', '),
-          meaning(said),
+          said.meaning,
           standard(said),
           said.protects ?? '',
         ]),
@@ -131,13 +131,9 @@ function ofKind(kind: Other['is']) {
   return OTHERS.filter(({ said }) => said.is === kind).map((entry) => ({ ...entry, why: entry.said.meaning }))
 }
 
-function meaning({ meaning, served, meanwhile }: AnyRow): string {
-  return [meaning, ...(served ? [] : [meanwhile?.why ?? ''])].join(' ')
-}
-
-function standard({ default: written, otherwise = '', required, served }: AnyRow): string {
+function standard({ default: written, otherwise = '', required }: AnyRow): string {
   if (required) return 'required'
-  return written === undefined || !served ? otherwise : `\`${written}\``
+  return written === undefined ? otherwise : `\`${written}\``
 }
 
 /** One line for all that stand under the same sections for the same reason. */

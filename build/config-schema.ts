@@ -1,11 +1,4 @@
-import {
-  type AnyRow,
-  type AnySection,
-  type Other,
-  type Others,
-  refusedYet,
-  type Schema,
-} from '../controller/config/settings/row.ts'
+import type { AnyRow, AnySection, Other, Others, Schema } from '../controller/config/settings/row.ts'
 import { OTHER_SECTIONS, SECTION_ALIASES, SECTIONS } from '../controller/config/settings/table.ts'
 
 /**
@@ -57,7 +50,7 @@ function ofRow(row: AnyRow): Schema {
   return {
     description: [meaning, ...(served ? [] : [meanwhile?.why ?? ''])].join(' ').trim(),
     ...(written === undefined ? {} : { default: written }),
-    ...(refusedYet(row) ? { deprecated: true } : {}),
+    ...(served ? {} : { deprecated: true }),
     ...schema,
   }
 }

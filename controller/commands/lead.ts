@@ -286,6 +286,8 @@ function settingsOf(config: Config): DecisionConfig {
     lifecycle: config.lifecycle,
     topology: config.topology,
     initialization: config.initialization,
+    nodes: config.nodes,
+    ipFamilies: config.ipFamilies,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
   }
 }

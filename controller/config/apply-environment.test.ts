@@ -150,8 +150,8 @@ t.test('what is wrong is refused, by the name of the variable', async (t) => {
     ],
     [
       file(),
-      { VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR: '10.0.0.0/8' },
-      ['choosing addresses by subnet or network'],
+      { VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR: '10.0.0.0' },
+      ['environment: VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR: expected a subnet such as'],
     ],
     [
       GLOBAL,

@@ -42,9 +42,8 @@ export interface Config {
   readonly lifecycle: LifecycleConfig
   readonly topology: TopologyConfig
   readonly initialization: InitializationConfig
-  /** Not served yet. */
   readonly nodes: NodesConfig
-  /** The families whose addresses are wanted, in this order, by vCenter name; at least one. Not served yet. */
+  /** The families whose addresses are wanted, in this order, by vCenter name; at least one. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
   /** Where a vCenter's user and password are, by its name, unless they stand in the file. */
   readonly credentials: Readonly<Record<string, VCenterCredentials>>
@@ -66,6 +65,10 @@ export interface NodesConfig {
   readonly externalVmNetworkName: string | undefined
   readonly excludeInternalNetworkSubnetCidr: readonly string[]
   readonly excludeExternalNetworkSubnetCidr: readonly string[]
+  /** What becomes ExternalIP where neither subnet nor network chooses an address: the first one, as InternalIP, or none. */
+  readonly externalIP: 'first' | 'none'
+  /** Whether a new Node waits until it has an address of each family that is wanted. */
+  readonly requireAllFamilies: boolean
 }
 
 export interface IdentityConfig {
@@ -120,7 +123,10 @@ export interface LifecycleConfig {
 
 /** The part of the configuration that decisions depend on. */
 export interface DecisionConfig
-  extends Pick<Config, 'labels' | 'identity' | 'initialization' | 'lifecycle' | 'topology'> {
+  extends Pick<
+    Config,
+    'labels' | 'identity' | 'initialization' | 'lifecycle' | 'topology' | 'nodes' | 'ipFamilies'
+  > {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
 }

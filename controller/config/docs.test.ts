@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
-import { type AnyRow, type AnySection, type Other, refusedYet } from './settings/row.ts'
+import type { AnyRow, AnySection, Other } from './settings/row.ts'
 import { OTHER_SECTIONS, SECTIONS } from './settings/table.ts'
 import { file, load, loaded } from './testing/load.ts'
 
@@ -16,7 +16,7 @@ const { global, vcenter, labels, identity, nodes, lifecycle, topology } = SECTIO
 const CONDUCT = [lifecycle, topology]
 
 function fateOf(row: AnyRow): Fate {
-  return refusedYet(row) ? 'refused' : 'served'
+  return row.served ? 'served' : 'refused'
 }
 
 /** Settings by what becomes of them. */

@@ -168,7 +168,6 @@ await t.test('accepted with a warning', async (t) => {
     ['global: {apiDisable: true, api-binding: ":43001"}', ['global.apiDisable', 'global.apiBinding']],
     ['global:\n  service-account: ccm', ['global.serviceAccount: has no effect']],
     ['nsxt: {user: a, password: b}', ['vsphere.conf:6:1: nsxt: has no effect']],
-    ['    ipFamily: ipv4', ['vcenter.vc1.ipFamily: has no effect, an IPv6 address']],
     ['global: {insecureFlag: true}', []],
     [
       'identity:\n  require: asserted',

@@ -3,7 +3,6 @@ import type { Findings, Place } from './findings.ts'
 import {
   type AnySection,
   namesOf,
-  type Objection,
   type Other,
   type Row,
   type SectionTable,
@@ -58,14 +57,8 @@ export function readText<T, S>(
     findings.refuse(path, at, parsed.message)
     return undefined
   }
-  const objection = row.served ? undefined : objectionTo(row, parsed.value)
-  if (objection !== undefined && 'refuse' in objection) findings.unserved(path, keyAt, objection.refuse)
-  if (objection !== undefined && 'warn' in objection) findings.warn(path, at, objection.warn)
+  if (!row.served && row.meanwhile !== undefined) findings.unserved(path, keyAt, row.meanwhile.refuse)
   return { path, at, value: parsed.value }
-}
-
-function objectionTo<T, S>({ meanwhile }: Row<T, S>, value: T): Objection | undefined {
-  return meanwhile !== undefined && 'tell' in meanwhile ? meanwhile.tell(value) : meanwhile
 }
 
 /** The values of a section whose settings nothing else inherits, with defaults; warns where its rows say so. */

@@ -177,7 +177,6 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vcenter.vc1.user: a certificate as user is not supported yet'],
     ],
     [file('    ipFamily: [ipv5]'), ['vcenter.vc1.ipFamily: expected ipv4, ipv6 or a list of both']],
-    [file('    ipFamily: [ipv6, ipv4]'), ['vcenter.vc1.ipFamily: IPv6 first or alone is not supported yet']],
     // names that go into requests
     ...['../nodes', 'a/b', 'A', 'a..b', '-a', 'a'.repeat(254)].map((name): [string, string[]] => [
       file('', `global: {secretName: '${name}', secretNamespace: n}`),
@@ -188,8 +187,8 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vcenter.vc1.secretNamespace: expected the name of a namespace'],
     ],
     [
-      file('', 'nodes: {internal-network-subnet-cidr: 10.0.0.0/8}'),
-      ['nodes.internalNetworkSubnetCidr: choosing addresses by subnet or network is not supported yet'],
+      file('', 'nodes: {internal-network-subnet-cidr: 10.0.0.0/8 172.16.0.0/12}'),
+      ['nodes.internalNetworkSubnetCidr: expected a subnet such as 10.0.0.0/8'],
     ],
     [
       file('', 'nodes: {internalVMNetworkName: ""}\nloadBalancer: {size: SMALL}\nroute: {routerPath: /x}'),

@@ -34,9 +34,9 @@ t.test('initialises a Node as users of the CPI expect', async (t) => {
   t.equal(decision.level, 'proven')
   t.same(decision.patch, {
     addresses: [
+      { type: 'Hostname', address: 'worker-1' },
       { type: 'InternalIP', address: '10.0.0.5' },
       { type: 'ExternalIP', address: '10.0.0.5' },
-      { type: 'Hostname', address: 'worker-1' },
     ],
     labels: {
       'topology.kubernetes.io/zone': 'zone-a',
@@ -68,6 +68,32 @@ t.test('a Node that is as it should be is left alone', async (t) => {
   t.same(second.status, first.status, 'not even a time in the status moves')
   t.same(second.events, [])
   t.equal(second.requeue, false)
+})
+
+t.test('the addresses of a running Node are not rewritten for their order', async (t) => {
+  const first = after(facts(), decide(facts()))
+  const { addresses } = first.node
+  const turned = { ...first, node: { ...first.node, addresses: addresses.toReversed() } }
+  t.equal(decide(turned).patch, undefined)
+  const more = [...addresses, { type: 'ExternalIP', address: '192.0.2.9' }]
+  t.same(decide({ ...first, node: { ...first.node, addresses: more } }).patch, { addresses })
+  const fresh = decide(facts({ node: node({ addresses: addresses.toReversed() }) }))
+  t.same(fresh.patch?.addresses, addresses, 'those of a new Node are')
+})
+
+t.test('a new Node shows the family that is there, and waits for the other', async (t) => {
+  const settings = { ...SETTINGS, ipFamilies: { vc1: ['ipv4', 'ipv6'] } } as const
+  const waiting = decide(facts({ settings }))
+  t.match(waiting, { state: 'refused', refusal: { reason: 'FamilyMissing' } })
+  t.same(Object.keys(waiting.patch ?? {}), ['addresses'], 'and keeps its taint')
+  t.match(condition(waiting, 'Initialized'), { status: 'False', reason: 'FamilyMissing' })
+  t.same(waiting.status?.addresses, waiting.patch?.addresses)
+  t.equal(decide(after(facts({ settings }), waiting)).patch, undefined, 'written once')
+
+  const nodes = { ...SETTINGS.nodes, requireAllFamilies: false }
+  const going = decide(facts({ settings: { ...settings, nodes } }))
+  t.match(going, { state: 'initializing', patch: { taints: [] } })
+  t.match(condition(going, 'AddressesResolved'), { status: 'False', reason: 'FamilyMissing' })
 })
 
 t.test('other taints and labels survive the initialisation', async (t) => {

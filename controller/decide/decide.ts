@@ -110,10 +110,10 @@ function decideOnVerified(
   const { node, now, settings } = facts
   const { vm, level, provenUntil } = identity
   const placement = placeNode(identity, previous, facts)
-  const { topology, addresses, waitsFor, conditions: placed, events } = placement
+  const { topology, addresses, incomplete, waitsFor, conditions: placed, events } = placement
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, placement)
-  if (isUninitialized(node) && addresses === undefined) {
+  if (isUninitialized(node) && incomplete) {
     const refused = refuse(
       { node, previous, now },
       {
@@ -123,6 +123,7 @@ function decideOnVerified(
         passed: conditions,
         level,
         fields,
+        addresses,
       },
     )
     // The Node is requeued when the holder gives the address up.

@@ -1,6 +1,6 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import { providerID } from '../node/provider-id.ts'
-import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/uninitialized.ts'
+import { hasUninitializedTaint, isUninitialized, withoutUninitializedTaint } from '../node/uninitialized.ts'
 import {
   BETA_LABELS,
   LABEL_IDENTITY_LEVEL,
@@ -47,9 +47,7 @@ export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
     ...levelLabel(node, wanted.level),
   }
   const patch: NodePatch = {
-    ...(wanted.addresses !== undefined && !sameAddresses(node.addresses, wanted.addresses)
-      ? { addresses: wanted.addresses }
-      : {}),
+    ...changedAddresses(node, wanted.addresses),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined
       ? { providerID: providerID(wanted.vm.biosUUID) }
@@ -117,9 +115,18 @@ function absentLabels(node: Node, labels: Wanted['more']): Record<string, string
   return Object.fromEntries(Object.entries(labels).filter(([label]) => node.labels[label] === undefined))
 }
 
-function sameAddresses(a: Node['addresses'], b: readonly NodeAddress[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every((entry, index) => entry.type === b[index]?.type && entry.address === b[index]?.address)
-  )
+/**
+ * The addresses, if they must change. Those of a running Node are never rewritten for their order alone: another provider
+ * wrote them in its own, and which family comes first must not change under running Pods.
+ */
+export function changedAddresses(
+  node: Node,
+  addresses: readonly NodeAddress[] | undefined,
+): Pick<NodePatch, 'addresses'> {
+  if (addresses === undefined) return {}
+  const texts = (list: Node['addresses']) => {
+    const written = list.map(({ type, address }) => `${type} ${address}`)
+    return (isUninitialized(node) ? written : written.sort()).join()
+  }
+  return texts(node.addresses) === texts(addresses) ? {} : { addresses }
 }

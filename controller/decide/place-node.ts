@@ -15,6 +15,8 @@ import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 export interface Placement {
   readonly topology: NodeTopology
   readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether a new Node has to wait for more addresses. */
+  readonly incomplete: boolean
   /** Nodes that hold an address which this one wants. */
   readonly waitsFor: readonly string[]
   readonly conditions: {
@@ -34,14 +36,16 @@ export function placeNode(
   const compared = compareWithCSI(node, topology, settings.labels)
   const changed = judgeChanges(changes, settings.topology, compared)
   const { identityLevel, addresses: before = [] } = previous.status
-  const { addresses, holders, condition } = chooseAddresses(spec, vm, {
+  const { addresses, incomplete, holders, condition } = chooseAddresses(spec, vm, {
     node,
+    settings,
     before: identityLevel === undefined ? [] : before,
     holder: addressHolder,
   })
   return {
     topology,
     addresses,
+    incomplete,
     waitsFor: holders,
     conditions: { TopologyResolved: changed.condition, AddressesResolved: condition },
     events: changed.events,

@@ -1,4 +1,4 @@
-import type { ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
+import type { ConditionType, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
 import type { PreviousReport } from '../node/previous-status.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
@@ -6,7 +6,7 @@ import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
-import { levelLabel } from './node-patch.ts'
+import { changedAddresses, levelLabel } from './node-patch.ts'
 import { noLongerRefused } from './refused-write.ts'
 
 export interface RefusalDetails {
@@ -21,6 +21,8 @@ export interface RefusalDetails {
   readonly passed?: ConditionValues
   /** The level that was reached nevertheless. */
   readonly level?: IdentityLevel
+  /** Addresses that were verified nevertheless: the Node shows them while it waits for more. */
+  readonly addresses?: readonly NodeAddress[] | undefined
   /** Other parts of the status that were decided before the refusal. */
   readonly fields?: Partial<NodeReportStatus>
   /** BIOS UUIDs to search the vCenters for again. */
@@ -35,9 +37,9 @@ export interface RefusalContext {
   readonly now: number
 }
 
-/** The decision that leaves a Node as it is, except for its level label, and says why. */
+/** The decision that leaves a Node as it is, except for its level label and verified addresses, and says why. */
 export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): IdentityDecision {
-  const { type, ends, passed = {}, fields = {}, recheck, state = 'refused' } = refused
+  const { type, ends, passed = {}, fields = {}, addresses, recheck, state = 'refused' } = refused
   const { identityLevel: before, provenUntil } = previous.status
   const level = refused.level ?? (ends ? undefined : before)
   const stands = !ends && before !== undefined
@@ -53,11 +55,15 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
   }
   if (isUninitialized(node)) conditions.Initialized = no(condition.reason, condition.message)
   const labels = isUninitialized(node) && level !== undefined ? {} : levelLabel(node, level)
+  const patch = {
+    ...changedAddresses(node, addresses),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+  }
   return {
     state,
     ...(level === undefined ? {} : { level }),
     refusal: { condition: type, reason: condition.reason },
-    ...(Object.keys(labels).length === 0 ? {} : { patch: { labels } }),
+    ...(Object.keys(patch).length === 0 ? {} : { patch }),
     status: {
       conditions,
       fields: {

@@ -42,6 +42,8 @@ export interface Ancestry {
 export interface VirtualNIC {
   /** Lower case, colons. */
   readonly mac: string
+  /** The name of its network, where the hardware has it: on a standard switch. */
+  readonly network?: string
 }
 
 /** One entry of `guest.net`: what VMware Tools says, stale while the VM is off. */

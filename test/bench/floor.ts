@@ -62,9 +62,9 @@ export async function measureFloor({ cluster, machines }: Scene): Promise<number
     const { name } = node.metadata
     const address = `10.${200 + Math.floor(i / 62_500)}.${Math.floor(i / 250) % 250}.${(i % 250) + 1}`
     const addresses = [
+      { type: 'Hostname', address: name },
       { type: 'InternalIP', address },
       { type: 'ExternalIP', address },
-      { type: 'Hostname', address: name },
     ]
     const addressed = await patch(`/api/v1/nodes/${name}/status`, node, { status: { addresses } })
     const taints = addressed.spec.taints?.filter(({ key }) => !key.endsWith('/uninitialized')) ?? []

@@ -52,7 +52,7 @@ function expectedLabels({ zone, region, instanceType }: PlannedNode): Record<str
 }
 
 function expectedAddresses({ name, address }: PlannedNode): string {
-  return `InternalIP ${address}, ExternalIP ${address}, Hostname ${name}`
+  return `Hostname ${name}, InternalIP ${address}, ExternalIP ${address}`
 }
 
 function whyNot(report: ReportObject | undefined): string {

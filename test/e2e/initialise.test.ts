@@ -50,9 +50,9 @@ for (const { name, vm, address } of members) {
       'kubernetes.io/hostname': name,
     })
     t.same(node.status.addresses, [
+      { type: 'Hostname', address: name },
       { type: 'InternalIP', address },
       { type: 'ExternalIP', address },
-      { type: 'Hostname', address: name },
     ])
   })
 

@@ -1,4 +1,5 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
+import { SETTINGS } from '../fixtures/facts.ts'
 import { CATEGORIES } from './model/rest.ts'
 import type { Random } from './random.ts'
 
@@ -25,5 +26,7 @@ export function drawSettings(random: Random): DecisionConfig {
     },
     topology: { onChange: 'report' },
     initialization: { on: true, labels: {} },
+    nodes: SETTINGS.nodes,
+    ipFamilies: {},
   }
 }

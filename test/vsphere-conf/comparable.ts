@@ -52,6 +52,8 @@ export async function askRollcall({ text, environment = {} }: Written): Promise<
 }
 
 function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Comparable {
+  // These two are Rollcall's own.
+  const { externalIP: _, requireAllFamilies: __, ...shared } = nodes
   return {
     vCenters: Object.fromEntries(
       vCenters.map((vCenter) => {
@@ -73,7 +75,7 @@ function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Com
     ),
     labels: { zone: labels.zone ?? '', region: labels.region ?? '' },
     nodes: Object.fromEntries(
-      Object.entries<string | readonly string[] | undefined>({ ...nodes }).map(([key, value]) => [
+      Object.entries<string | readonly string[] | undefined>(shared).map(([key, value]) => [
         key.toLowerCase(),
         value === undefined ? [] : typeof value === 'string' ? [value] : value,
       ]),

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config, NodesConfig } from '../config.ts'
 import { shapeOfText } from '../tree.ts'
-import { itemsOf, listOf, name } from './kinds.ts'
+import { choice, flag, itemsOf, listOf, name } from './kinds.ts'
 import { LABELS_OTHERS } from './others.ts'
 import { row, type SectionTable } from './row.ts'
 
@@ -20,35 +20,31 @@ export const LABELS: SectionTable<Config['labels']> = {
   },
 }
 
-const NOT_YET = {
-  served: false,
-  meanwhile: {
-    why: "Addresses are not chosen by subnet or network, in this version; the kubelet's `--node-ip` is heeded.",
-    refuse:
-      'choosing addresses by subnet or network is not supported yet: remove it if the kubelet --node-ip will do',
-  },
-} as const
-
 export const NODES: SectionTable<NodesConfig> = {
   others: {},
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
-      meaning: 'Subnets, with commas: the first address within them becomes `InternalIP`.',
-      ...NOT_YET,
+      meaning:
+        'Subnets, with commas: the first address within the first of them that has one becomes `InternalIP`; see [below](#which-address-becomes-what).',
     }),
-    externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.', ...NOT_YET }),
+    externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     internalVmNetworkName: row(name, {
       meaning: 'Where no subnet fits: the network of vSphere whose first address becomes `InternalIP`.',
-      ...NOT_YET,
     }),
-    externalVmNetworkName: row(name, { meaning: 'The same for `ExternalIP`.', ...NOT_YET }),
+    externalVmNetworkName: row(name, { meaning: 'The same for `ExternalIP`.' }),
     excludeInternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
       meaning: 'Subnets, with commas, whose addresses never become `InternalIP`.',
-      ...NOT_YET,
     }),
-    excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
-      meaning: 'The same for `ExternalIP`.',
-      ...NOT_YET,
+    excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
+    externalIP: row(choice(['first', 'none']), {
+      meaning:
+        'What becomes `ExternalIP` where neither subnets nor networks choose an address: `first`, the same one as `InternalIP`, as with the CPI; or `none`.',
+      default: 'first',
+    }),
+    requireAllFamilies: row(flag, {
+      meaning:
+        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialised with what is there, and the rest follows.',
+      default: 'true',
     }),
   },
 }

@@ -15,14 +15,11 @@ export interface Kind<T> {
 
 export type Schema = { readonly [key: string]: unknown }
 
-/** What the operator is told of a setting that the controller does not act on yet. */
-export type Objection = { readonly refuse: string } | { readonly warn: string }
-
-/** Of a setting that is not served yet: why, for the docs, and what is told of any value, or of this one. */
-type Meanwhile<T> = { readonly why: string } & (
-  | { readonly refuse: string }
-  | { readonly tell: (value: T) => Objection | undefined }
-)
+/** Of a setting that is not served yet: why, for the docs, and what is told of any value. */
+interface Meanwhile {
+  readonly why: string
+  readonly refuse: string
+}
 
 interface RowOptions<T, S> {
   /** As it would be written. */
@@ -39,7 +36,7 @@ interface RowOptions<T, S> {
   readonly protects?: string
   /** `false`: parsed and carried in `Config`, but nothing follows from it yet. Remove the line once something does. */
   readonly served?: false
-  readonly meanwhile?: Meanwhile<T>
+  readonly meanwhile?: Meanwhile
   /** A warning for a value that is valid but dangerous or idle, beside the section's other values. */
   readonly warn?: (value: T, section: S) => string | undefined
 }
@@ -82,17 +79,12 @@ export interface SectionTable<S> {
 /** What of a row does not depend on the type of its values, for docs and schema. */
 export type AnyRow = Pick<
   Row<unknown, unknown>,
-  'form' | 'schema' | 'default' | 'otherwise' | 'meaning' | 'required' | 'protects' | 'served'
-> & { readonly meanwhile?: { readonly why: string; readonly refuse?: string } }
+  'form' | 'schema' | 'default' | 'otherwise' | 'meaning' | 'required' | 'protects' | 'served' | 'meanwhile'
+>
 
 export interface AnySection {
   readonly rows: Readonly<Record<string, AnyRow>>
   readonly others: Others
-}
-
-/** Whether any value of it is refused, for the time being. */
-export function refusedYet({ served, meanwhile }: AnyRow): boolean {
-  return !served && meanwhile?.refuse !== undefined
 }
 
 /** The names of a section's settings. The keys of an object are strings to the compiler. */

@@ -4,8 +4,7 @@ import { parsePort, parseServer, parseUser } from '../values.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './kinds.ts'
 import { parseNamespace, parseSecretName } from './object-name.ts'
 import { GLOBAL_OTHERS, VCENTER_OTHERS } from './others.ts'
-import type { Objection, Rows, SectionTable } from './row.ts'
-import { row } from './row.ts'
+import { type Rows, row, type SectionTable } from './row.ts'
 
 /** What `global` and each vCenter have in common; the first is the default of the second. Texts are empty if not written. */
 export interface VCenterSettings {
@@ -67,11 +66,6 @@ const ROWS: Rows<VCenterSettings> = {
   ipFamily: row(listOf(parseFamilies), {
     meaning: 'The families whose addresses a Node gets, in this order: `ipv4`, `ipv6` or a list of both.',
     default: 'ipv4',
-    served: false,
-    meanwhile: {
-      why: "For now `[ipv4, ipv6]` changes nothing, `ipv4` alone draws a warning, `ipv6` first or alone is refused: both families are written, IPv4 first unless the kubelet's `--node-ip` says otherwise.",
-      tell: bothAreWritten,
-    },
   }),
   secretName: row(textOf(parseSecretName, ''), {
     meaning:
@@ -105,15 +99,4 @@ function parseFamilies(written: string): Result<readonly IPFamily[]> {
     if (!families.includes(family)) families.push(family)
   }
   return ok(families.length === 0 ? ['ipv4'] : families)
-}
-
-/** Addresses of both families are always written, IPv4 first; nothing can turn one off yet. */
-function bothAreWritten(families: readonly IPFamily[]): Objection | undefined {
-  if (families[0] === 'ipv6')
-    return {
-      refuse:
-        'IPv6 first or alone is not supported yet: remove it, and put the order into the kubelet --node-ip',
-    }
-  if (families.length > 1) return undefined
-  return { warn: 'has no effect, an IPv6 address is written as well where a machine has one: remove it' }
 }

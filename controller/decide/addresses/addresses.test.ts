@@ -1,9 +1,11 @@
 import t from 'tap'
 import type { NodeReportSpec } from '../../../agent/contract.ts'
-import { BIOS_UUID, MAC, node, spec, vm } from '../../../test/fixtures/facts.ts'
+import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
+import type { NodesConfig } from '../../config/config.ts'
 import type { Node } from '../../types/node.ts'
-import type { GuestNIC } from '../../types/virtual-machine.ts'
+import type { GuestNIC, VirtualMachine } from '../../types/virtual-machine.ts'
 import { type AddressContext, chooseAddresses } from './addresses.ts'
+import type { Family } from './candidate-addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']
 type Entry = Interfaces[number]['addresses'][number]
@@ -26,6 +28,7 @@ function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNI
 
 const V4: Entry = { address: '10.0.0.5', prefixLength: 24 }
 const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
+const BOTH: Family[] = ['ipv4', 'ipv6']
 
 const ROWS: {
   name: string
@@ -35,31 +38,48 @@ const ROWS: {
   guestNICs?: GuestNIC[]
   nics?: { mac: string }[]
   running?: string[]
+  families?: Family[]
   expect: string[]
 }[] = [
   { name: 'one address', interfaces: [nic([V4])], expect: ['10.0.0.5'] },
-  { name: 'both families, IPv4 first', interfaces: [nic([V6, V4])], expect: ['10.0.0.5', '2001:db8::5'] },
+  { name: 'IPv4 alone where nothing else is configured', interfaces: [nic([V6, V4])], expect: ['10.0.0.5'] },
+  {
+    name: 'both families, IPv4 first',
+    interfaces: [nic([V6, V4])],
+    families: BOTH,
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'both families, IPv6 first',
+    interfaces: [nic([V4, V6])],
+    families: ['ipv6', 'ipv4'],
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
   {
     name: 'IPv6 first where the kubelet prefers it',
     interfaces: [nic([V4, V6])],
     nodeIP: '::',
+    families: BOTH,
     expect: ['2001:db8::5', '10.0.0.5'],
   },
   {
     name: 'both given by the kubelet, its order',
     interfaces: [nic([V4, V6])],
     nodeIP: '2001:db8::5,10.0.0.5',
+    families: BOTH,
     expect: ['2001:db8::5', '10.0.0.5'],
   },
   {
     name: 'one given by the kubelet is a choice of family too',
     interfaces: [nic([V4, V6])],
     nodeIP: '10.0.0.5',
+    families: BOTH,
     expect: ['10.0.0.5'],
   },
   {
     name: 'IPv6 only, the temporary one passed over',
     interfaces: [nic([{ address: '2001:db8::dead', prefixLength: 64, temporary: true }, V6])],
+    families: ['ipv6'],
     expect: ['2001:db8::5'],
   },
   {
@@ -149,12 +169,14 @@ const ROWS: {
   {
     name: 'a running Node keeps a family that one look misses',
     interfaces: [nic([V4])],
+    families: BOTH,
     running: ['10.0.0.5', '2001:db8::5'],
     expect: ['10.0.0.5', '2001:db8::5'],
   },
   {
     name: 'and loses it when Tools, who see others, do not see it either',
     interfaces: [nic([V4])],
+    families: BOTH,
     running: ['10.0.0.5', '2001:db8::5'],
     guestNICs: [guestNIC(['10.0.0.5'])],
     expect: ['10.0.0.5'],
@@ -165,10 +187,29 @@ const ROWS: {
     running: ['10.0.0.5'],
     expect: ['10.0.0.8'],
   },
+  {
+    name: 'a running Node keeps the address that another order would not have chosen',
+    interfaces: [nic([V4, { ...V4, address: '10.0.0.8' }])],
+    running: ['10.0.0.8'],
+    expect: ['10.0.0.8'],
+  },
+  {
+    name: 'but not a virtual IP',
+    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
+    running: ['10.0.0.100'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a family that is no longer configured goes',
+    interfaces: [nic([V4, V6])],
+    running: ['10.0.0.5', '2001:db8::5'],
+    expect: ['10.0.0.5'],
+  },
 ]
 
-function context(changes: Partial<Node>): AddressContext {
-  return { node: node(changes), before: [], holder: () => undefined }
+function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): AddressContext {
+  const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
+  return { node: node(changes), settings, before: [], holder: () => undefined }
 }
 
 for (const row of ROWS) {
@@ -176,16 +217,22 @@ for (const row of ROWS) {
     const { addresses } = chooseAddresses(
       spec({ interfaces: row.interfaces, ...row.changes }),
       vm({ nics: row.nics ?? [{ mac: MAC }], guestNICs: row.guestNICs ?? [] }),
-      context({
-        providedNodeIP: row.nodeIP,
-        ...(row.running === undefined
-          ? {}
-          : {
-              taints: [],
-              providerID: `vsphere://${BIOS_UUID}`,
-              addresses: row.running.map((address) => ({ type: 'InternalIP', address })),
-            }),
-      }),
+      context(
+        {
+          providedNodeIP: row.nodeIP,
+          ...(row.running === undefined
+            ? {}
+            : {
+                taints: [],
+                providerID: `vsphere://${BIOS_UUID}`,
+                addresses: row.running.flatMap((address) => [
+                  { type: 'InternalIP', address },
+                  { type: 'ExternalIP', address },
+                ]),
+              }),
+        },
+        row.families,
+      ),
     )
     const of = (type: string) => addresses?.filter((a) => a.type === type).map(({ address }) => address) ?? []
     t.same(of('InternalIP'), row.expect)
@@ -202,7 +249,7 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
       vm(),
       context({ name, addresses: own }),
     )
-    return addresses?.at(-1)?.address
+    return addresses?.[0]?.address
   }
   t.equal(hostname([{ type: 'Hostname', address: 'kubelet' }], 'guest'), 'kubelet')
   t.equal(hostname([], 'guest'), 'guest')
@@ -235,7 +282,7 @@ t.test('an address that another Node was verified with is not taken over', async
     })
   const holder = (address: string) => (address === '10.0.0.7' ? 'victim' : undefined)
   const one = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
-  t.equal(one.addresses?.[0]?.address, '10.0.0.5', 'another one does')
+  t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
     holders: ['victim'],
     condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
@@ -283,4 +330,125 @@ t.test('an address that VMware Tools may not be asked for is said to be missing 
   )
   t.match(condition, { reason: 'NoAddress', message: /account may not read guest\.net/ })
   t.end()
+})
+
+function resolve(changes: {
+  readonly interfaces?: Interfaces
+  readonly vm?: Partial<VirtualMachine>
+  readonly node?: Partial<Node>
+  readonly families?: readonly Family[]
+  readonly nodes?: Partial<NodesConfig>
+}) {
+  const { interfaces = [nic([V4, V6])], families, nodes, ...of } = changes
+  const { settings, ...rest } = context(of.node ?? {}, families)
+  return chooseAddresses(spec({ interfaces }), vm(of.vm), {
+    ...rest,
+    settings: { ...settings, nodes: { ...settings.nodes, ...nodes } },
+  })
+}
+
+const both = (address: string) => [
+  { type: 'InternalIP', address },
+  { type: 'ExternalIP', address },
+]
+const HOSTNAME = { type: 'Hostname', address: 'worker-1' }
+
+t.test('they stand in the order of the CPI, those of the kubelet first', async (t) => {
+  const families = BOTH
+  const ofSubnets = {
+    internalNetworkSubnetCidr: ['10.0.0.0/8'],
+    externalNetworkSubnetCidr: ['192.0.2.0/24'],
+  }
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }, V6])]
+  const cases: readonly [Parameters<typeof resolve>[0], { type: string; address: string }[]][] = [
+    [{ families }, [HOSTNAME, ...both('10.0.0.5'), ...both('2001:db8::5')]],
+    [{ families, node: { providedNodeIP: '10.0.0.5' } }, [...both('10.0.0.5'), HOSTNAME]],
+    [
+      { families, node: { providedNodeIP: '2001:db8::5,10.0.0.5' } },
+      [...both('2001:db8::5'), ...both('10.0.0.5'), HOSTNAME],
+    ],
+    [
+      { interfaces, families: ['ipv4'], nodes: ofSubnets, node: { providedNodeIP: '192.0.2.5' } },
+      [{ type: 'ExternalIP', address: '192.0.2.5' }, HOSTNAME, { type: 'InternalIP', address: '10.0.0.5' }],
+    ],
+  ]
+  for (const [changes, expected] of cases)
+    t.same(resolve(changes).addresses, expected, JSON.stringify(changes.node))
+})
+
+t.test('a family that is missing is told, and a new Node waits for it unless it need not', async (t) => {
+  const interfaces = [nic([V4])]
+  const families = BOTH
+  const waits = resolve({ interfaces, families })
+  t.match(waits, { incomplete: true, condition: { status: 'False', reason: 'FamilyMissing' } })
+  t.match(waits.condition.message, /10\.0\.0\.5 .*asks for IPv6 too.*waits.*nodes\.requireAllFamilies/)
+  t.same(waits.addresses, [HOSTNAME, ...both('10.0.0.5')], 'the one that is there is written')
+  const goes = resolve({ interfaces, families, nodes: { requireAllFamilies: false } })
+  t.match(goes, { incomplete: false, condition: { reason: 'FamilyMissing', message: /is added once/ } })
+  t.same(goes.addresses, waits.addresses)
+  const chosen = resolve({ interfaces, families, node: { providedNodeIP: '10.0.0.5' } })
+  t.match(chosen, { incomplete: false, condition: { status: 'True' } }, 'the kubelet has chosen one')
+})
+
+t.test('what ipFamily leaves out is told', async (t) => {
+  t.match(resolve({}).condition, { status: 'True', message: /2001:db8::5 is left out.*IPv6/ })
+  t.match(resolve({ interfaces: [nic([V6])] }), {
+    addresses: undefined,
+    condition: { reason: 'NoAddress', message: /no IPv4 address.*vc1.*2001:db8::5; write ipv6 there/ },
+  })
+})
+
+t.test('a choice of the kubelet that the configuration forbids is refused', async (t) => {
+  const other = resolve({ node: { providedNodeIP: '10.0.0.5,2001:db8::5' } })
+  t.match(other, {
+    addresses: undefined,
+    condition: { status: 'False', reason: 'ProvidedIPOfOtherFamily', message: /2001:db8::5 .*vc1 \(ipv4\)/ },
+  })
+  const nodes = {
+    excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'],
+    excludeExternalNetworkSubnetCidr: ['10.0.0.0/8'],
+  }
+  const node = { providedNodeIP: '10.0.0.5' }
+  t.match(resolve({ node, nodes }), { addresses: undefined, condition: { reason: 'ProvidedIPExcluded' } })
+  t.match(resolve({ nodes }), {
+    addresses: undefined,
+    condition: { reason: 'NoAddress', message: /excluded \(10\.0\.0\.5\)/ },
+  })
+})
+
+t.test('against subnets the choice of the kubelet stands, where it is not excluded', async (t) => {
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const node = { providedNodeIP: '192.0.2.5' }
+  const nodes = { internalNetworkSubnetCidr: ['10.0.0.0/8'] }
+  const internal = { type: 'InternalIP', address: '192.0.2.5' }
+  t.same(resolve({ interfaces, node, nodes }).addresses, [internal, HOSTNAME])
+  const excluded = { ...nodes, excludeInternalNetworkSubnetCidr: ['192.0.2.0/24'] }
+  t.same(resolve({ interfaces, node, nodes: excluded }).addresses, [
+    { type: 'ExternalIP', address: '192.0.2.5' },
+    HOSTNAME,
+    { type: 'InternalIP', address: '10.0.0.5' },
+  ])
+})
+
+t.test('a network is known by VMware Tools, or by the hardware', async (t) => {
+  const interfaces = [nic([V4]), nic([{ ...V4, address: '10.1.0.5' }], { mac: SECOND_MAC })]
+  const nodes = { internalVmNetworkName: 'net-b' }
+  const internal = [HOSTNAME, { type: 'InternalIP', address: '10.1.0.5' }]
+  const nics = [{ mac: MAC }, { mac: SECOND_MAC }]
+  const told = [guestNIC([], { network: 'net-a' }), guestNIC([], { mac: SECOND_MAC, network: 'Net-B' })]
+  t.same(resolve({ interfaces, nodes, vm: { nics, guestNICs: told } }).addresses, internal)
+  const wired = [
+    { mac: MAC, network: 'net-a' },
+    { mac: SECOND_MAC, network: 'net-b' },
+  ]
+  t.same(resolve({ interfaces, nodes, vm: { nics: wired } }).addresses, internal)
+  t.match(resolve({ interfaces, nodes, vm: { nics } }), {
+    addresses: undefined,
+    condition: { status: 'False', reason: 'NetworkUnknown', message: /10\.0\.0\.5, 10\.1\.0\.5.*Tools/ },
+  })
+  const neither = { internalVmNetworkName: 'net-x', externalVmNetworkName: 'net-y' }
+  t.match(resolve({ interfaces, nodes: neither, vm: { nics: wired } }), {
+    addresses: undefined,
+    condition: { reason: 'InOtherNetworks', message: /net-a, net-b/ },
+  })
 })

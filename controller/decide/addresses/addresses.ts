@@ -1,201 +1,189 @@
-import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
+import type { DecisionConfig } from '../../config/config.ts'
 import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
-import {
-  type CandidateAddress,
-  candidateAddresses,
-  type Family,
-  fromGuestNet,
-  parseAddress,
-} from './candidate-addresses.ts'
+import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
+import * as because from './conditions.ts'
+import { current, kept } from './current.ts'
+import { type Discovered, discover, type Kind, mayBecome, sameNetwork } from './discover.ts'
+import { hostname } from './hostname.ts'
+import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
+import { type Claims, sortOut, type Taken } from './taken.ts'
 
-export interface AddressContext {
+export interface AddressContext extends Claims {
   readonly node: Node
-  /** The addresses that this Node was verified with before. */
-  readonly before: readonly NodeAddress[]
-  /** Another Node that holds this address or this host name (lower case). */
-  readonly holder: (address: string) => string | undefined
+  readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
 }
 
 export interface Addresses {
   /** Undefined where none can be written; an initialised Node then keeps those it has. */
   readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether a new Node has to wait for more, by the configuration. */
+  readonly incomplete: boolean
   /** Nodes that hold the addresses which were left out. */
   readonly holders: readonly string[]
   readonly condition: ConditionValue
 }
 
+interface OfFamily extends Discovered {
+  readonly family: Family
+}
+
 /**
- * A Node's addresses: per family one InternalIP and the same as ExternalIP, as the CPI does where no subnets are
- * configured, then the Hostname. The kubelet's own choice (`--node-ip`) wins where it is one of the machine's verified
- * addresses. Each family is written as soon as there is an address of it.
+ * A Node's addresses in the CPI's order: the Hostname, then for each family of `ipFamily` an InternalIP and an ExternalIP,
+ * chosen by its precedence (see `discover`); those that the kubelet gives (`--node-ip`) go first.
+ *
+ * The kubelet's own choice wins where it is one of the machine's verified addresses and not excluded. A running Node keeps
+ * the address that it has where the configuration does not prefer another: an order that changes moves no Node.
  */
 export function chooseAddresses(
   spec: NodeReportSpec,
   vm: VirtualMachine,
   context: AddressContext,
 ): Addresses {
-  const { node } = context
+  const { node, settings } = context
+  const { nodes } = settings
+  const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
   const { free, taken } = sortOut(candidateAddresses(spec, vm), context)
-  const contested = taken.length > 0
   const holders = [...new Set(taken.map(({ holder }) => holder))]
-  const none = (condition: ConditionValue): Addresses => ({ addresses: undefined, holders, condition })
+  const none = (condition: ConditionValue): Addresses => ({
+    addresses: undefined,
+    incomplete: true,
+    holders,
+    condition,
+  })
+
   const provided = parseProvidedNodeIP(node.providedNodeIP)
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
+  const refusal = refuseProvided(provided.ips, { free, taken, configured, nodes, vm })
+  if (refusal !== undefined) return none(refusal)
+  if (inOtherNetworks(networksOf(spec, vm), nodes)) return none(because.inOtherNetworks(networksOf(spec, vm)))
 
-  const missing = provided.ips.addresses.find(({ address }) => !free.some((one) => one.address === address))
-  if (missing !== undefined) {
-    const other = taken.find(({ address }) => address === missing.address)
-    return none(other ? ofAnotherNode([other]) : no('ProvidedIPNotOnVM', notOnVM(missing.address, free)))
+  const found: OfFamily[] = []
+  for (const family of inOrder(configured, provided.ips)) {
+    const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
+    const ofFamily = free.filter((candidate) => candidate.family === family)
+    const discovered = discover(
+      {
+        internal: preferred(ofFamily, wanted, current('InternalIP', family, node)),
+        external: preferred(ofFamily, wanted, current('ExternalIP', family, node)),
+      },
+      nodes,
+    )
+    if (discovered === undefined) return none(because.networkUnknown(ofFamily, vm))
+    const { internal, external } = withProvided(discovered, ofFamily, wanted, nodes)
+    const keep = (kind: Kind) => kept(kind, family, [...free, ...taken], spec, vm, context)
+    found.push({
+      family,
+      internal: internal ?? keep('InternalIP'),
+      external: external ?? keep('ExternalIP'),
+    })
   }
-  const chosen = families(provided.ips)
-    .map((family) => choose(family, free, provided.ips) ?? kept(family, vm, context))
-    .filter((candidate) => candidate !== undefined)
-  if (chosen.length === 0) return none(contested ? ofAnotherNode(taken) : noAddress(spec, vm))
 
-  const addresses: NodeAddress[] = chosen.flatMap(({ address }) => [
-    { type: 'InternalIP', address },
-    { type: 'ExternalIP', address },
+  const there = found.filter(({ internal, external }) => internal !== undefined || external !== undefined)
+  const leftOut = free.filter(({ family }) => !configured.includes(family))
+  if (there.length === 0)
+    return none(
+      taken.length > 0 ? because.ofAnotherNode(taken) : because.noAddress(spec, vm, { free, configured }),
+    )
+  const chosen = there.flatMap(({ internal, external }) => [
+    ...(internal === undefined ? [] : [{ type: 'InternalIP', address: internal.address } as const]),
+    ...(external === undefined ? [] : [{ type: 'ExternalIP', address: external.address } as const]),
   ])
-  addresses.push({ type: 'Hostname', address: hostname(spec, context) })
-  const words = chosen.map(({ address, source }) => `${address} (${source})`).join(', ')
-  return { addresses, holders, condition: contested ? ofAnotherNode(taken) : yes('Resolved', words) }
-}
-
-type Taken = CandidateAddress & { readonly holder: string }
-
-/**
- * A report cannot take an address from the Node that was verified with it: traffic for one node, above all the API
- * server's to its kubelet, would reach another. The Node that had the address first keeps it.
- */
-function sortOut(
-  candidates: readonly CandidateAddress[],
-  { before, holder }: AddressContext,
-): { free: CandidateAddress[]; taken: Taken[] } {
-  const free: CandidateAddress[] = []
-  const taken: Taken[] = []
-  for (const candidate of candidates) {
-    const { address } = candidate
-    const other = before.some((own) => own.address === address) ? undefined : holder(address)
-    if (other === undefined) free.push(candidate)
-    else taken.push({ ...candidate, holder: other })
+  const addresses = putFirst(provided.ips, [
+    { type: 'Hostname', address: hostname(spec, node, context.holder) },
+    ...chosen,
+  ])
+  // The kubelet's choice of one family is a choice against the other, which is not waited for.
+  const required = provided.ips.addresses.length === 0 ? configured : []
+  const missing = required.filter((family) => !there.some((each) => each.family === family))
+  const words = because.described(there)
+  return {
+    addresses,
+    incomplete: missing.length > 0 && nodes.requireAllFamilies,
+    holders,
+    condition:
+      taken.length > 0
+        ? because.ofAnotherNode(taken)
+        : missing.length > 0
+          ? because.familyMissing(missing, words, nodes.requireAllFamilies && isUninitialized(node))
+          : yes('Resolved', `${words}${because.leftOut(leftOut)}`),
   }
-  return { free, taken }
 }
 
-function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
-  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
-  return no(
-    'AddressOfAnotherNode',
-    `${words.join(', ')}, and is left out until that Node's machine is proven gone; delete that Node, or find out why two machines have one address`,
-  )
-}
+/** As in the CPI. The configuration has families for every vCenter. */
+const DEFAULT_FAMILIES: readonly Family[] = ['ipv4']
 
-function families(ips: NodeIPs): readonly Family[] {
-  if (ips.addresses.length > 0) return ips.addresses.map(({ family }) => family)
-  return ips.preferred === 'ipv6' ? ['ipv6', 'ipv4'] : ['ipv4', 'ipv6']
-}
-
-function choose(
-  family: Family,
-  candidates: readonly CandidateAddress[],
-  ips: NodeIPs,
-): CandidateAddress | undefined {
-  const wanted = ips.addresses.find((address) => address.family === family)
-  return candidates.find(
-    (candidate) =>
-      candidate.family === family && (wanted === undefined || candidate.address === wanted.address),
-  )
-}
-
-/**
- * Keeps the address of a family that the agent no longer sees. It is removed only when VMware Tools report other addresses
- * but not this one either (kubernetes/cloud-provider-vsphere#576).
- */
-function kept(family: Family, vm: VirtualMachine, context: AddressContext): CandidateAddress | undefined {
-  if (isUninitialized(context.node)) return undefined
-  const before = context.node.addresses
-    .filter(({ type }) => type === 'InternalIP')
-    .map(({ address }) => parseAddress(address))
-    .find((parsed) => parsed?.family === family)
-  if (before === undefined || sortOut([{ ...before, source: 'kept' }], context).free.length === 0)
-    return undefined
-  const witnessed = fromGuestNet(vm)
-  if (witnessed.length > 0 && !witnessed.some(({ address }) => address === before.address)) return undefined
-  return { ...before, source: 'kept' }
-}
-
-/**
- * The name by which the kubelet requested its serving certificate. Another Node's name is not taken over, because clients
- * and certificate approvers rely on this list.
- */
-function hostname(spec: NodeReportSpec, { node, holder }: AddressContext): string {
-  const own = node.addresses.find(({ type }) => type === 'Hostname')?.address
-  // An IP address as a name would block the Node that really has this address.
-  const free = (name: string) =>
-    holder(name.toLowerCase()) === undefined &&
-    (name === node.name || !ipaddr.IPv4.isValidFourPartDecimal(name))
-  return (
-    [own, spec.hostname].find((name) => name !== undefined && isHostname(name) && free(name)) ?? node.name
-  )
-}
-
-/** Whether it is a DNS subdomain, in either case; Kubernetes itself has no rule for Hostname addresses. */
-function isHostname(name: string): boolean {
-  return name.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(name)
-}
-
-function notOnVM(address: string, candidates: readonly CandidateAddress[]): string {
-  const seen = candidates.map((candidate) => candidate.address).join(', ') || 'none'
-  return `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up`
-}
-
-function noAddress(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue {
-  const names = spec.interfaces.map(({ name }) => name).join(', ') || 'no interface'
-  const tools = vm.unreadable.includes('guestNICs')
-    ? 'the vCenter account may not read guest.net'
-    : `${vm.guestNICs.length} entries`
-  return no(
-    'NoAddress',
-    `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
-  )
-}
-
-/** What the kubelet's `--node-ip` asks for. */
-interface NodeIPs {
-  /** At most one per family, in the kubelet's order. */
-  readonly addresses: readonly { readonly address: string; readonly family: Family }[]
-  /** `0.0.0.0` or `::` names no address, only the family that comes first. */
-  readonly preferred: Family | undefined
-}
-
-/**
- * Reads the annotation `alpha.kubernetes.io/provided-node-ip`: one address, or two of different families with a comma
- * (KEP-3705); an unspecified one states a preference only (`k8s.io/cloud-provider/node/helpers`).
- */
-function parseProvidedNodeIP(
-  text: string | undefined,
-): { ok: true; ips: NodeIPs } | { ok: false; message: string } {
-  if (text === undefined || text.trim() === '')
-    return { ok: true, ips: { addresses: [], preferred: undefined } }
-  const addresses: { address: string; family: Family }[] = []
-  let preferred: Family | undefined
-  for (const part of text.split(',').map((item) => item.trim())) {
-    if (ipaddr.isValid(part) && ipaddr.process(part).range() === 'unspecified') {
-      preferred = ipaddr.process(part).kind()
-      continue
-    }
-    const parsed = parseAddress(part)
-    if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
-      return {
-        ok: false,
-        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
-      }
-    }
-    addresses.push(parsed)
+/** Why the kubelet's choice cannot be followed. The CPI fails a Node for the same, and keeps a running one as it is. */
+function refuseProvided(
+  { addresses }: NodeIPs,
+  {
+    free,
+    taken,
+    configured,
+    nodes,
+    vm,
+  }: {
+    readonly free: readonly CandidateAddress[]
+    readonly taken: readonly Taken[]
+    readonly configured: readonly Family[]
+    readonly nodes: DecisionConfig['nodes']
+    readonly vm: VirtualMachine
+  },
+): ConditionValue | undefined {
+  for (const { address, family } of addresses) {
+    const candidate = free.find((each) => each.address === address)
+    const other = taken.find((each) => each.address === address)
+    if (other !== undefined) return because.ofAnotherNode([other])
+    if (candidate === undefined) return because.providedNotOnVM(address, free)
+    if (!configured.includes(family)) return because.providedOfOtherFamily(address, configured, vm)
+    if (!mayBecome('InternalIP', candidate, nodes) && !mayBecome('ExternalIP', candidate, nodes))
+      return because.providedExcluded(address)
   }
-  return { ok: true, ips: { addresses, preferred } }
+  return undefined
+}
+
+/** Whether both networks are named and the VM is known to be in neither: the CPI then takes no address at all. */
+function inOtherNetworks(
+  networks: readonly (string | undefined)[],
+  { internalVmNetworkName: internal, externalVmNetworkName: external }: DecisionConfig['nodes'],
+): boolean {
+  if (internal === undefined || external === undefined || networks.length === 0) return false
+  return networks.every(
+    (name) => name !== undefined && !sameNetwork(name, internal) && !sameNetwork(name, external),
+  )
+}
+
+function inOrder(configured: readonly Family[], { preferred: first }: NodeIPs): readonly Family[] {
+  return first === undefined
+    ? configured
+    : configured.toSorted((a, b) => Number(b === first) - Number(a === first))
+}
+
+/** The kubelet's address first, then those that the Node has, unless they look virtual, then the others in their order. */
+function preferred(
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  current: readonly string[],
+): readonly CandidateAddress[] {
+  const rank = ({ address, virtual }: CandidateAddress) =>
+    address === wanted ? 0 : !virtual && current.includes(address) ? 1 : 2
+  return candidates.toSorted((a, b) => rank(a) - rank(b))
+}
+
+/** The kubelet's address becomes one of the two, if need be against subnets and networks, but not where it is excluded. */
+function withProvided(
+  found: Discovered,
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  nodes: DecisionConfig['nodes'],
+): Discovered {
+  const candidate = candidates.find(({ address }) => address === wanted)
+  const followed = found.internal?.address === wanted || found.external?.address === wanted
+  if (candidate === undefined || followed) return found
+  return mayBecome('InternalIP', candidate, nodes)
+    ? { ...found, internal: candidate }
+    : { ...found, external: candidate }
 }

@@ -11,6 +11,10 @@ export interface CandidateAddress {
   readonly family: Family
   /** Where it was seen, for the message. */
   readonly source: string
+  /** The name of its network in vSphere, empty where it is in none; undefined where nobody knows it. */
+  readonly network: string | undefined
+  /** Whether it looks like a virtual IP. */
+  readonly virtual: boolean
 }
 
 /**
@@ -18,47 +22,95 @@ export interface CandidateAddress {
  * sees none, those that VMware Tools report for them. What CNI plugins made never matches a vNIC's MAC
  * (kubernetes/cloud-provider-vsphere#338).
  *
- * A virtual IP (kube-vip, keepalived) sits on the right vNIC too, but as a second address of its subnet or with a host
- * prefix; such ones come last (kubernetes/cloud-provider-vsphere#614). Statically configured ones come first, as with
- * the CPI.
+ * Statically configured ones come first, as with the CPI. A virtual IP (kube-vip, keepalived) sits on the right vNIC too,
+ * but as a second address of its subnet or with a host prefix; such ones come last
+ * (kubernetes/cloud-provider-vsphere#614). Tools do not tell them apart: there the order is theirs, as with the CPI.
  */
 export function candidateAddresses(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
   const reported = fromReport(spec, vm)
-  return reported.length > 0 ? reported : fromGuestNet(vm)
+  return reported.length > 0 ? reported : fromGuestNet(spec, vm)
 }
+
+/** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
+export function networksOf(spec: NodeReportSpec, vm: VirtualMachine): (string | undefined)[] {
+  const macs = [...commonMACs(spec, vm), ...onVNICs(vm).map(({ mac }) => mac)]
+  return [...new Set(macs)].map((mac) => networkOf(vm, mac))
+}
+
+interface Ranked {
+  readonly rank: number
+  readonly candidate: CandidateAddress
+}
+
+/** More than there are static addresses. */
+const MOST = 1000
 
 function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
   const macs = new Set(commonMACs(spec, vm))
-  const fixed = new Set(
-    spec.cloudInit?.addresses?.map((cidr) => parseAddress(cidr.split('/')[0] ?? '')?.address),
-  )
-  const ranked: { rank: number; candidate: CandidateAddress }[] = []
+  const rank = rankOf(spec)
+  const found: Ranked[] = []
   for (const nic of spec.interfaces) {
     if (!macs.has(nic.mac)) continue
+    const network = networkOf(vm, nic.mac)
     for (const entry of nic.addresses) {
       if (entry.temporary === true || entry.deprecated === true) continue
       const parsed = parseAddress(entry.address)
       if (parsed === undefined) continue
-      const rank =
-        (fixed.has(parsed.address) ? 0 : 4) +
-        (nic.defaultRoute ? 0 : 2) +
-        (looksVirtual(entry, parsed.family) ? 1 : 0)
-      ranked.push({ rank, candidate: { ...parsed, source: nic.name } })
+      const fixed = rank(parsed.address)
+      // One that is configured as static is not virtual, whatever it looks like.
+      const virtual = fixed === undefined && looksVirtual(entry, parsed.family)
+      found.push({
+        rank:
+          (fixed === undefined ? 2 * MOST : 0) + (nic.defaultRoute ? 0 : MOST) + (fixed ?? (virtual ? 1 : 0)),
+        candidate: { ...parsed, source: nic.name, network, virtual },
+      })
     }
   }
-  // Array.prototype.sort is stable, so the report's order is kept within a rank.
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
+  return inOrder(found)
 }
 
 /** `guest.net` of the vNICs, without interfaces that are no vNIC (`deviceConfigId` -1). */
-export function fromGuestNet(vm: VirtualMachine): CandidateAddress[] {
+export function fromGuestNet(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
+  const rank = rankOf(spec)
+  const found = onVNICs(vm).flatMap(({ network = '', addresses }) =>
+    addresses.flatMap(({ address }) => {
+      const parsed = parseAddress(address)
+      if (parsed === undefined) return []
+      const candidate = { ...parsed, source: 'VMware Tools', network, virtual: false }
+      return [{ rank: rank(parsed.address) ?? MOST, candidate }]
+    }),
+  )
+  return inOrder(found)
+}
+
+function onVNICs(vm: VirtualMachine) {
   const macs = new Set(vm.nics.map(({ mac }) => mac))
-  return vm.guestNICs
-    .filter(({ mac, deviceConfigID }) => deviceConfigID !== -1 && mac !== undefined && macs.has(mac))
-    .flatMap(({ addresses }) => addresses)
-    .map(({ address }) => parseAddress(address))
-    .filter((parsed) => parsed !== undefined)
-    .map((parsed) => ({ ...parsed, source: 'VMware Tools' }))
+  return vm.guestNICs.flatMap(({ mac, deviceConfigID, ...nic }) =>
+    deviceConfigID !== -1 && mac !== undefined && macs.has(mac) ? [{ mac, ...nic }] : [],
+  )
+}
+
+/** As VMware Tools report it, else by the hardware. */
+function networkOf(vm: VirtualMachine, mac: string): string | undefined {
+  const reported = vm.guestNICs.filter((nic) => nic.mac === mac)
+  if (reported.length > 0) return reported.find(({ network }) => network)?.network ?? ''
+  return vm.nics.find((nic) => nic.mac === mac)?.network
+}
+
+/** The place of an address among those that cloud-init's metadata configures as static. */
+function rankOf(spec: NodeReportSpec): (address: string) => number | undefined {
+  const fixed = (spec.cloudInit?.addresses ?? []).map(
+    (cidr) => parseAddress(cidr.split('/')[0] ?? '')?.address,
+  )
+  return (address) => {
+    const place = fixed.indexOf(address)
+    return place === -1 ? undefined : place
+  }
+}
+
+/** Lower ranks first, equal ones as they are: Array.prototype.toSorted is stable. */
+function inOrder(found: readonly Ranked[]): CandidateAddress[] {
+  return found.toSorted((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
 }
 
 function looksVirtual(entry: InterfaceAddress, family: Family): boolean {

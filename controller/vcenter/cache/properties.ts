@@ -30,7 +30,9 @@ export function readCards(values: ReadonlyMap<string, XMLElement | undefined>): 
 
 function readNIC(device: XMLElement | undefined): VirtualNIC[] {
   const mac = textOf(device, 'macAddress')
-  return mac === undefined ? [] : [{ mac: mac.toLowerCase() }]
+  // On a standard switch alone: a distributed one goes by its key.
+  const network = textOf(child(device, 'backing'), 'deviceName')
+  return mac === undefined ? [] : [{ mac: mac.toLowerCase(), ...(network ? { network } : {}) }]
 }
 
 /** `guest.net`. */

@@ -176,7 +176,7 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
 }
 
 function configOf({ settings, vCenters }: ControllerOptions): Config {
-  const { labels, identity, lifecycle, topology, initialization, datacenters } = settings
+  const { labels, identity, lifecycle, topology, initialization, nodes, ipFamilies, datacenters } = settings
   return {
     labels,
     identity,
@@ -192,15 +192,8 @@ function configOf({ settings, vCenters }: ControllerOptions): Config {
       trust: { kind: 'system' },
       datacenters: datacenters[name] ?? [],
     })),
-    nodes: {
-      internalNetworkSubnetCidr: [],
-      externalNetworkSubnetCidr: [],
-      internalVmNetworkName: undefined,
-      externalVmNetworkName: undefined,
-      excludeInternalNetworkSubnetCidr: [],
-      excludeExternalNetworkSubnetCidr: [],
-    },
-    ipFamilies: {},
+    nodes,
+    ipFamilies,
     credentials: {},
   }
 }

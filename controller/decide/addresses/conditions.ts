@@ -1,0 +1,127 @@
+/** What is said of a Node's addresses, and what to do about them. */
+import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import { type ConditionValue, no } from '../condition.ts'
+import type { CandidateAddress, Family } from './candidate-addresses.ts'
+import type { Discovered } from './discover.ts'
+import type { Taken } from './taken.ts'
+
+/** The addresses that were chosen, with who saw them; InternalIP and ExternalIP apart only where they differ. */
+export function described(found: readonly Discovered[]): string {
+  const seen = ({ address, source }: CandidateAddress, kind: string) => `${address} (${kind}${source})`
+  return found
+    .flatMap(({ internal, external }) => {
+      if (internal !== undefined && internal.address === external?.address) return [seen(internal, '')]
+      return [
+        ...(internal === undefined ? [] : [seen(internal, 'internal, ')]),
+        ...(external === undefined ? [] : [seen(external, 'external, ')]),
+      ]
+    })
+    .join(', ')
+}
+
+/** That the machine has an address of a family which nobody asked for. */
+export function leftOut([first]: readonly CandidateAddress[]): string {
+  return first === undefined
+    ? ''
+    : `; ${first.address} is left out, as ipFamily does not ask for ${NAMES[first.family]}`
+}
+
+export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
+  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
+  return no(
+    'AddressOfAnotherNode',
+    `${words.join(', ')}, and is left out until that Node's machine is proven gone; delete that Node, or find out why two machines have one address`,
+  )
+}
+
+export function providedNotOnVM(address: string, candidates: readonly CandidateAddress[]): ConditionValue {
+  const seen = candidates.map((candidate) => candidate.address).join(', ') || 'none'
+  return no(
+    'ProvidedIPNotOnVM',
+    `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up`,
+  )
+}
+
+export function providedOfOtherFamily(
+  address: string,
+  configured: readonly Family[],
+  vm: VirtualMachine,
+): ConditionValue {
+  return no(
+    'ProvidedIPOfOtherFamily',
+    `the kubelet's --node-ip ${address} is of a family that ipFamily of vCenter ${vm.vCenter.name} (${configured.join(', ')}) does not ask for; add the family there, or correct --node-ip`,
+  )
+}
+
+export function providedExcluded(address: string): ConditionValue {
+  return no(
+    'ProvidedIPExcluded',
+    `the kubelet's --node-ip ${address} is excluded by excludeInternalNetworkSubnetCidr and excludeExternalNetworkSubnetCidr under nodes; correct one of the two`,
+  )
+}
+
+export function inOtherNetworks(networks: readonly (string | undefined)[]): ConditionValue {
+  return no(
+    'InOtherNetworks',
+    `the VM is in ${networks.filter((name) => name !== '').join(', ') || 'no network'}, not in a network that internalVmNetworkName or externalVmNetworkName under nodes names; correct the names, or connect the VM`,
+  )
+}
+
+export function networkUnknown(candidates: readonly CandidateAddress[], vm: VirtualMachine): ConditionValue {
+  const unknown = candidates.filter(({ network }) => network === undefined).map(({ address }) => address)
+  const tools = vm.unreadable.includes('guestNICs')
+    ? 'the vCenter account may not read guest.net: give it the role Read-only'
+    : 'VMware Tools do not say: it passes once they report from this VM'
+  return no(
+    'NetworkUnknown',
+    `a network's name under nodes decides, and nobody knows which network ${unknown.join(', ')} is in; ${tools}`,
+  )
+}
+
+/** @param waits whether the Node is not initialised without it */
+export function familyMissing(missing: readonly Family[], words: string, waits: boolean): ConditionValue {
+  const names = missing.map((family) => NAMES[family]).join(', ')
+  const consequence = waits
+    ? ', and the Node waits for one (nodes.requireAllFamilies)'
+    : ', one is added once it is seen'
+  return no(
+    'FamilyMissing',
+    `${words}; ipFamily asks for ${names} too, of which there is no address${consequence}: bring it up, or take the family out of ipFamily`,
+  )
+}
+
+export function noAddress(
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  {
+    free,
+    configured,
+  }: { readonly free: readonly CandidateAddress[]; readonly configured: readonly Family[] },
+): ConditionValue {
+  const [other] = free.filter(({ family }) => !configured.includes(family))
+  const excluded = free.filter(({ family }) => configured.includes(family))
+  if (excluded.length > 0) {
+    const addresses = excluded.map(({ address }) => address).join(', ')
+    return no(
+      'NoAddress',
+      `every address on the VM's vNICs is excluded (${addresses}); correct excludeInternalNetworkSubnetCidr and excludeExternalNetworkSubnetCidr under nodes, or bring another one up`,
+    )
+  }
+  if (other !== undefined) {
+    return no(
+      'NoAddress',
+      `the VM has no ${configured.map((family) => NAMES[family]).join(' or ')} address, and ipFamily of vCenter ${vm.vCenter.name} does not ask for ${other.address}; write ${other.family} there, or bring the network up`,
+    )
+  }
+  const names = spec.interfaces.map(({ name }) => name).join(', ') || 'no interface'
+  const tools = vm.unreadable.includes('guestNICs')
+    ? 'the vCenter account may not read guest.net'
+    : `${vm.guestNICs.length} entries`
+  return no(
+    'NoAddress',
+    `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
+  )
+}
+
+const NAMES: Readonly<Record<Family, string>> = { ipv4: 'IPv4', ipv6: 'IPv6' }

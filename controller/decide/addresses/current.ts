@@ -1,0 +1,37 @@
+/** What a running Node has already. */
+import type { NodeReportSpec } from '../../../agent/contract.ts'
+import { isUninitialized } from '../../node/uninitialized.ts'
+import type { Node } from '../../types/node.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from './candidate-addresses.ts'
+import type { Kind } from './discover.ts'
+import { type Claims, sortOut } from './taken.ts'
+
+/** A running Node's addresses of a kind and family. A new one has only what its kubelet wrote. */
+export function current(kind: Kind, family: Family, node: Node): readonly string[] {
+  if (isUninitialized(node)) return []
+  return node.addresses.flatMap(({ type, address }) => {
+    const parsed = type === kind ? parseAddress(address) : undefined
+    return parsed?.family === family ? [parsed.address] : []
+  })
+}
+
+/**
+ * Keeps an address of a running Node that is not seen any more. It is removed only when VMware Tools report other addresses
+ * but not this one either (kubernetes/cloud-provider-vsphere#576).
+ */
+export function kept(
+  kind: Kind,
+  family: Family,
+  seen: readonly CandidateAddress[],
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  context: Claims & { readonly node: Node },
+): CandidateAddress | undefined {
+  const [address] = current(kind, family, context.node)
+  if (address === undefined || seen.some((each) => each.address === address)) return undefined
+  const witnessed = fromGuestNet(spec, vm)
+  if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
+  const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
+  return sortOut([candidate], context).free[0]
+}

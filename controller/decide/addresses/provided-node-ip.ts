@@ -1,0 +1,52 @@
+import ipaddr from 'ipaddr.js'
+import type { NodeAddress } from '../../../agent/contract.ts'
+import { type Family, parseAddress } from './candidate-addresses.ts'
+
+/** What the kubelet's `--node-ip` asks for. */
+export interface NodeIPs {
+  /** At most one per family, in the kubelet's order. */
+  readonly addresses: readonly { readonly address: string; readonly family: Family }[]
+  /** `0.0.0.0` or `::` names no address, only the family that comes first. */
+  readonly preferred: Family | undefined
+}
+
+/**
+ * Reads the annotation `alpha.kubernetes.io/provided-node-ip`: one address, or two of different families with a comma
+ * (KEP-3705); an unspecified one states a preference only (`k8s.io/cloud-provider/node/helpers`).
+ */
+export function parseProvidedNodeIP(
+  text: string | undefined,
+): { ok: true; ips: NodeIPs } | { ok: false; message: string } {
+  if (text === undefined || text.trim() === '')
+    return { ok: true, ips: { addresses: [], preferred: undefined } }
+  const addresses: { address: string; family: Family }[] = []
+  let preferred: Family | undefined
+  for (const part of text.split(',').map((item) => item.trim())) {
+    if (ipaddr.isValid(part) && ipaddr.process(part).range() === 'unspecified') {
+      preferred = ipaddr.process(part).kind()
+      continue
+    }
+    const parsed = parseAddress(part)
+    if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
+      return {
+        ok: false,
+        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
+      }
+    }
+    addresses.push(parsed)
+  }
+  return { ok: true, ips: { addresses, preferred } }
+}
+
+/**
+ * Puts the kubelet's addresses first. Of a kind that has one of them, no other address remains
+ * (`GetNodeAddressesFromNodeIP` in `k8s.io/cloud-provider/node/helpers`).
+ */
+export function putFirst(
+  { addresses: wanted }: NodeIPs,
+  addresses: readonly NodeAddress[],
+): readonly NodeAddress[] {
+  const first = wanted.flatMap(({ address }) => addresses.filter((each) => each.address === address))
+  const kinds = new Set(first.map(({ type }) => type))
+  return [...first, ...addresses.filter(({ type }) => !kinds.has(type))]
+}
