@@ -1,10 +1,8 @@
-/** Most nested flow collections: a configuration has a few. */
-const MAX_OPEN = 64
+import { parseBounded, refuseDepth } from './shared/yaml.ts'
 
 /**
- * Values of a YAML or JSON text. The parser takes 2 MB of memory, so it is loaded for the first text that is not JSON.
- * More than a few aliases are refused, as they turn a small text into a large value. So are texts with too many open
- * brackets: the parser takes some kilobytes for each level. Of duplicate keys the last one counts.
+ * Values of a YAML or JSON text, within bounds: see `parseBounded`. The parser takes 2 MB of memory, so it is loaded for the
+ * first text that is not JSON.
  *
  * @throws an error of the parser, whose message may quote the text, and SyntaxError for too deep nesting
  */
@@ -18,22 +16,5 @@ export async function parseYAML(text: string): Promise<unknown> {
     }
   }
   const { parse } = await import('yaml')
-  // The parser goes on after an error and keeps each: without stacks, 32,000 of them have room in the agent's heap.
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 0
-  try {
-    // Checking for duplicate keys takes quadratic time; and nobody reads positions of errors.
-    return parse(text, { maxAliasCount: 16, logLevel: 'error', uniqueKeys: false, prettyErrors: false })
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
-  }
-}
-
-function refuseDepth(text: string): void {
-  let open = 0
-  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
-    if (bracket === '[' || bracket === '{') open++
-    else if (open > 0) open--
-    if (open > MAX_OPEN) throw new SyntaxError(`more than ${MAX_OPEN} brackets are open`)
-  }
+  return parseBounded(text, parse)
 }

@@ -104,6 +104,8 @@ export interface VirtualMachine {
   /** `config.hardware.device`: the NICs that the VM really has. */
   readonly nics: readonly VirtualNIC[]
   readonly guestNICs: readonly GuestNIC[]
+  /** Those that cloud-init's metadata (`guestinfo.metadata`) sets, in its order, with or without a prefix length. */
+  readonly staticAddresses: readonly string[]
   /** Text of `guestinfo.rollcall.claim`. */
   readonly claim: string | undefined
   /** Which of the above are unknown only because the account may not read them. */

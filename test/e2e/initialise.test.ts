@@ -78,7 +78,7 @@ t.test('the report shows the binding and why', async (t) => {
       identityLevel: 'proven',
       instanceType: 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
       topology: { zone: /^zone-[ab]$/, region: 'region-1' },
-      addresses: [{ type: 'InternalIP', address }],
+      addresses: [{ type: 'Hostname' }, { type: 'InternalIP', address }],
       vm: {
         vCenter: 'main',
         vCenterInstanceUUID: /^[0-9a-f-]{36}$/,

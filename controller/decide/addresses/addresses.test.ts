@@ -36,6 +36,7 @@ const ROWS: {
   changes?: Partial<NodeReportSpec>
   nodeIP?: string
   guestNICs?: GuestNIC[]
+  staticAddresses?: string[]
   nics?: { mac: string }[]
   running?: string[]
   families?: Family[]
@@ -128,6 +129,19 @@ const ROWS: {
     expect: ['10.0.0.5'],
   },
   {
+    name: 'the static ones keep their order, whatever they look like',
+    interfaces: [nic([V4, { address: '10.0.0.7', prefixLength: 32, secondary: true }])],
+    changes: { cloudInit: { addresses: ['10.0.0.7/24', '10.0.0.5/24'] } },
+    expect: ['10.0.0.7'],
+  },
+  {
+    name: 'without an agent vCenter shows which address is static',
+    interfaces: [],
+    guestNICs: [guestNIC(['10.0.0.4', '10.0.0.5'])],
+    staticAddresses: ['10.0.0.5/24'],
+    expect: ['10.0.0.5'],
+  },
+  {
     name: 'an interface that is no vNIC is no candidate',
     interfaces: [
       nic([{ address: '10.244.0.1', prefixLength: 24 }], { name: 'cni0', mac: '0a:58:0a:f4:00:01' }),
@@ -216,7 +230,11 @@ for (const row of ROWS) {
   t.test(row.name, async (t) => {
     const { addresses } = chooseAddresses(
       spec({ interfaces: row.interfaces, ...row.changes }),
-      vm({ nics: row.nics ?? [{ mac: MAC }], guestNICs: row.guestNICs ?? [] }),
+      vm({
+        nics: row.nics ?? [{ mac: MAC }],
+        guestNICs: row.guestNICs ?? [],
+        staticAddresses: row.staticAddresses ?? [],
+      }),
       context(
         {
           providedNodeIP: row.nodeIP,

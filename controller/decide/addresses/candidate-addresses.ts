@@ -47,7 +47,7 @@ const MOST = 1000
 
 function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
   const macs = new Set(commonMACs(spec, vm))
-  const rank = rankOf(spec)
+  const rank = rankOf(spec, vm)
   const found: Ranked[] = []
   for (const nic of spec.interfaces) {
     if (!macs.has(nic.mac)) continue
@@ -71,7 +71,7 @@ function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[
 
 /** `guest.net` of the vNICs, without interfaces that are no vNIC (`deviceConfigId` -1). */
 export function fromGuestNet(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
-  const rank = rankOf(spec)
+  const rank = rankOf(spec, vm)
   const found = onVNICs(vm).flatMap(({ network = '', addresses }) =>
     addresses.flatMap(({ address }) => {
       const parsed = parseAddress(address)
@@ -97,9 +97,9 @@ function networkOf(vm: VirtualMachine, mac: string): string | undefined {
   return vm.nics.find((nic) => nic.mac === mac)?.network
 }
 
-/** The place of an address among those that cloud-init's metadata configures as static. */
-function rankOf(spec: NodeReportSpec): (address: string) => number | undefined {
-  const fixed = (spec.cloudInit?.addresses ?? []).map(
+/** The place of an address among those that cloud-init's metadata sets, as the agent or else vCenter shows it. */
+function rankOf(spec: NodeReportSpec, vm: VirtualMachine): (address: string) => number | undefined {
+  const fixed = (spec.cloudInit?.addresses ?? vm.staticAddresses).map(
     (cidr) => parseAddress(cidr.split('/')[0] ?? '')?.address,
   )
   return (address) => {

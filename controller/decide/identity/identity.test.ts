@@ -419,7 +419,7 @@ t.test('asserted: the kubelet’s system UUID in either byte order, and nothing 
     patch: { labels: { [LABEL_IDENTITY_LEVEL]: 'asserted' } },
   })
   t.match(condition(found), { status: 'True', reason: 'Asserted', message: /nothing else was checked/ })
-  t.equal(found.patch?.addresses?.[0]?.address, '10.0.0.5', 'addresses are those of VMware Tools')
+  t.equal(found.patch?.addresses?.[1]?.address, '10.0.0.5', 'addresses are those of VMware Tools')
 
   const twoOrders = asserted({
     vms: [

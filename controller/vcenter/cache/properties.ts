@@ -1,10 +1,20 @@
 /** Parses the values of vCenter's properties from XML. */
-import { GUESTINFO_CLAIM } from '../../../agent/contract.ts'
+
+import { GUESTINFO_CLAIM, GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from '../../../agent/contract.ts'
+import { MAX_METADATA } from '../../../agent/shared/cloud-init.ts'
 import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../types/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import { readStaticAddresses } from './static-addresses.ts'
 
 /** The path of the claim. */
-export const CLAIM_PATH = `config.extraConfig["${GUESTINFO_CLAIM}"]`
+export const CLAIM_PATH = extraConfig(GUESTINFO_CLAIM)
+/** The paths of cloud-init's metadata: one or two kilobytes, where there is any. */
+export const METADATA_PATH = extraConfig(GUESTINFO_METADATA)
+export const METADATA_ENCODING_PATH = extraConfig(GUESTINFO_METADATA_ENCODING)
+
+function extraConfig(key: string): string {
+  return `config.extraConfig["${key}"]`
+}
 
 /** All devices of a VM: 10 kB for five disks, 78 kB for sixty volumes. */
 export const DEVICES_PATH = 'config.hardware.device'
@@ -61,9 +71,17 @@ export function readGuestNICs(nics: XMLElement | undefined): GuestNIC[] {
 const MAX_OPTION = 256
 
 /** An OptionValue, or only its value; cut off if it is longer than any expected one. */
-export function readOption(option: XMLElement | undefined): string | undefined {
+export function readOption(option: XMLElement | undefined, longest = MAX_OPTION): string | undefined {
   const text = textOf(option, 'value') ?? (option?.children.length === 0 ? option.text : undefined)
-  return text?.slice(0, MAX_OPTION).toWellFormed() || undefined
+  return text?.slice(0, longest).toWellFormed() || undefined
+}
+
+/** The static addresses by {@link METADATA_PATH}. */
+export function readMetadata(values: ReadonlyMap<string, XMLElement | undefined>): readonly string[] {
+  return readStaticAddresses(
+    readOption(values.get(METADATA_PATH), MAX_METADATA),
+    readOption(values.get(METADATA_ENCODING_PATH)),
+  )
 }
 
 /** `config.ftInfo`. */

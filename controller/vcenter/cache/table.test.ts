@@ -21,6 +21,7 @@ const machine = (
   guestID: '',
   nics: [],
   guestNICs: [],
+  staticAddresses: [],
   unreadable: [],
   changeVersion: undefined,
   claim: undefined,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
-import { CLAIM_PATH, readName } from './properties.ts'
+import { CLAIM_PATH, METADATA_PATH, readName } from './properties.ts'
 import { changeMachine, enterMachine, readMachine } from './vm-properties.ts'
 
 /** Properties by name, from the XML of their values. */
@@ -32,12 +32,16 @@ const HEALTHY = {
   'config.hardware.numCPU': '<val>4</val>',
   'config.hardware.memoryMB': '<val>8192</val>',
   'config.hardware.device':
-    '<val><VirtualDevice x:type="VirtualVmxnet3"><key>4000</key><macAddress>00:50:56:AB:00:01</macAddress></VirtualDevice>' +
+    '<val><VirtualDevice x:type="VirtualVmxnet3"><key>4000</key><backing><deviceName>VM Network</deviceName></backing>' +
+    '<macAddress>00:50:56:AB:00:01</macAddress></VirtualDevice>' +
     '<VirtualDevice x:type="VirtualDisk"><key>2000</key></VirtualDevice></val>',
   'runtime.connectionState': '<val>connected</val>',
   'runtime.powerState': '<val>poweredOn</val>',
   'runtime.host': '<val type="HostSystem">host-1</val>',
   [CLAIM_PATH]: '<val x:type="OptionValue"><key>guestinfo.rollcall.claim</key><value>c1</value></val>',
+  [METADATA_PATH]:
+    '<val x:type="OptionValue"><key>guestinfo.metadata</key>' +
+    '<value>network: {ethernets: {a: {addresses: [10.0.0.5/24]}}}</value></val>',
 }
 
 t.test('a healthy VM', async (t) => {
@@ -48,7 +52,8 @@ t.test('a healthy VM', async (t) => {
     template: false,
     cpus: 4,
     memoryMB: 8192,
-    nics: [{ mac: '00:50:56:ab:00:01' }],
+    nics: [{ mac: '00:50:56:ab:00:01', network: 'VM Network' }],
+    staticAddresses: ['10.0.0.5/24'],
     guestNICs: [],
     claim: 'c1',
     host: { type: 'HostSystem', value: 'host-1' },

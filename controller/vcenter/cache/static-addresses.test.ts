@@ -1,0 +1,34 @@
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { readStaticAddresses } from './static-addresses.ts'
+
+const METADATA = `
+network:
+  version: 2
+  ethernets:
+    id0:
+      addresses: [10.0.0.5/24, "fd00::5/64"]
+`
+const NETWORK = 'ethernets: {id0: {addresses: [10.0.0.5/24, "fd00::5/64"]}}'
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+
+t.test('as cloud-init reads them', async (t) => {
+  const found = ['10.0.0.5/24', 'fd00::5/64']
+  t.same(readStaticAddresses(METADATA, undefined), found)
+  t.same(readStaticAddresses(base64(METADATA), 'base64'), found)
+  t.same(readStaticAddresses(base64(gzipSync(METADATA)), 'gzip+base64'), found)
+  const json = JSON.stringify({ network: base64(NETWORK), 'network.encoding': 'base64' })
+  t.same(readStaticAddresses(base64(json), 'base64'), found)
+  const zipped = JSON.stringify({ network: base64(gzipSync(NETWORK)), 'network.encoding': 'gz+b64' })
+  t.same(readStaticAddresses(zipped, undefined), found)
+})
+
+t.test('none where there are none, or nobody can tell', async (t) => {
+  t.same(readStaticAddresses(undefined, 'base64'), [])
+  for (const text of ['', '- a', '\t{', '['.repeat(20_000), 'network: 7', 'network: {ethernets: x}', 'x: *a'])
+    t.same(readStaticAddresses(text, undefined), [], text.slice(0, 20))
+  t.same(readStaticAddresses('a:b', 'base64'), [])
+  t.same(readStaticAddresses(METADATA, 'rot13'), [])
+  const many = Array.from({ length: 200 }, (_, i) => `10.0.1.${i}`)
+  t.equal(readStaticAddresses(`network: {ethernets: {a: {addresses: [${many.join()}]}}}`, '').length, 64)
+})
