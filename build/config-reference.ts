@@ -53,16 +53,8 @@ const OTHERS: readonly Entry<Other>[] = [
 
 /** The tables of {@link DOCS}, by the name of their markers. */
 export function tables(): ReadonlyMap<string, string> {
-  const served = ROWS.filter(({ said }) => said.served)
-  const conduct = served.filter(({ said }) => said.protects !== undefined)
-  const others = served.filter(({ said }) => said.protects === undefined)
-  const refused = [
-    ...ROWS.filter(({ said }) => !said.served).map((entry) => ({
-      ...entry,
-      why: entry.said.meanwhile?.why ?? '',
-    })),
-    ...ofKind('refused'),
-  ]
+  const conduct = ROWS.filter(({ said }) => said.protects !== undefined)
+  const others = ROWS.filter(({ said }) => said.protects === undefined)
   return new Map([
     [
       'settings',
@@ -89,7 +81,7 @@ export function tables(): ReadonlyMap<string, string> {
         ]),
       ),
     ],
-    ['refused', reasons(refused)],
+    ['refused', reasons(ofKind('refused'))],
     ['ignored', reasons(ofKind('ignored'))],
     ['environment', environmentTable()],
   ])

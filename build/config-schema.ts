@@ -46,11 +46,10 @@ function reference(name: string): Schema {
 }
 
 function ofRow(row: AnyRow): Schema {
-  const { schema, meaning, default: written, meanwhile, served } = row
+  const { schema, meaning, default: written } = row
   return {
-    description: [meaning, ...(served ? [] : [meanwhile?.why ?? ''])].join(' ').trim(),
+    description: meaning,
     ...(written === undefined ? {} : { default: written }),
-    ...(served ? {} : { deprecated: true }),
     ...schema,
   }
 }

@@ -78,7 +78,7 @@ function overridden<S>(
     const path = `${prefix}${variable?.name}`
     const text = variable && environment[path]
     if (!text || text === rows[name].unset) continue
-    const read = readText(rows[name], text, { path, at: 'environment', keyAt: 'environment' }, findings)
+    const read = readText(rows[name], text, { path, at: 'environment' }, findings)
     const before = given[name]
     if (before !== undefined)
       findings.warn(

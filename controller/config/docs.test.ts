@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
-import type { AnyRow, AnySection, Other } from './settings/row.ts'
+import type { AnySection, Other } from './settings/row.ts'
 import { OTHER_SECTIONS, SECTIONS } from './settings/table.ts'
 import { file, load, loaded } from './testing/load.ts'
 
@@ -15,14 +15,10 @@ type Fate = 'served' | 'refused' | 'ignored'
 const { global, vcenter, labels, identity, nodes, lifecycle, topology } = SECTIONS
 const CONDUCT = [lifecycle, topology]
 
-function fateOf(row: AnyRow): Fate {
-  return row.served ? 'served' : 'refused'
-}
-
 /** Settings by what becomes of them. */
 function settings(sections: readonly AnySection[], kind: Fate): string[] {
   return sections.flatMap(({ rows, others }) => [
-    ...Object.entries<AnyRow>(rows).flatMap(([name, row]) => (fateOf(row) === kind ? [name] : [])),
+    ...(kind === 'served' ? Object.keys(rows) : []),
     ...ofKind(others, kind),
   ])
 }

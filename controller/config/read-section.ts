@@ -40,7 +40,7 @@ export function readSection<S>(
     const where = `${path}.${name}`
     const text = asText(entry.value, where, rows[name], findings)
     if (text === undefined || text === rows[name].unset) continue
-    given[name] = readText(rows[name], text, { path: where, at: entry.value.at, keyAt: entry.at }, findings)
+    given[name] = readText(rows[name], text, { path: where, at: entry.value.at }, findings)
   }
   return given
 }
@@ -49,7 +49,7 @@ export function readSection<S>(
 export function readText<T, S>(
   row: Row<T, S>,
   text: string,
-  { path, at, keyAt }: { readonly path: string; readonly at: Place; readonly keyAt: Place },
+  { path, at }: { readonly path: string; readonly at: Place },
   findings: Findings,
 ): Given<T> | undefined {
   const parsed = row.parse(text)
@@ -57,7 +57,6 @@ export function readText<T, S>(
     findings.refuse(path, at, parsed.message)
     return undefined
   }
-  if (!row.served && row.meanwhile !== undefined) findings.unserved(path, keyAt, row.meanwhile.refuse)
   return { path, at, value: parsed.value }
 }
 

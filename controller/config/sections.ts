@@ -104,7 +104,7 @@ export function withServer(
   findings: Findings,
 ): GivenSection<VCenterSettings> {
   if (given.server !== undefined || findings.refused(path)) return given
-  const server = readText(VCENTER.rows.server, name, { path, at, keyAt: at }, findings)
+  const server = readText(VCENTER.rows.server, name, { path, at }, findings)
   return server === undefined ? given : { ...given, server }
 }
 

@@ -15,12 +15,6 @@ export interface Kind<T> {
 
 export type Schema = { readonly [key: string]: unknown }
 
-/** Of a setting that is not served yet: why, for the docs, and what is told of any value. */
-interface Meanwhile {
-  readonly why: string
-  readonly refuse: string
-}
-
 interface RowOptions<T, S> {
   /** As it would be written. */
   readonly default?: string
@@ -34,15 +28,11 @@ interface RowOptions<T, S> {
   readonly required?: true
   /** Of a lifecycle setting: what its default protects against. */
   readonly protects?: string
-  /** `false`: parsed and carried in `Config`, but nothing follows from it yet. Remove the line once something does. */
-  readonly served?: false
-  readonly meanwhile?: Meanwhile
   /** A warning for a value that is valid but dangerous or idle, beside the section's other values. */
   readonly warn?: (value: T, section: S) => string | undefined
 }
 
-export interface Row<T, S> extends Kind<T>, Omit<RowOptions<T, S>, 'served'> {
-  readonly served: boolean
+export interface Row<T, S> extends Kind<T>, RowOptions<T, S> {
   /** What counts where nothing is written. */
   readonly standard: T
 }
@@ -54,10 +44,10 @@ export type Rows<S> = { readonly [K in keyof S]-?: Row<S[K], S> }
  * @throws RangeError where the default is not a value: a mistake in the table
  */
 export function row<T, S>(kind: Kind<T>, options: RowOptions<T, S>): Row<T, S> {
-  const { served = true, default: written } = options
+  const { default: written } = options
   const parsed = written === undefined ? undefined : kind.parse(written)
   if (parsed?.ok === false) throw new RangeError(`the default "${written}": ${parsed.message}`)
-  return { ...kind, ...options, served, standard: parsed === undefined ? kind.nothing : parsed.value }
+  return { ...kind, ...options, standard: parsed === undefined ? kind.nothing : parsed.value }
 }
 
 /** A setting or section that is known, but has no effect here. Empty ones pass. */
@@ -79,7 +69,7 @@ export interface SectionTable<S> {
 /** What of a row does not depend on the type of its values, for docs and schema. */
 export type AnyRow = Pick<
   Row<unknown, unknown>,
-  'form' | 'schema' | 'default' | 'otherwise' | 'meaning' | 'required' | 'protects' | 'served' | 'meanwhile'
+  'form' | 'schema' | 'default' | 'otherwise' | 'meaning' | 'required' | 'protects'
 >
 
 export interface AnySection {
