@@ -44,14 +44,35 @@ const outcomes = v.array(v.object({ config: v.optional(cpiConfig), error: v.opti
 export type CPIConfig = v.InferOutput<typeof cpiConfig>
 export type CPIOutcome = v.InferOutput<typeof outcomes>[number]
 
+/** What a Secret has under its keys, and the server whose user and password are looked for. */
+export interface WrittenSecret {
+  readonly secret: Readonly<Record<string, string>>
+  readonly server: string
+}
+
+const credentials = v.array(
+  v.object({ credential: v.optional(v.object({ User: text, Password: text })), error: v.optional(text) }),
+)
+
 /** What the CPI itself makes of each of these files: its configuration, or its error. */
 export async function askCPI(files: readonly Written[]): Promise<readonly CPIOutcome[]> {
+  return v.parse(outcomes, await ask(files))
+}
+
+/** Which user and password the CPI itself finds in each of these Secrets, or its error. */
+export async function askCPIForCredentials(
+  secrets: readonly WrittenSecret[],
+): Promise<v.InferOutput<typeof credentials>> {
+  return v.parse(credentials, await ask(secrets))
+}
+
+async function ask(questions: readonly object[]): Promise<unknown> {
   const binary = await serverBinary('cpi-config')
   const output = await new Promise<string>((resolve, reject) => {
     const child = execFile(binary, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
       error === null ? resolve(stdout) : reject(new Error(stderr, { cause: error })),
     )
-    child.stdin?.end(JSON.stringify(files))
+    child.stdin?.end(JSON.stringify(questions))
   })
-  return v.parse(outcomes, JSON.parse(output))
+  return JSON.parse(output)
 }

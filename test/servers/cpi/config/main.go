@@ -1,7 +1,8 @@
-// Command cpi-config prints what the vSphere CPI makes of configuration files, by the CPI's own reader.
+// Command cpi-config prints what the vSphere CPI makes of configuration files and of Secrets, by the CPI's own readers.
 //
-// It reads a JSON list of files from its input, each with the environment that it is read in, and writes a JSON list of
-// what became of each: the configuration, or the error.
+// It reads a JSON list from its input: files, each with the environment that it is read in, and Secrets, each with the
+// server whose credential is looked for. It writes a JSON list of what became of each: the configuration or the
+// credential, or the error.
 package main
 
 import (
@@ -10,19 +11,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"k8s.io/cloud-provider-vsphere/pkg/cloudprovider/vsphere/config"
+	"k8s.io/cloud-provider-vsphere/pkg/common/credentialmanager"
 	"k8s.io/klog/v2"
 )
 
 type file struct {
 	Text        string            `json:"text"`
 	Environment map[string]string `json:"environment"`
+	Secret      map[string]string `json:"secret"`
+	Server      string            `json:"server"`
 }
 
 type outcome struct {
 	Config *config.CPIConfig `json:"config,omitempty"`
 	Error  string            `json:"error,omitempty"`
+
+	Credential *credentialmanager.Credential `json:"credential,omitempty"`
 }
 
 func main() {
@@ -35,7 +42,11 @@ func main() {
 	must(json.NewDecoder(os.Stdin).Decode(&files))
 	outcomes := make([]outcome, 0, len(files))
 	for _, each := range files {
-		outcomes = append(outcomes, read(each))
+		if each.Secret == nil {
+			outcomes = append(outcomes, read(each))
+		} else {
+			outcomes = append(outcomes, find(each))
+		}
 	}
 	must(json.NewEncoder(os.Stdout).Encode(outcomes))
 }
@@ -56,6 +67,21 @@ func read(each file) (result outcome) {
 		return outcome{Error: err.Error()}
 	}
 	return outcome{Config: cfg}
+}
+
+// find looks into the keys as into files of a folder: what the CPI parses then is the same, and no API server is needed.
+func find(each file) outcome {
+	folder, err := os.MkdirTemp("", "cpi-config-")
+	must(err)
+	defer os.RemoveAll(folder)
+	for key, value := range each.Secret {
+		must(os.WriteFile(filepath.Join(folder, key), []byte(value), 0o600))
+	}
+	found, err := credentialmanager.NewCredentialManager("", "", folder, nil).GetCredential(each.Server)
+	if err != nil {
+		return outcome{Error: err.Error()}
+	}
+	return outcome{Credential: found}
 }
 
 func must(err error) {
