@@ -5,17 +5,19 @@ import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
+import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
 import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
 import { createLogger } from './log.ts'
-import { HELP, parseCommandLine, type RunFlags } from './options.ts'
+import { HELP, type PlanFlags, parseCommandLine, type RunFlags } from './options.ts'
+import { changesSomething, isWhole, planJSON, printPlan } from './plan/print-plan.ts'
 import { readRegularFile } from './read-regular-file.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 
-/** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line. */
+/** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line; of `plan`, 2 where something would change. */
 async function main(args: readonly string[]): Promise<number> {
   const line = parseCommandLine(args)
   switch (line.kind) {
@@ -30,20 +32,32 @@ async function main(args: readonly string[]): Promise<number> {
       return 0
     case 'wrong':
       process.stderr.write(`rollcall-controller: ${line.message}\n`)
-      return 2
+      return args[0] === 'plan' ? 1 : 2
     case 'run':
       return start(line.options)
+    case 'plan':
+      return showPlan(line.options)
   }
 }
 
-async function start(options: RunFlags): Promise<number> {
-  const logger = createLogger({ level: options.logLevel, now: systemClock.now })
+/** What every command works with. */
+interface Prepared {
+  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
+  readonly credentials: CredentialLocation
+}
+
+/** Where it cannot be had, the exit code; why has been said. */
+async function prepare({
+  config: path,
+  kubeconfig,
+  cpi,
+}: Pick<RunFlags, 'config' | 'kubeconfig' | 'cpi'>): Promise<Prepared | 1 | 2> {
   const source: ConfigSource = {
-    path: options.config,
+    path,
     readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
     readFolder: async (path) => readdirSync(path),
     environment: process.env,
-    ...(options.cpi === undefined ? {} : { given: options.cpi.given }),
+    ...(cpi === undefined ? {} : { given: cpi.given }),
   }
   let loaded: LoadedConfig
   try {
@@ -53,13 +67,45 @@ async function start(options: RunFlags): Promise<number> {
     process.stderr.write(`${error.message}\n`)
     return 1
   }
-  const credentials = credentialSource(options.kubeconfig, process.env)
+  const credentials = credentialSource(kubeconfig, process.env)
   if (credentials === undefined) {
     process.stderr.write(
       'rollcall-controller: --kubeconfig is missing, and this is not a Pod with a service account\n',
     )
     return 2
   }
+  return { config: { ...source, loaded }, credentials }
+}
+
+async function showPlan(options: PlanFlags): Promise<number> {
+  const logger = createLogger({ level: options.logLevel, now: systemClock.now })
+  const prepared = await prepare(options)
+  if (typeof prepared === 'number') return 1
+  for (const warning of prepared.config.loaded.warnings) process.stderr.write(`${warning}\n`)
+  const ending = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ending.abort())
+  const made = await plan(
+    {
+      ...prepared,
+      version: VERSION,
+      clock: systemClock,
+      random: Math.random,
+      logger,
+      metrics: createMetrics({ version: VERSION, clock: systemClock }),
+    },
+    ending.signal,
+  )
+  process.stdout.write(options.output === 'json' ? planJSON(made) : printPlan(made))
+  if (!isWhole(made)) return 1
+  return changesSomething(made) ? 2 : 0
+}
+
+async function start(options: RunFlags): Promise<number> {
+  const logger = createLogger({ level: options.logLevel, now: systemClock.now })
+  const prepared = await prepare(options)
+  if (typeof prepared === 'number') return prepared
+  const { config, credentials } = prepared
+  const { loaded } = config
   for (const { loud, message } of options.cpi?.notices ?? [])
     logger[loud ? 'warn' : 'info']({ notice: message }, 'command line')
   for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
@@ -75,7 +121,7 @@ async function start(options: RunFlags): Promise<number> {
   try {
     await run(
       {
-        config: { ...source, loaded },
+        config,
         credentials,
         lease: {
           namespace: options.leaseNamespace,

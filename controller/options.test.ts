@@ -28,6 +28,11 @@ for (const [line, options] of right) {
   t.same(parseCommandLine(line.split(' ')), { kind: 'run', options: { ...DEFAULT, ...options } }, line)
 }
 
+t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
+  kind: 'plan',
+  options: { config: '/c', kubeconfig: undefined, output: 'json', logLevel: 'error' },
+})
+
 const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
 const given = { initializes: true, endsNodes: true, nodeLabels: {} }
 const cpiForm: readonly [string, Partial<RunFlags>][] = [
@@ -62,7 +67,7 @@ for (const [name] of HELP.matchAll(/(?<=^ {2})--[a-z-]+(?= [A-Z])/gm)) {
 }
 
 const wrong: readonly [string, string][] = [
-  ['', 'a command is missing: expected run, or the arguments of the CPI'],
+  ['', 'a command is missing: expected run, plan, or the arguments of the CPI'],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],
   ['--cloud-config=/c --listen 8080', '--listen: expected ADDRESS:PORT'],
@@ -72,6 +77,9 @@ const wrong: readonly [string, string][] = [
   ],
   ['--cloud-confg=/c', 'unknown flag --cloud-confg: did you mean --cloud-config?'],
   ['--config /c run', 'the command comes first: expected "run" before --config'],
+  ['plan', '--config is missing: expected the path of the vSphere configuration'],
+  ['plan --config /c --output yaml', '--output: expected one of table, json'],
+  ['plan --config /c --listen :1', 'unknown option --listen: see --help'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
   ['run --confg /c', 'unknown option --confg: did you mean --config?'],
   ['run --lease-namspace=x', 'unknown option --lease-namspace: did you mean --lease-namespace?'],

@@ -45,8 +45,15 @@ export interface CpiFlags {
   readonly notices: readonly Notice[]
 }
 
+export interface PlanFlags extends Pick<RunFlags, 'config' | 'kubeconfig' | 'logLevel'> {
+  readonly output: (typeof OUTPUTS)[number]
+}
+
+const OUTPUTS = ['table', 'json'] as const
+
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
+  | { readonly kind: 'plan'; readonly options: PlanFlags }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
 >
@@ -59,9 +66,11 @@ const DEFAULTS = {
 } as const
 
 export const HELP = `usage: rollcall-controller run --config FILE [options]
+       rollcall-controller plan --config FILE [--kubeconfig FILE] [--output table|json] [--log-level LEVEL]
        rollcall-controller --cloud-config FILE [flags of the vSphere CPI, see --cloud-config --help]
 
-Initialises the cluster's Nodes with what vCenter knows of their VMs.
+Initialises the cluster's Nodes with what vCenter knows of their VMs. "plan" says what that would change, and writes
+nothing; its exit code is 0 where nothing would change, 2 where something would, and 1 where it cannot tell.
 
   --config FILE          the vSphere configuration, as the vSphere CPI has it
   --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
@@ -79,6 +88,7 @@ Initialises the cluster's Nodes with what vCenter knows of their VMs.
 /** A parser for each command. */
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
+  plan: parsePlan,
 }
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
@@ -159,8 +169,7 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   if (!read.ok) return wrong(read.message)
   const values = read.value
   const config = values.get('config')
-  if (config === undefined)
-    return wrong('--config is missing: expected the path of the vSphere configuration')
+  if (config === undefined) return wrong(NO_CONFIG)
   const listen = parseListen(values.get('listen') ?? DEFAULTS.listen)
   if (listen === undefined) return wrong(WRONG_LISTEN)
   const lease = checkLease(
@@ -171,7 +180,7 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   if (!lease.ok) return wrong(lease.message)
   const level = values.get('log-level') ?? DEFAULTS['log-level']
   const logLevel = LOG_LEVELS.find((known) => known === level)
-  if (logLevel === undefined) return wrong(`--log-level: expected one of ${LOG_LEVELS.join(', ')}`)
+  if (logLevel === undefined) return wrong(WRONG_LEVEL)
   const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
   return {
     kind: 'run',
@@ -179,6 +188,24 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   }
 }
 
+const PLAN_OPTIONS = ['config', 'kubeconfig', 'output', 'log-level']
+
+function parsePlan(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions(args, PLAN_OPTIONS)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
+  const config = values.get('config')
+  if (config === undefined) return wrong(NO_CONFIG)
+  const output = OUTPUTS.find((known) => known === (values.get('output') ?? 'table'))
+  if (output === undefined) return wrong(`--output: expected one of ${OUTPUTS.join(', ')}`)
+  // What is wrong stands in the plan itself.
+  const logLevel = LOG_LEVELS.find((known) => known === (values.get('log-level') ?? 'error'))
+  if (logLevel === undefined) return wrong(WRONG_LEVEL)
+  return { kind: 'plan', options: { config, kubeconfig: values.get('kubeconfig'), output, logLevel } }
+}
+
+const NO_CONFIG = '--config is missing: expected the path of the vSphere configuration'
+const WRONG_LEVEL = `--log-level: expected one of ${LOG_LEVELS.join(', ')}`
 const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270'
 
 /** @param flags how each of the two is spelt on this command line */

@@ -1,6 +1,6 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Config, DecisionConfig } from '../config/config.ts'
+import { type Config, settingsOf } from '../config/config.ts'
 import { timeOfDay } from '../format-time.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
@@ -277,17 +277,4 @@ function unprovable(inventory: RunningInventory): readonly string[] {
   return [
     `vCenter ${inventory.vCenter}: ${proof.failure.reason}, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports`,
   ]
-}
-
-function settingsOf(config: Config): DecisionConfig {
-  return {
-    labels: config.labels,
-    identity: config.identity,
-    lifecycle: config.lifecycle,
-    topology: config.topology,
-    initialization: config.initialization,
-    nodes: config.nodes,
-    ipFamilies: config.ipFamilies,
-    datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
-  }
 }

@@ -2,8 +2,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { createConfigWatch } from '../config/watch.ts'
 import { createCredentialWatch } from '../credentials/credential-watch.ts'
-import { watchFolder } from '../credentials/folder-watch.ts'
-import { watchSecret } from '../credentials/secret-watch.ts'
+import { sourceWatcher } from '../credentials/watch-source.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
@@ -95,10 +94,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   const { readFile, readFolder } = options.config
   const credentials = createCredentialWatch({
     configuration,
-    watchSource: (source, onState) =>
-      source.kind === 'secret'
-        ? watchSecret({ ...source, client, clock, random, logger, onState })
-        : watchFolder({ ...source, readFile, readFolder, clock, onState }),
+    watchSource: sourceWatcher({ readFile, readFolder, client, clock, random, logger }),
     clock,
     logger,
   })

@@ -130,3 +130,17 @@ export interface DecisionConfig
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
 }
+
+/** What decisions depend on, of the whole. */
+export function settingsOf(config: Config): DecisionConfig {
+  return {
+    labels: config.labels,
+    identity: config.identity,
+    lifecycle: config.lifecycle,
+    topology: config.topology,
+    initialization: config.initialization,
+    nodes: config.nodes,
+    ipFamilies: config.ipFamilies,
+    datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
+  }
+}

@@ -126,19 +126,6 @@ t.test('one Secret for two, of which one is not in it', async (t) => {
   )
 })
 
-t.test('a Secret for each', async (t) => {
-  const { tell, vCenters, following } = await open(
-    t,
-    TWO.replace('server: b', 'server: b, secretName: own, secretNamespace: n'),
-  )
-  t.same([...following.keys()], ['s', 'own'])
-  await tell(GONE, 'own')
-  await tell(creds('p'))
-  t.same(vCenters(), ['u/p', 'no login at b: the Secret n/own does not exist'])
-  await tell(read({ 'b.username': 'v', 'b.password': 'q' }), 'own')
-  t.same(vCenters(), ['u/p', 'v/q'])
-})
-
 t.test('a Secret that never rests is taken up every two seconds', async (t) => {
   const { following, watch, clock } = await open(t, ONE)
   let taken = 0

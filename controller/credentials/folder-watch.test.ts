@@ -47,13 +47,6 @@ t.test('a mounted Secret: at once, then when it has changed and stays so', async
   t.same(said, [])
 })
 
-t.test('what the kubelet keeps beside them is not named', async (t) => {
-  const secret = await mountSecret(join(t.testdir(), 'secret'), { 'vc.username': 'u' })
-  const { said, looks } = follow(t, secret.folder)
-  await looks(0)
-  t.match(said, [/has no key .*vc.password.*, only ..vc.username..: add it/])
-})
-
 t.test('a folder that comes and goes, and what else may lie there', async (t) => {
   const path = join(t.testdir(), 'late')
   const { said, looks } = follow(t, path)

@@ -32,13 +32,13 @@ const PASSING: ReadonlySet<number> = new Set([408, 410, 429, 502, 503, 504])
 export function watchSecret({ namespace, name, onState, ...options }: SecretWatchOptions): Task {
   const missing = {
     state: 'failed',
-    message: 'does not exist: create it, with the keys SERVER.username and SERVER.password',
+    message: `does not exist: create it, with the keys SERVER.username and SERVER.password`,
   } as const
   const watch = createListWatch<KeptSecret>({
     ...options,
     path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
     fieldSelector: `metadata.name=${name}`,
-    parse: parseSecret,
+    parse: (object) => parseSecret(object, name),
     onChange: tell,
     onSynced: tell,
     onFailing(error) {
@@ -56,9 +56,10 @@ export function watchSecret({ namespace, name, onState, ...options }: SecretWatc
   return watch.run
 }
 
-function parseSecret(object: unknown): KeptSecret | undefined {
+/** Undefined for what is not that Secret: an API server that knows no selector would send others. */
+function parseSecret(object: unknown, name: string): KeptSecret | undefined {
   const parsed = v.safeParse(SecretObject, object)
-  if (!parsed.success) return undefined
+  if (!parsed.success || parsed.output.metadata.name !== name) return undefined
   const { metadata, data } = parsed.output
   const entries = Object.entries(data ?? {}).map(
     ([key, text]) => [key, isOfInterest(key) ? readValue(Buffer.from(text, 'base64')) : undefined] as const,

@@ -172,3 +172,14 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   t.equal(findVM(asserted, facts({ lookups: [found, pending] })).outcome, 'pending')
   t.equal(MAC, mine.nics[0]?.mac)
 })
+
+t.test('a UUID that nothing has names the vCenters that were asked, once each', async (t) => {
+  const uuids = [BIOS_UUID, '00112233-4455-6677-8899-aabbccddeeff']
+  const lookups = ['vc1', 'vc2'].flatMap((vCenter) =>
+    uuids.map((uuid) => ({ vCenter, uuid, lookup: { state: 'answered' as const, vms: [] } })),
+  )
+  const query = { machine: { witness: 'asserted' as const, uuids }, spec: spec(), boundTo: undefined }
+  t.match(findVM(query, { ...facts(), lookups }), {
+    condition: { message: 'is visible in vCenter vc1, vc2; check' },
+  })
+})

@@ -54,7 +54,7 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
     }
   }
   const [first] = vms
-  if (first === undefined) return { outcome: 'not-found', condition: noVM(uuid, facts) }
+  if (first === undefined) return { outcome: 'not-found', condition: noVM(uuid, machine, facts) }
 
   const primaries = vms.filter((each) => !isSecondary(each))
   if (primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))) {
@@ -132,11 +132,9 @@ function noSerial(spec: NodeReportSpec): ConditionValue {
   )
 }
 
-function noVM(uuid: string, facts: NodeFacts): ConditionValue {
-  const names = facts.lookups
-    .filter((lookup) => lookup.uuid === uuid)
-    .map(({ vCenter }) => vCenter)
-    .join(', ')
+function noVM(uuid: string, { uuids }: MachineUUID, { lookups }: NodeFacts): ConditionValue {
+  const searched = lookups.filter((lookup) => uuids.includes(lookup.uuid))
+  const names = [...new Set(searched.map(({ vCenter }) => vCenter))].join(', ')
   return no(
     'NoVMWithUUID',
     `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM is there and that the vCenter account has System.Read on it`,

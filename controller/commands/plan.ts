@@ -1,0 +1,272 @@
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
+import { type Config, type DecisionConfig, settingsOf } from '../config/config.ts'
+import type { ConfigSource, LoadedConfig } from '../config/load.ts'
+import { createCredentialWatch } from '../credentials/credential-watch.ts'
+import { sourceWatcher } from '../credentials/watch-source.ts'
+import type { Decision } from '../decide/decision.ts'
+import { createNodeIndex } from '../gather/node-index.ts'
+import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
+import type { CredentialLocation } from '../kubernetes/credentials.ts'
+import { readList } from '../kubernetes/list.ts'
+import { parseNode } from '../kubernetes/parse-node.ts'
+import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
+import type { Logger } from '../log.ts'
+import { createClusterCopy } from '../plan/cluster-copy.ts'
+import { planOf } from '../plan/node-plan.ts'
+import type { Plan } from '../plan/print-plan.ts'
+import { createProbeTracker } from '../probes/probe-tracker.ts'
+import { createReconciler } from '../reconcile.ts'
+import { runTogether } from '../tasks.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Lookup } from '../types/inventory.ts'
+import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
+import type { Node } from '../types/node.ts'
+import { openInventory, type RunningInventory } from '../vcenter/inventory.ts'
+import { createLogins } from '../vcenter/session/logins.ts'
+import { TIMINGS, type Timings } from '../vcenter/timings.ts'
+import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
+
+export interface PlanOptions {
+  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
+  readonly credentials: CredentialLocation
+  readonly version: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly timings?: Timings
+}
+
+/** Milliseconds that the vCenters have to answer for every Node. */
+const PATIENCE = 120_000
+/** How often it is looked whether they have. */
+const LOOK = 100
+
+/**
+ * Says what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
+ * cluster, no Lease is taken, each vCenter is logged in to once. What only time can prove is not waited for, so a Node
+ * whose VM is missing is named and nothing more.
+ *
+ * It takes for granted that Rollcall's manifests are applied: without the CRD there are no reports, and Nodes count as
+ * without an agent.
+ *
+ * @throws where the API server does not answer, or the signal aborts
+ */
+export async function plan(options: PlanOptions, signal: AbortSignal): Promise<Plan> {
+  const { clock, version } = options
+  const client = createKubeClient({
+    credentials: options.credentials,
+    clock,
+    userAgent: `rollcall-controller/${version}`,
+  })
+  try {
+    return await planWith(client, options, signal)
+  } finally {
+    await client.close()
+  }
+}
+
+async function planWith(client: KubeClient, options: PlanOptions, signal: AbortSignal): Promise<Plan> {
+  const { clock, random, logger } = options
+  const { loaded, readFile, readFolder } = options.config
+  const inForce = { config: loaded.config, superseded: new AbortController().signal }
+  const credentials = createCredentialWatch({
+    configuration: { current: () => inForce },
+    watchSource: sourceWatcher({ readFile, readFolder, client, clock, random, logger }),
+    clock,
+    logger,
+  })
+  const done = Promise.withResolvers<Plan>()
+  await runTogether(
+    [
+      credentials.run,
+      async (signal) => {
+        const known = () => credentials.current().config
+        const end = clock.monotonic() + PATIENCE
+        while (isPending(known()) && clock.monotonic() < end && !signal.aborted)
+          await clock.sleep(LOOK, signal)
+        done.resolve(await planFor(known(), client, options, signal))
+      },
+    ],
+    signal,
+  )
+  signal.throwIfAborted()
+  return done.promise
+}
+
+function isPending({ vCenters }: Config): boolean {
+  return vCenters.some(({ noCredential }) => noCredential?.state === 'pending')
+}
+
+async function planFor(
+  config: Config,
+  client: KubeClient,
+  options: PlanOptions,
+  signal: AbortSignal,
+): Promise<Plan> {
+  const { clock, random, logger, metrics, timings = TIMINGS } = options
+  const settings = settingsOf(config)
+  const index = createNodeIndex(settings.identity)
+  const due = new Set<string>()
+  const queue = { add: (name: string) => void due.add(name) }
+  const logins = createLogins({ attempts: inMemory(), timings, clock, random, logger })
+  const onChange = createInventoryHandler({ index, queue })
+  const inventories = config.vCenters.map((vCenter) =>
+    openInventory({
+      config: vCenter,
+      categories: config.labels,
+      userAgent: `rollcall-controller/${options.version}`,
+      clock,
+      random,
+      logger,
+      logins,
+      metrics: metrics.vCenter(vCenter.name),
+      onChange,
+      timings,
+    }),
+  )
+  const handlers = createEventHandlers({ index, queue, inventories })
+  const copy = createClusterCopy({ onNode: handlers.onNode, onReport: handlers.onReport })
+  const before = await readCluster(client, copy, signal)
+  const decisions = new Map<string, Decision | undefined>()
+  const tracker = createProbeTracker({ monotonic: clock.monotonic })
+  const { reconcile } = createReconciler({
+    sources: {
+      node: (name) => copy.nodes.get(name),
+      report: (name) => copy.reports.get(name),
+      index,
+      inventories,
+      policy: () => ({ state: 'in-force' }),
+      settings,
+      tracker,
+      leadingFor: () => 0,
+    },
+    writer: copy.writer,
+    statusWriter: () => copy.writer,
+    tracker,
+    enqueueProbe: () => undefined,
+    clock,
+    enqueue: queue.add,
+    onDecision: (name, decision) => void decisions.set(name, decision),
+    onDeleted: () => undefined,
+    onRefused: () => undefined,
+    onStatus: handlers.onStatus,
+    onStatusError: () => undefined,
+  })
+
+  async function settle(): Promise<void> {
+    const end = clock.monotonic() + PATIENCE
+    while (!signal.aborted) {
+      for (const name of [...due]) {
+        due.delete(name)
+        await reconcile(name)
+      }
+      const answered = inventories.every((inventory) => isSettled(inventory, before.keys(), index.uuidsOf))
+      if (due.size === 0 && (answered || clock.monotonic() > end)) return
+      await clock.sleep(LOOK, signal)
+    }
+  }
+
+  const settled = new AbortController()
+  const either = AbortSignal.any([signal, settled.signal])
+  await runTogether(
+    [
+      async () => {
+        await settle()
+        settled.abort()
+      },
+      ...inventories.map((inventory) => inventory.run),
+    ],
+    either,
+  )
+  signal.throwIfAborted()
+  return {
+    nodes: [...before.values()].map((node) =>
+      planOf({
+        before: node,
+        after: copy.nodes.get(node.name) ?? node,
+        report: copy.reports.get(node.name),
+        decision: decisions.get(node.name),
+        silent: inventories.filter((each) => !isSettled(each, [node.name], index.uuidsOf)).map(nameOf),
+        deletes: deletes(settings),
+      }),
+    ),
+    remarks: inventories.flatMap(failureOf),
+  }
+}
+
+/** The Nodes as they are. Without Rollcall's CRD there are no reports. */
+async function readCluster(
+  client: KubeClient,
+  copy: ReturnType<typeof createClusterCopy>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Node>> {
+  await readList(
+    client,
+    { path: '/api/v1/nodes' },
+    (object) => {
+      const node = parseNode(object)
+      if (node !== undefined) copy.add(node)
+    },
+    signal,
+  )
+  const before = new Map(copy.nodes)
+  try {
+    await readList(
+      client,
+      { path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` },
+      (object) => {
+        const report = parseNodeReport(object)
+        if (report !== undefined) copy.addReport(report)
+      },
+      signal,
+    )
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+  }
+  return before
+}
+
+/** Whether the vCenter has answered for all of these Nodes, or has said why it cannot. */
+function isSettled(
+  inventory: RunningInventory,
+  names: Iterable<string>,
+  uuidsOf: (name: string) => readonly string[],
+): boolean {
+  if (inventory.failure() !== undefined) return true
+  if (!inventory.connected()) return false
+  for (const name of names) if (uuidsOf(name).some((uuid) => isOpen(inventory.lookup(uuid)))) return false
+  return true
+}
+
+/** Whether the VMs, or what stands above them, are still to be read. */
+function isOpen(lookup: Lookup): boolean {
+  if (lookup.state === 'answered') return lookup.vms.some(({ ancestry }) => ancestry === undefined)
+  return lookup.state === 'pending'
+}
+
+function failureOf(inventory: RunningInventory): readonly string[] {
+  const failure = inventory.failure()
+  return failure === undefined ? [] : [`vCenter ${inventory.vCenter}: ${failure.reason}: ${failure.message}`]
+}
+
+function nameOf({ vCenter }: RunningInventory): string {
+  return vCenter
+}
+
+function deletes({ lifecycle }: DecisionConfig): boolean {
+  return lifecycle.deletion === 'on'
+}
+
+/** Of this process alone: one attempt is made, and none is repeated. */
+function inMemory(): LoginAttempts {
+  const accounts = new Map<string, readonly LoginAttempt[]>()
+  return {
+    async update(account, change) {
+      const changed = change(accounts.get(account) ?? [])
+      if (changed !== undefined) accounts.set(account, changed)
+    },
+  }
+}

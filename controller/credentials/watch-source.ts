@@ -1,0 +1,18 @@
+import type { VCenterCredentials } from '../config/config.ts'
+import type { Task } from '../tasks.ts'
+import { type FolderWatchOptions, watchFolder } from './folder-watch.ts'
+import type { SourceState } from './secret-data.ts'
+import { type SecretWatchOptions, watchSecret } from './secret-watch.ts'
+
+type Reads = Omit<SecretWatchOptions, 'namespace' | 'name' | 'onState'> &
+  Omit<FolderWatchOptions, 'path' | 'onState'>
+
+/** How a Secret or a folder is followed, whichever a vCenter's credentials are in. */
+export function sourceWatcher(
+  reads: Reads,
+): (source: VCenterCredentials, onState: (state: SourceState) => void) => Task {
+  return (source, onState) =>
+    source.kind === 'secret'
+      ? watchSecret({ ...reads, ...source, onState })
+      : watchFolder({ ...reads, ...source, onState })
+}

@@ -1,0 +1,66 @@
+import { printable } from '../printable.ts'
+import type { NodePlan } from './node-plan.ts'
+
+/** Most Nodes whose names are printed in one line. */
+const MAX_NAMES = 5
+const MAX_VALUE = 200
+
+export interface Plan {
+  readonly nodes: readonly NodePlan[]
+  /** What holds for the whole cluster. */
+  readonly remarks: readonly string[]
+}
+
+/** Whether anything would change, but for the label of Rollcall's own. */
+export function changesSomething({ nodes }: Plan): boolean {
+  return nodes.some(({ changes }) => changes.length > 0)
+}
+
+/** Whether every vCenter has answered for every Node. */
+export function isWhole({ nodes, remarks }: Plan): boolean {
+  return remarks.length === 0 && nodes.every(({ unanswered }) => !unanswered)
+}
+
+/** For people: the Nodes that would change or stay behind, then how many would not. Ends with a newline. */
+export function printPlan(plan: Plan): string {
+  const told = plan.nodes.filter(({ changes, remarks }) => changes.length > 0 || remarks.length > 0)
+  const lines = told.flatMap(({ name, level, changes, remarks }) => [
+    `${name}  identity ${level ?? 'not verified'}`,
+    ...changes.map(({ what, from, to }) => `  ${symbol(from, to)} ${what}: ${values(from, to)}`),
+    ...remarks.map((remark) => `  ! ${printable(remark, 1024)}`),
+    '',
+  ])
+  const changing = plan.nodes.filter(({ changes }) => changes.length > 0).length
+  const labelled = plan.nodes.filter(({ levelLabel }) => levelLabel).map(({ name }) => name)
+  return [
+    ...lines,
+    ...plan.remarks.map((remark) => `! ${printable(remark, 1024)}`),
+    changing === 0
+      ? `no change to any of ${plan.nodes.length} Nodes`
+      : `${changing} of ${plan.nodes.length} Nodes would change`,
+    ...(labelled.length === 0
+      ? []
+      : [`the label that shows how a VM is known would be set on ${labelled.length}: ${some(labelled)}`]),
+    '',
+  ].join('\n')
+}
+
+/** For programs; one object, and a newline. */
+export function planJSON(plan: Plan): string {
+  return `${JSON.stringify({ changes: changesSomething(plan), ...plan }, null, 2)}\n`
+}
+
+function symbol(from: string | undefined, to: string | undefined): string {
+  if (from === undefined) return '+'
+  return to === undefined ? '-' : '~'
+}
+
+function values(from: string | undefined, to: string | undefined): string {
+  const shown = [from, to].filter((value) => value !== undefined).map((value) => printable(value, MAX_VALUE))
+  return shown.join(' -> ')
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES
+  return [...names.slice(0, MAX_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}

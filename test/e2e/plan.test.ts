@@ -1,0 +1,89 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { binary } from '../../build/binaries.ts'
+import type { NodePlan } from '../../controller/plan/node-plan.ts'
+import { startProgram } from '../fixtures/program.ts'
+import { isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
+const { nodes, vcsim } = stage
+const controller = await stage.controller({ require: 'asserted' })
+const { configFile, kubeconfig } = controller
+
+async function register(name: string, address: string) {
+  const [vm] = stage.vms
+  if (vm === undefined) throw new Error('no VM is left')
+  await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [address] }] })
+  return stage.member(name)
+}
+
+async function plan(...args: string[]) {
+  const program = startProgram({
+    command: await binary('rollcall-controller'),
+    args: ['plan', `--config=${configFile}`, `--kubeconfig=${kubeconfig}`, ...args],
+  })
+  const { code } = await program.ended
+  return { code, text: program.stdout.join('\n'), said: program.output() }
+}
+
+const settled = [await register('worker-1', '10.7.0.1/24'), await register('worker-2', '10.7.0.2/24')]
+const lost = await register('worker-3', '10.7.0.3/24')
+await nodes.until('all are initialised', () =>
+  [...settled, lost].every(({ name }) => isInitialized(nodes.last(name))),
+)
+await controller.stop()
+
+t.test('a cluster that is as it should be', async (t) => {
+  t.match(await plan(), { code: 0, text: /^no change to any of 3 Nodes$/ })
+})
+
+t.test('what would change is said, and nothing is written', async (t) => {
+  const waiting = await register('worker-4', '10.7.0.4/24')
+  await vcsim.hide(lost.vm.ref)
+  const before = nodes.versions.length
+  const { code, text } = await plan()
+  t.equal(code, 2)
+  t.match(text, /^2 of 4 Nodes would change$/m)
+  t.match(text, `+ providerID: vsphere://${waiting.vm.uuid}`)
+  t.match(text, '+ deletion: once its VM is proven gone')
+  t.match(text, /^the label that shows how a VM is known would be set on 1: worker-4$/m)
+  const planned: { changes: boolean; nodes: NodePlan[] } = JSON.parse((await plan('--output', 'json')).text)
+  t.equal(planned.changes, true)
+  const of = (name: string) => planned.nodes.find((each) => each.name === name)
+  t.same(of('worker-1'), {
+    name: 'worker-1',
+    level: 'asserted',
+    changes: [],
+    levelLabel: false,
+    unanswered: false,
+    remarks: [],
+  })
+  t.match(of('worker-4')?.changes, [
+    { what: 'labels.beta.kubernetes.io/instance-type', to: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu' },
+    { what: 'labels.failure-domain.beta.kubernetes.io/region', to: 'region-1' },
+    { what: 'labels.failure-domain.beta.kubernetes.io/zone' },
+    { what: 'labels.node.kubernetes.io/instance-type', to: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu' },
+    { what: 'labels.topology.kubernetes.io/region', to: 'region-1' },
+    { what: 'labels.topology.kubernetes.io/zone' },
+    { what: 'providerID', to: `vsphere://${waiting.vm.uuid}` },
+    { what: 'addresses', to: 'Hostname=worker-4, InternalIP=10.7.0.4, ExternalIP=10.7.0.4' },
+    { what: 'taints', from: /uninitialized/ },
+  ])
+  t.equal(nodes.versions.length, before, 'no Node was written')
+})
+
+t.test('what it cannot tell is an error, and says why', async (t) => {
+  const wrong = join(stage.dir, 'wrong.conf')
+  await writeFile(wrong, (await readFile(configFile, 'utf8')).replace(/password: .*/, 'password: other'))
+  const { code, said } = await plan(`--config=${wrong}`)
+  t.equal(code, 1)
+  t.match(said, /--config: given twice/)
+  const refused = startProgram({
+    command: await binary('rollcall-controller'),
+    args: ['plan', `--config=${wrong}`, `--kubeconfig=${kubeconfig}`],
+  })
+  t.equal((await refused.ended).code, 1)
+  t.match(refused.output(), /^! vCenter main: InvalidLogin: /m)
+})
