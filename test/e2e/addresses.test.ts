@@ -6,10 +6,8 @@ const stage = await openStage(t, { vms: 12 })
 const { nodes, reports } = stage
 await stage.controller({ ipFamily: ['ipv4', 'ipv6'], nodes: { requireAllFamilies: false } })
 
-const ipv4 = (address: string) => [
-  { type: 'InternalIP', address },
-  { type: 'ExternalIP', address },
-]
+const both = (...list: string[]) =>
+  ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
 
 /** `first`: the kubelet's own choice stands before the Hostname. */
 type Case = MemberOptions & { expected: readonly { type: string; address: string }[]; first?: true }
@@ -17,31 +15,31 @@ type Case = MemberOptions & { expected: readonly { type: string; address: string
 const cases: Record<string, Case> = {
   'vip-first': {
     addresses: ['10.0.0.100/32', '10.0.0.5/24'],
-    expected: ipv4('10.0.0.5'),
+    expected: both('10.0.0.5'),
   },
   'vip-of-the-subnet-second': {
     addresses: ['10.0.0.6/24', '10.0.0.100/24'],
-    expected: ipv4('10.0.0.6'),
+    expected: both('10.0.0.6'),
   },
   'kubelet-chose-the-second': {
     addresses: ['10.0.0.7/24', '10.1.0.7/24'],
     nodeIP: '10.1.0.7',
-    expected: ipv4('10.1.0.7'),
+    expected: both('10.1.0.7'),
     first: true,
   },
   'dual-stack': {
     addresses: ['10.0.0.8/24', 'fd00::8/64'],
-    expected: [...ipv4('10.0.0.8'), ...ipv4('fd00::8')],
+    expected: both('10.0.0.8', 'fd00::8'),
   },
   'dual-stack-the-other-way': {
     addresses: ['10.0.0.9/24', 'fd00::9/64'],
     nodeIP: 'fd00::9,10.0.0.9',
     first: true,
-    expected: [...ipv4('fd00::9'), ...ipv4('10.0.0.9')],
+    expected: both('fd00::9', '10.0.0.9'),
   },
   'ipv6-only': {
     addresses: ['fe80::1/64', 'fd00::a/64'],
-    expected: ipv4('fd00::a'),
+    expected: both('fd00::a'),
   },
 }
 
@@ -76,7 +74,7 @@ t.test("the kubelet's choice is not on the machine: refused until it is", async 
   t.notOk(isInitialized(nodes.last(member.name)))
   await member.setAddresses('10.0.0.11/24', '10.0.0.250/24')
   await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
-  t.match(nodes.last(member.name)?.status.addresses, ipv4('10.0.0.250'))
+  t.match(nodes.last(member.name)?.status.addresses, both('10.0.0.250'))
 })
 
 t.test('no address yet: refused until Tools or the agent see one', async (t) => {
@@ -89,5 +87,5 @@ t.test('no address yet: refused until Tools or the agent see one', async (t) => 
   t.match(condition(reports.last(member.name), 'AddressesResolved'), { status: 'False', reason: 'NoAddress' })
   await stage.vcsim.setGuest({ vm: member.vm.ref, hostName: 'x', nics: [{ addresses: ['10.0.0.12/24'] }] })
   await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
-  t.match(nodes.last(member.name)?.status.addresses?.slice(1), ipv4('10.0.0.12'))
+  t.match(nodes.last(member.name)?.status.addresses?.slice(1), both('10.0.0.12'))
 })

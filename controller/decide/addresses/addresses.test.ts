@@ -365,10 +365,8 @@ function resolve(changes: {
   })
 }
 
-const both = (address: string) => [
-  { type: 'InternalIP', address },
-  { type: 'ExternalIP', address },
-]
+const both = (...list: string[]) =>
+  ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
 const HOSTNAME = { type: 'Hostname', address: 'worker-1' }
 
 t.test('they stand in the order of the CPI, those of the kubelet first', async (t) => {
@@ -379,11 +377,11 @@ t.test('they stand in the order of the CPI, those of the kubelet first', async (
   }
   const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }, V6])]
   const cases: readonly [Parameters<typeof resolve>[0], { type: string; address: string }[]][] = [
-    [{ families }, [HOSTNAME, ...both('10.0.0.5'), ...both('2001:db8::5')]],
+    [{ families }, [HOSTNAME, ...both('10.0.0.5', '2001:db8::5')]],
     [{ families, node: { providedNodeIP: '10.0.0.5' } }, [...both('10.0.0.5'), HOSTNAME]],
     [
       { families, node: { providedNodeIP: '2001:db8::5,10.0.0.5' } },
-      [...both('2001:db8::5'), ...both('10.0.0.5'), HOSTNAME],
+      [...both('2001:db8::5', '10.0.0.5'), HOSTNAME],
     ],
     [
       { interfaces, families: ['ipv4'], nodes: ofSubnets, node: { providedNodeIP: '192.0.2.5' } },

@@ -32,8 +32,8 @@ interface OfFamily extends Discovered {
 }
 
 /**
- * A Node's addresses in the CPI's order: the Hostname, then for each family of `ipFamily` an InternalIP and an ExternalIP,
- * chosen by its precedence (see `discover`); those that the kubelet gives (`--node-ip`) go first.
+ * A Node's addresses in the CPI's order: the Hostname, then an InternalIP for each family of `ipFamily`, then an ExternalIP for
+ * each, chosen by its precedence (see `discover`); those that the kubelet gives (`--node-ip`) go first.
  *
  * The kubelet's own choice wins where it is one of the machine's verified addresses and not excluded. A running Node keeps
  * the address that it has where the configuration does not prefer another: an order that changes moves no Node.
@@ -92,10 +92,9 @@ export function chooseAddresses(
     ...(internal === undefined ? [] : [{ type: 'InternalIP', address: internal.address } as const]),
     ...(external === undefined ? [] : [{ type: 'ExternalIP', address: external.address } as const]),
   ])
-  const addresses = putFirst(provided.ips, [
-    { type: 'Hostname', address: hostname(spec, node, context.holder) },
-    ...chosen,
-  ])
+  const addresses = byKind(
+    putFirst(provided.ips, [{ type: 'Hostname', address: hostname(spec, node, context.holder) }, ...chosen]),
+  )
   // The kubelet's choice of one family is a choice against the other, which is not waited for.
   const required = provided.ips.addresses.length === 0 ? configured : []
   const missing = required.filter((family) => !there.some((each) => each.family === family))
@@ -115,6 +114,12 @@ export function chooseAddresses(
 
 /** As in the CPI. The configuration has families for every vCenter. */
 const DEFAULT_FAMILIES: readonly Family[] = ['ipv4']
+
+/** As those stand that the CPI writes: the API server puts what is of one type together when it applies such a patch. */
+function byKind(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
+  const kinds = [...new Set(addresses.map(({ type }) => type))]
+  return kinds.flatMap((kind) => addresses.filter(({ type }) => type === kind))
+}
 
 /** Why the kubelet's choice cannot be followed. The CPI fails a Node for the same, and keeps a running one as it is. */
 function refuseProvided(
