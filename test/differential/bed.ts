@@ -1,6 +1,7 @@
 /** Has the CPI and Rollcall initialise a copy of the same Nodes each, on the same vCenter. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stringify } from 'yaml'
 import { TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
 import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
 import { startCPI } from '../fixtures/cpi.ts'
@@ -83,10 +84,14 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
   for (const [index, { vm = {}, node = {} }] of scenario.cases.entries()) {
     const home = vm.second === true ? second : vcsim
     const { like, host } = vm.second === true ? { like: 'DC0_C0_RP0_VM0' } : models[vm.place ?? 'first-host']
-    const made = await home.create({ name: `vm-${serial}-${index}`, like })
-    if (host !== undefined) await home.move({ vm: made.ref, host })
     const name = node.name ?? `n${serial}-${index}`
-    const { hostName = name, nics = [{ addresses: [`10.${serial % 250}.0.${index + 1}/16`] }] } = vm
+    const { hostName = name, nics = [{ addresses: [`10.${serial % 200}.0.${index + 1}/16`] }] } = vm
+    const made = await home.create({
+      name: `vm-${serial}-${index}`,
+      like,
+      cards: Math.max(0, nics.length - 1),
+    })
+    if (host !== undefined) await home.move({ vm: made.ref, host })
     await home.setGuest({ vm: made.ref, hostName, nics: [...nics] })
     await home.setState({
       vm: made.ref,
@@ -95,6 +100,7 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       ...(vm.guestID === undefined ? {} : { guestId: vm.guestID }),
       ...(vm.powerState === undefined ? {} : { powerState: vm.powerState }),
     })
+    if (vm.staticAddresses !== undefined) await home.setGuestinfo(...metadata(made.ref, vm.staticAddresses))
     for (const [label, tag] of Object.entries(vm.tags ?? {})) {
       await home.tag({ category: category(label), tag, object: made.ref })
     }
@@ -106,13 +112,15 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
 
   const dir = join(clusters.rollcall.dir, `scenario-${serial}`)
   await mkdir(dir)
-  const { labels = ['zone', 'region'], datacenters, twoVCenters = false } = scenario
+  const { labels = ['zone', 'region'], datacenters, nodes, ipFamily, twoVCenters = false } = scenario
   return {
     names,
     dir,
     config: vsphereConf(vcsim, {
       labels: Object.fromEntries(labels.map((label) => [label, category(label)])),
       require: 'asserted',
+      ...(nodes === undefined ? {} : { nodes }),
+      ...(ipFamily === undefined ? {} : { ipFamily }),
       ...(datacenters === undefined ? {} : { datacenters: [...datacenters] }),
       ...(twoVCenters ? { otherVCenters: { second } } : {}),
     }),
@@ -125,6 +133,15 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       }
     },
   }
+}
+
+/** As cloud-init reads it from VMware's guestinfo, and the CPI with it. */
+function metadata(vm: string, addresses: readonly string[]) {
+  const text = stringify({ network: { version: 2, ethernets: { eth0: { addresses } } } })
+  return [
+    { vm, key: 'guestinfo.metadata', value: Buffer.from(text).toString('base64') },
+    { vm, key: 'guestinfo.metadata.encoding', value: 'base64' },
+  ]
 }
 
 function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previous: VcsimVM | undefined) {
@@ -174,6 +191,8 @@ export async function runCPI({ clusters: { cpi: cluster } }: Bed, { dir, config 
     cluster,
     dir,
     config,
+    // Without it, the CPI refuses two families.
+    env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
     args: ['-v=4', '--node-status-update-frequency=1s'],
   })
   const settled = (node: Node) => {

@@ -1,11 +1,12 @@
 /** Where a Node that Rollcall initialised is meant to differ from one of the CPI's. docs/differences.md has the same rows. */
 import { readFile, writeFile } from 'node:fs/promises'
+import { isIPv4, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { runAsProgram } from '../../build/entry.ts'
 import { nearestLabelValue } from '../../controller/node/well-known.ts'
 import { withGeneratedTable } from '../fixtures/generated-table.ts'
 import type { Compared, Difference } from './compare.ts'
-import type { Case, Label } from './scenario.ts'
+import type { Case, Label, Scenario } from './scenario.ts'
 import { chainOfCPI, chainsOf, valuesIn } from './tags.ts'
 
 export interface Row {
@@ -72,8 +73,10 @@ export const ROWS: readonly Row[] = [
     cpi: 'writes neither',
     rollcall: 'writes the one',
     because: 'It was asked for.',
-    explains: ({ part, cpi }, { scenario: { labels = BOTH } }) =>
-      labels.length === 1 && labelOf(part) === labels[0] && cpi === undefined,
+    explains: ({ part, cpi }, { scenario: { labels = BOTH }, case: { node = {} } }) =>
+      labels.length === 1 &&
+      labelOf(part) === labels[0] &&
+      cpi === node.labels?.[part.slice('label '.length)],
   },
   {
     what: "A tag that cannot be a label's value: `zone 1 / left`, or more than 63 characters",
@@ -124,21 +127,23 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: "A guest whose host name is not the Node's name, as `localhost`, one with a domain, or none",
-    cpi: 'the Node stays uninitialised unless it has a provider ID',
+    cpi: 'a new Node stays uninitialised unless it has a provider ID; without a name, in any case',
     rollcall: 'initialises it; the VM is found by its UUID alone',
     because: 'A host name comes late, is empty for a while, or is chosen by somebody else.',
-    explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
-      part === 'initialized' &&
-      cpi === false &&
-      vm.hostName !== undefined &&
-      vm.hostName !== node.name &&
-      node.providerID === undefined,
+    explains({ part, cpi }, { case: one }) {
+      const { vm = {}, node = {} } = one
+      if (vm.hostName === '') return givesUp(part, one)
+      return (
+        part === 'initialized' && cpi === false && vm.hostName !== undefined && node.providerID === undefined
+      )
+    },
   },
   {
     what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
     cpi: "the guest's",
-    rollcall: "the kubelet's",
-    because: "It is the name in the kubelet's serving certificate.",
+    rollcall:
+      "that which the kubelet gave the Node, else the guest's, else the Node's name; never another Node's",
+    because: 'The kubelet asked for its certificate by it.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
       vm.hostName !== undefined &&
@@ -152,6 +157,66 @@ export const ROWS: readonly Row[] = [
     because: "Names and addresses are the guest's own word: with them a node could be taken for another.",
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
+  },
+  {
+    what: 'A family of `ipFamily` has no address',
+    cpi: 'a new Node stays uninitialised, without addresses; a running one keeps what it had, the other family too',
+    rollcall:
+      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node goes on, and `FamilyMissing` says so',
+    because: 'What is there can be used, and renewed.',
+    explains: ({ part }, { scenario, case: one }) => part === 'addresses' && lacksFamily(scenario, one),
+  },
+  {
+    what: 'The same, and `--node-ip` is of the other family alone',
+    cpi: 'the Node stays uninitialised',
+    rollcall: 'it is initialised with that family',
+    because: 'The other one would not be written anyway.',
+    explains: ({ part, cpi }, { scenario, case: one }) =>
+      part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
+  },
+  {
+    what: '`--node-ip` with a blank behind the comma, or empty',
+    cpi: 'the Node stays uninitialised',
+    rollcall: 'it is read, or counts as none',
+    because: 'There is no doubt about what is meant.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
+  },
+  {
+    what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
+    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
+    rollcall: 'it is taken, unless it is excluded',
+    because: 'Whoever configured the kubelet has chosen.',
+    explains: ({ part }, { scenario, case: one }) =>
+      givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
+  },
+  {
+    what: 'Blanks in a list of subnets: `10.0.0.0/8, fd00::/8`',
+    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
+    rollcall: 'they do not count',
+    because: 'There is no doubt about what is meant.',
+    explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
+      givesUp(part, one) && Object.values(nodes).some((list) => /, |\/\d+ /.test(list)),
+  },
+  {
+    what: 'Multicast and broadcast addresses',
+    cpi: 'are taken',
+    rollcall: 'are not',
+    because: 'No machine can be reached by them.',
+    explains: ({ part }, { case: one }) =>
+      (part === 'addresses' || part === 'initialized') &&
+      addressesOf(one).some((address) => /^(22[4-9]|23\d|255\.255\.255\.255|ff)/.test(address)),
+  },
+  {
+    what: 'A datacenter in the configuration that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
+    cpi: 'a Node with a provider ID stays uninitialised: after the error, no other byte order is tried',
+    rollcall: 'initialises it',
+    because: 'One wrong name is no reason against machines in other datacenters.',
+    explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
+      part === 'initialized' &&
+      cpi === false &&
+      datacenters.includes('is-not-there') &&
+      one.node?.systemUUID === 'plain',
   },
   {
     what: 'A provider ID in the byte order of the in-tree provider',
@@ -183,19 +248,40 @@ export const ROWS: readonly Row[] = [
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'A new Node whose VM is off or suspended',
+    what: 'A Node whose VM is off or suspended',
     cpi: 'initialises it with what the guest said last',
-    rollcall: 'waits until it runs',
+    rollcall: 'waits until it runs; an initialised one keeps its addresses',
     because:
       "A kubelet does not register from a machine that is off: it is another one's Node, or will soon be shut down.",
     explains: ({ part, cpi }, { case: one }) =>
-      part === 'initialized' && cpi === true && one.vm?.powerState !== undefined,
+      one.vm?.powerState !== undefined &&
+      ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
   },
 ]
 
 /** Whether this is what comes of it where the CPI gives a Node up, by what Rollcall does to it. */
 function givesUp(part: Difference['part'], { node = {} }: Case): boolean {
   return part === (node.untainted === true ? 'addresses' : 'initialized')
+}
+
+/** Without their prefix lengths, as VMware Tools report them of the vNICs; one of IPv4 unless the case says more. */
+function addressesOf({ vm = {} }: Case): readonly string[] {
+  return (vm.nics ?? [{ addresses: ['10.0.0.1/16'] }])
+    .filter(({ deviceConfigId }) => deviceConfigId !== -1)
+    .flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
+}
+
+/** Whether all that the kubelet was given is on the machine. */
+function choseItsOwn(one: Case): boolean {
+  const { nodeIP } = one.node ?? {}
+  return nodeIP?.split(',').every((address) => addressesOf(one).includes(address)) === true
+}
+
+/** Whether a machine with addresses has none of a family that is configured. */
+function lacksFamily({ ipFamily = ['ipv4'] }: Scenario, one: Case): boolean {
+  const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
+  const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
+  return usable.length > 0 && ipFamily.some((family) => !has[family])
 }
 
 function labelOf(part: Difference['part']): Label | undefined {

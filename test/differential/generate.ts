@@ -1,3 +1,5 @@
+import type { IPFamily } from '../../controller/config/config.ts'
+import type { GuestNic } from '../servers/control.ts'
 import type { Random } from '../simulation/random.ts'
 import { PLACES, type Place } from './places.ts'
 import type { Case, KubeletNode, Label, Machine, Scenario, Tagged } from './scenario.ts'
@@ -10,7 +12,30 @@ const OBJECTS = [
   ),
 ]
 const GUEST_IDS = ['ubuntu64Guest', 'rhel8_64Guest', 'rhel7_64Guest', 'vmwarePhoton64Guest', 'nonsense']
-const DATACENTERS = ['DC0', 'DC1', '/DC0', '/DC1', '/europe/DC2']
+const FAMILIES: readonly (readonly IPFamily[])[] = [['ipv4'], ['ipv6'], ['ipv4', 'ipv6'], ['ipv6', 'ipv4']]
+const NETWORKS = ['private', 'Private', 'public', 'storage']
+const SUBNETS = [
+  '10.0.0.0/8',
+  '10.1.0.0/16',
+  '192.0.2.0/24',
+  '198.51.100.0/25',
+  'fd00::/8',
+  '2001:db8::/32',
+  '0.0.0.0/0',
+]
+const PREFIXES = [
+  '10.1.0.#/24',
+  '10.2.0.#/24',
+  '10.2.1.#/32',
+  '192.0.2.#/24',
+  '198.51.100.#/24',
+  'fd00::#/64',
+  '2001:db8::#/64',
+  '169.254.0.#/16',
+  'fe80::#/64',
+  '127.0.0.#/8',
+]
+const DATACENTERS = ['DC0', 'DC1', '/DC0', '/*1', '/europe/DC2', '/europe/*']
 
 /** A scenario of a dozen Nodes under one configuration, the same for the same numbers. */
 export function generateScenario(name: string, random: Random): Scenario {
@@ -19,10 +44,38 @@ export function generateScenario(name: string, random: Random): Scenario {
     name,
     labels: random.chance(0.8) ? ['zone', 'region'] : random.pick<Label[]>([[], ['zone'], ['region']]),
     tags: generateTags(random),
-    ...(random.chance(0.2) ? { datacenters: someOf(DATACENTERS, random) } : {}),
+    ...(!twoVCenters && random.chance(0.2) ? { datacenters: someOf(DATACENTERS, random) } : {}),
     twoVCenters,
+    ...rarely(random, 0.5, () => ({ ipFamily: random.pick(FAMILIES) })),
+    ...rarely(random, 0.5, () => ({ nodes: generateNodes(random) })),
     cases: Array.from({ length: CASES }, (_, index) => generateCase(index, twoVCenters, random)),
   }
+}
+
+function generateNodes(random: Random): NonNullable<Scenario['nodes']> {
+  const subnets = () => someOf(SUBNETS, random).join(',')
+  return {
+    ...rarely(random, 0.4, () => ({ internalNetworkSubnetCidr: subnets() })),
+    ...rarely(random, 0.4, () => ({ externalNetworkSubnetCidr: subnets() })),
+    ...rarely(random, 0.3, () => ({ excludeInternalNetworkSubnetCidr: subnets() })),
+    ...rarely(random, 0.3, () => ({ excludeExternalNetworkSubnetCidr: subnets() })),
+    ...rarely(random, 0.3, () => ({ internalVmNetworkName: random.pick(NETWORKS) })),
+    ...rarely(random, 0.3, () => ({ externalVmNetworkName: random.pick(NETWORKS) })),
+  }
+}
+
+/** Up to three NICs; the address of each Node is its own in all of its subnets. */
+function generateNICs(index: number, random: Random): GuestNic[] {
+  let last = 0
+  const address = () => {
+    last += 1
+    return random.pick(PREFIXES).replace('#', `${index * 10 + last}`)
+  }
+  return Array.from({ length: 1 + random.below(3) }, () => ({
+    network: random.pick(NETWORKS),
+    ...rarely(random, 0.1, () => ({ deviceConfigId: -1 })),
+    addresses: Array.from({ length: random.below(4) }, address),
+  }))
 }
 
 /** Dense high up and sparse below, as people tag; values that cannot be labels are rare. */
@@ -40,7 +93,22 @@ function generateTags(random: Random): Tagged[] {
 }
 
 function generateCase(index: number, twoVCenters: boolean, random: Random): Case {
-  return { name: `Node ${index}`, vm: generateMachine(twoVCenters, random), node: generateNode(random) }
+  const nics = random.chance(0.5) ? generateNICs(index, random) : undefined
+  return {
+    name: `Node ${index}`,
+    vm: { ...generateMachine(twoVCenters, random), ...(nics === undefined ? {} : { nics }) },
+    node: { ...generateNode(random), ...(nics === undefined ? {} : generateNodeIP(nics, random)) },
+  }
+}
+
+/** The kubelet's choice: mostly one of the machine's addresses, or one of each family. */
+function generateNodeIP(nics: readonly GuestNic[], random: Random): Pick<KubeletNode, 'nodeIP'> {
+  const all = nics.flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
+  if (all.length === 0 || random.chance(0.7)) return {}
+  const first = random.pick(all)
+  const others = all.filter((address) => address.includes(':') !== first.includes(':'))
+  if (others.length > 0 && random.chance(0.4)) return { nodeIP: `${first},${random.pick(others)}` }
+  return { nodeIP: random.chance(0.9) ? first : '10.9.9.9' }
 }
 
 function generateMachine(twoVCenters: boolean, random: Random): Machine {

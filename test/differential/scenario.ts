@@ -1,4 +1,5 @@
 /** What is compared: virtual machines with their Nodes, in one world and under one configuration. */
+import type { IPFamily } from '../../controller/config/config.ts'
 import type { GuestNic } from '../servers/control.ts'
 import type { Place } from './places.ts'
 
@@ -7,12 +8,24 @@ export interface Scenario {
   /** Which labels are configured; the categories are the scenario's own. Both by default. */
   readonly labels?: readonly Label[]
   readonly tags?: readonly Tagged[]
-  /** Of the first vCenter. */
+  /** Of every vCenter. */
   readonly datacenters?: readonly string[]
+  /** Of both vCenters; as the CPI's own default, IPv4 alone, unless given. */
+  readonly ipFamily?: readonly IPFamily[]
+  /** Section `nodes` of the configuration, as the CPI knows it. */
+  readonly nodes?: Readonly<Partial<Record<AddressSetting, string>>>
   /** Has the second vCenter in the configuration too. */
   readonly twoVCenters?: boolean
   readonly cases: readonly Case[]
 }
+
+export type AddressSetting =
+  | 'internalNetworkSubnetCidr'
+  | 'externalNetworkSubnetCidr'
+  | 'internalVmNetworkName'
+  | 'externalVmNetworkName'
+  | 'excludeInternalNetworkSubnetCidr'
+  | 'excludeExternalNetworkSubnetCidr'
 
 export type Label = 'zone' | 'region'
 
@@ -43,6 +56,8 @@ export interface Machine {
   readonly hostName?: string
   /** One with one IPv4 address of its own, unless given. */
   readonly nics?: readonly GuestNic[]
+  /** With prefix length: those that cloud-init's metadata in guestinfo sets. */
+  readonly staticAddresses?: readonly string[]
   /** Tags on the machine itself. */
   readonly tags?: Readonly<Partial<Record<Label, string>>>
 }

@@ -51,8 +51,8 @@ export interface VcsimScenes {
   recreate(vm: string): Promise<VcsimVM>
   /** Powers a machine off and destroys it, also while calls are spoilt by faults. */
   destroy(vm: string): Promise<void>
-  /** Makes one more machine, powered on, in the place of another. */
-  create(options: { name: string; like: string }): Promise<VcsimVM>
+  /** Makes one more machine, powered on, in the place of another, with `cards` network cards beyond the first. */
+  create(options: { name: string; like: string; cards?: number }): Promise<VcsimVM>
   /** Moves a machine to another host (with its cluster: vMotion), another folder (and so datacenter), or both. */
   move(options: { vm: string; host?: string; folder?: string }): Promise<void>
   /** Changes whether a host answers vCenter. Machines of one that does not are `disconnected`. */

@@ -18,6 +18,8 @@ type creation struct {
 	Name string `json:"name"`
 	// Like is the other's reference or name.
 	Like string `json:"like"`
+	// Cards are network cards beyond the first.
+	Cards int `json:"cards"`
 }
 
 // create makes a machine with a reference, UUIDs and MACs of its own.
@@ -50,7 +52,12 @@ func (c *control) create(asked *creation) (types.ManagedObjectReference, error) 
 	}
 	serial := c.inventory.vms
 	c.inventory.vms++
-	return c.inventory.createVM(c.ctx, p, host, identity{name: name, key: fmt.Sprintf("%s-%d", name, serial), serial: serial})
+	return c.inventory.createVM(c.ctx, p, host, identity{
+		name:   name,
+		key:    fmt.Sprintf("%s-%d", name, serial),
+		serial: serial,
+		cards:  asked.Cards,
+	})
 }
 
 func (c *control) destroy(client *vim25.Client, vm *simulator.VirtualMachine) error {

@@ -105,8 +105,10 @@ type identity struct {
 	name string
 	// key decides the UUIDs, and is the name of its folder on the datastore.
 	key string
-	// serial decides the MAC.
+	// serial decides the MACs.
 	serial int
+	// cards is how many network cards it has beyond the first.
+	cards int
 }
 
 func (inv *inventory) createVM(ctx *simulator.Context, p place, host *object.HostSystem, id identity) (types.ManagedObjectReference, error) {
@@ -147,15 +149,18 @@ func (inv *inventory) spec(id identity, network types.BaseVirtualDeviceBackingIn
 	}
 	disk := devices.CreateDisk(scsi.(types.BaseVirtualController), types.ManagedObjectReference{}, datastore+" "+path.Join(id.key, "disk1.vmdk"))
 	disk.CapacityInKB = 10 << 20
-	card, err := devices.CreateEthernetCard("vmxnet3", network)
-	if err != nil {
-		return types.VirtualMachineConfigSpec{}, err
+	devices = append(devices, scsi, disk)
+	for n := range 1 + id.cards {
+		card, err := devices.CreateEthernetCard("vmxnet3", network)
+		if err != nil {
+			return types.VirtualMachineConfigSpec{}, err
+		}
+		nic := card.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
+		nic.Key = firstCardKey + int32(n)
+		nic.AddressType = string(types.VirtualEthernetCardMacTypeManual)
+		nic.MacAddress = inv.mac(id.serial, n)
+		devices = append(devices, card)
 	}
-	nic := card.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
-	nic.Key = firstCardKey
-	nic.AddressType = string(types.VirtualEthernetCardMacTypeManual)
-	nic.MacAddress = inv.mac(id.serial)
-	devices = append(devices, scsi, disk, card)
 	changes, err := devices.ConfigSpec(types.VirtualDeviceConfigSpecOperationAdd)
 	if err != nil {
 		return types.VirtualMachineConfigSpec{}, err
@@ -193,7 +198,7 @@ func (inv *inventory) uuid(name string) string {
 }
 
 // mac counts through the range that VMware keeps for addresses set by hand, from a start that the seed decides.
-func (inv *inventory) mac(serial int) string {
+func (inv *inventory) mac(serial, card int) string {
 	start := sha1.Sum([]byte(inv.seed))
-	return fmt.Sprintf("00:50:56:%02x:%02x:%02x", start[0]&0x3f, serial>>8&0xff, serial&0xff)
+	return fmt.Sprintf("00:50:56:%02x:%02x:%02x", (int(start[0])+card)&0x3f, serial>>8&0xff, serial&0xff)
 }

@@ -1,0 +1,58 @@
+/** The vSphere CPI itself against Rollcall: the written set, and the hand-over from one to the other and back. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { type Node, openBed, readNodes, runCPI, runRollcall, setUp } from './bed.ts'
+import { type Compared, compareScenario } from './compare.ts'
+import { PAGE, ROWS, withTable } from './differences.ts'
+import { judge } from './judge.ts'
+import { HANDED_OVER, WRITTEN } from './written.ts'
+
+const bed = await openBed()
+t.teardown(() => bed[Symbol.asyncDispose]())
+
+await t.test('both make the same of each Node, but for the listed differences', async (t) => {
+  const all: Compared[] = []
+  for (const [serial, scenario] of WRITTEN.entries())
+    all.push(...(await compareScenario(bed, scenario, serial)))
+  const { agreed, unexplained, shown } = judge(all)
+  t.strictSame(unexplained, [])
+  for (const row of ROWS) t.ok(shown.has(row), `a case shows: ${row.what}`)
+  t.ok(agreed > all.length / 3, `${agreed} of ${all.length} agree`)
+})
+
+await t.test('each difference is told in the docs', async (t) => {
+  const page = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8')
+  t.equal(withTable(page), page, 'run node test/differential/differences.ts')
+})
+
+await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
+  await using stage = await setUp(bed, HANDED_OVER, WRITTEN.length)
+  const cluster = bed.clusters.cpi
+  await (await runCPI(bed, stage)).stop()
+  const initialized = await readNodes(cluster)
+  for (const node of initialized.values()) t.ok(node.spec.providerID, `${node.metadata.name} is initialised`)
+
+  await (await runRollcall(bed, stage, cluster)).stop()
+  const taken = await readNodes(cluster)
+  for (const [name, before] of initialized) {
+    const after = taken.get(name)
+    t.equal(after?.metadata.labels[LABEL_IDENTITY_LEVEL], 'asserted', `Rollcall has taken ${name} over`)
+    t.strictSame(after && withoutLevel(after), withoutLevel(before), name)
+  }
+
+  await (await runCPI(bed, stage)).stop()
+  const returned = await readNodes(cluster)
+  for (const [name, before] of taken) t.strictSame(whole(returned.get(name)), whole(before), `${name}, back`)
+})
+
+function whole(node: Node | undefined) {
+  const { labels, annotations } = node?.metadata ?? {}
+  return { labels, annotations, spec: node?.spec, addresses: node?.status.addresses }
+}
+
+function withoutLevel(node: Node) {
+  const { [LABEL_IDENTITY_LEVEL]: _, ...labels } = node.metadata.labels
+  return { ...whole(node), labels }
+}
