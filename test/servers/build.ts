@@ -41,6 +41,7 @@ const commands = {
     takes: '3 min',
   },
   'cpi-config': { ...cpi, package: './config', takes: '30 s' },
+  'cpi-addresses': { ...cpi, package: './addresses', takes: '3 min' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 
 export type ServerName = keyof typeof commands

@@ -65,13 +65,17 @@ export function chooseAddresses(
   for (const family of inOrder(configured, provided.ips)) {
     const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
-    const discovered = discover(
-      {
-        internal: preferred(ofFamily, wanted, current('InternalIP', family, node)),
-        external: preferred(ofFamily, wanted, current('ExternalIP', family, node)),
-      },
-      nodes,
-    )
+    const search = (first: string | undefined) =>
+      discover(
+        {
+          internal: preferred(ofFamily, first, current('InternalIP', family, node)),
+          external: preferred(ofFamily, first, current('ExternalIP', family, node)),
+        },
+        nodes,
+      )
+    const unasked = search(undefined)
+    // As in the CPI, the kubelet's choice moves nothing where it would be taken anyway.
+    const discovered = unasked && !takes(unasked, wanted) ? search(wanted) : unasked
     if (discovered === undefined) return none(because.networkUnknown(ofFamily, vm))
     const { internal, external } = withProvided(discovered, ofFamily, wanted, nodes)
     const keep = (kind: Kind) => kept(kind, family, [...free, ...taken], spec, vm, context)
@@ -178,6 +182,10 @@ function preferred(
   return candidates.toSorted((a, b) => rank(a) - rank(b))
 }
 
+function takes({ internal, external }: Discovered, wanted: string | undefined): boolean {
+  return wanted === undefined || internal?.address === wanted || external?.address === wanted
+}
+
 /** The kubelet's address becomes one of the two, if need be against subnets and networks, but not where it is excluded. */
 function withProvided(
   found: Discovered,
@@ -186,8 +194,7 @@ function withProvided(
   nodes: DecisionConfig['nodes'],
 ): Discovered {
   const candidate = candidates.find(({ address }) => address === wanted)
-  const followed = found.internal?.address === wanted || found.external?.address === wanted
-  if (candidate === undefined || followed) return found
+  if (candidate === undefined || takes(found, wanted)) return found
   return mayBecome('InternalIP', candidate, nodes)
     ? { ...found, internal: candidate }
     : { ...found, external: candidate }

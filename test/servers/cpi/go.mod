@@ -8,6 +8,11 @@ replace github.com/vmware-tanzu/vm-operator/pkg/constants/testlabels => github.c
 tool k8s.io/cloud-provider-vsphere/cmd/vsphere-cloud-controller-manager
 
 require (
+	github.com/vmware/govmomi v0.53.0
+	k8s.io/api v0.36.0
+	k8s.io/apimachinery v0.36.0
+	k8s.io/client-go v0.36.0
+	k8s.io/cloud-provider v0.36.0
 	k8s.io/cloud-provider-vsphere v1.36.0
 	k8s.io/klog/v2 v2.140.0
 )
@@ -66,7 +71,6 @@ require (
 	github.com/vmware-tanzu/nsx-operator/pkg/apis v0.0.0-20240827061921-8f0982975508 // indirect
 	github.com/vmware-tanzu/nsx-operator/pkg/client v0.0.0-20240827061921-8f0982975508 // indirect
 	github.com/vmware-tanzu/vm-operator/api v1.9.1-0.20251029150609-93918c59a719 // indirect
-	github.com/vmware/govmomi v0.53.0 // indirect
 	github.com/vmware/vsphere-automation-sdk-go/lib v0.7.0 // indirect
 	github.com/vmware/vsphere-automation-sdk-go/runtime v0.7.0 // indirect
 	github.com/vmware/vsphere-automation-sdk-go/services/nsxt v0.12.0 // indirect
@@ -108,11 +112,7 @@ require (
 	gopkg.in/warnings.v0 v0.1.2 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/api v0.36.0 // indirect
-	k8s.io/apimachinery v0.36.0 // indirect
 	k8s.io/apiserver v0.36.0 // indirect
-	k8s.io/client-go v0.36.0 // indirect
-	k8s.io/cloud-provider v0.36.0 // indirect
 	k8s.io/component-base v0.36.0 // indirect
 	k8s.io/component-helpers v0.36.0 // indirect
 	k8s.io/controller-manager v0.36.0 // indirect

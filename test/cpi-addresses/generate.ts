@@ -1,0 +1,86 @@
+/** Configurations and machines made up by a seed: every setting that decides on addresses. */
+import { gzipSync } from 'node:zlib'
+import type { Random } from '../simulation/random.ts'
+import { fileOf, metadata, nic } from './cases.ts'
+import type { Configured, Machine } from './oracle.ts'
+
+const MACHINES = 12
+const FAMILIES = ['', '[ipv4]', '[ipv6]', '[ipv4, ipv6]', '[ipv6, ipv4]']
+const NETWORKS = ['net-a', 'NET-A', 'net-b', 'net b', 'größe', '']
+const SUBNETS = [
+  '10.0.0.0/8',
+  '10.1.0.0/16',
+  '10.1.0.4/30',
+  '192.0.2.0/24',
+  '0.0.0.0/0',
+  'fd00::/8',
+  'fd00:1::/32',
+  '2001:db8::/32',
+  '::/0',
+  '::ffff:10.0.0.0/104',
+]
+const ADDRESSES = [
+  ...['10.0.0.', '10.1.0.', '192.0.2.'].flatMap((net) => [`${net}5`, `${net}6`]),
+  ...['fd00::', 'fd00:1::', '2001:db8::'].flatMap((net) => [`${net}5`, `${net}6`]),
+  '127.0.0.1',
+  '169.254.0.5',
+  'fe80::5',
+  '::1',
+]
+/** Written otherwise than both would write them; metadata has none of them, see the listed difference. */
+const ODD = ['FD00::A', '2001:0db8::000b', '::ffff:10.1.0.7']
+
+export function generate(random: Random): Configured {
+  const subnets = () => Array.from({ length: 1 + random.below(2) }, () => random.pick(SUBNETS)).join(',')
+  const network = () => random.pick(NETWORKS)
+  const settings = {
+    internalNetworkSubnetCidr: subnets,
+    externalNetworkSubnetCidr: subnets,
+    internalVmNetworkName: network,
+    externalVmNetworkName: network,
+    excludeInternalNetworkSubnetCidr: subnets,
+    excludeExternalNetworkSubnetCidr: subnets,
+  }
+  const nodes = Object.entries(settings).flatMap(([key, value]) =>
+    random.chance(0.35) ? [[key, value()]] : [],
+  )
+  return {
+    text: fileOf(random.pick(FAMILIES), Object.fromEntries(nodes)),
+    machines: Array.from({ length: MACHINES }, () => generateMachine(random)),
+  }
+}
+
+function generateMachine(random: Random): Machine {
+  const nics = Array.from({ length: random.below(4) }, (_, place) => {
+    const addresses = Array.from({ length: random.below(4) }, () =>
+      random.pick(random.chance(0.05) ? ODD : ADDRESSES),
+    )
+    const made = nic(place, random.pick(NETWORKS), ...addresses)
+    return random.chance(0.1) ? { ...made, deviceConfigID: -1 } : made
+  })
+  return {
+    nics,
+    ...(random.chance(0.4) ? { guestinfo: generateMetadata(random) } : {}),
+    ...(random.chance(0.3) ? { nodeIP: generateNodeIP(nics, random) } : {}),
+  }
+}
+
+/** Of one interface alone: among several the CPI's own order is by chance. */
+function generateMetadata(random: Random): NonNullable<Machine['guestinfo']> {
+  const addresses = Array.from({ length: random.below(4) }, () => `${random.pick(ADDRESSES)}/24`)
+  const network = { version: 2, ethernets: { id0: { 'set-name': 'eth0', addresses } } }
+  const encoded = JSON.stringify(network)
+  const forms = [
+    { network },
+    { network: Buffer.from(encoded).toString('base64'), 'network.encoding': 'base64' },
+    { network: gzipSync(encoded).toString('base64'), 'network.encoding': 'gzip+base64' },
+  ]
+  return metadata(JSON.stringify({ 'instance-id': 'i-1', ...random.pick(forms) }))
+}
+
+function generateNodeIP(nics: Machine['nics'], random: Random): string {
+  const own = nics.flatMap(({ addresses }) => addresses)
+  const one = own.length === 0 || random.chance(0.1) ? '10.9.9.9' : random.pick(own)
+  const others = own.filter((address) => address.includes(':') !== one.includes(':'))
+  return others.length > 0 && random.chance(0.4) ? `${one},${random.pick(others)}` : one
+}
