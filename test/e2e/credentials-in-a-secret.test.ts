@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { type Controller, vsphereConf } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
+import { mountSecret } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
@@ -149,10 +150,30 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await controller.stop()
   await until('the other one leads', async () => (await readyz(standby)).startsWith('leading'))
   await initialised('by-another')
-  await write({ server_a: vcsim.host, username_a: vcsim.username, password_a: 'marker-third' })
+  const lettered = { server_a: vcsim.host, username_a: vcsim.username, password_a: 'marker-third' }
+  // Nearly as much as a Secret may hold.
+  await write({ ...lettered, junk: `marker${'\0'.repeat(1_000_000)}` })
   await becomes(standby, 1)
   t.equal((await readyz(standby)).trim(), 'leading')
   t.notMatch(controller.output() + standby.output(), /marker/)
   t.notMatch(await (await fetch(`${standby.url}/metrics`)).text(), /marker/)
   t.notMatch(JSON.stringify([events.versions, reports.versions, nodes.versions]), /marker/)
+})
+
+await t.test('a folder that is mounted late, and changes', async (t) => {
+  const folder = `${stage.dir}/late`
+  const controller = await stage.controller({
+    config: `${vsphereConf(vcsim).replace(/^ *(user|password): .*\n/gm, '')}global: {secretsDirectory: ${folder}}\n`,
+    labels: {},
+    until: 'answering',
+  })
+  await controller.says(/the folder \S+ does not exist: check the path/)
+  const secret = await mountSecret(folder, credential('marker-wrong'))
+  await until('it is refused', async () =>
+    (await readyz(controller)).startsWith('vCenter main: InvalidLogin'),
+  )
+  await secret.write(credential('marker-third'))
+  await initialised('from-a-folder')
+  t.equal(await usable(controller), 1)
+  t.notMatch(controller.output(), /marker/)
 })
