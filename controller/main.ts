@@ -7,6 +7,7 @@ import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
+import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
@@ -47,17 +48,16 @@ interface Prepared {
 }
 
 /** Where it cannot be had, the exit code; why has been said. */
-async function prepare({
-  config: path,
-  kubeconfig,
-  cpi,
-}: Pick<RunFlags, 'config' | 'kubeconfig' | 'cpi'>): Promise<Prepared | 1 | 2> {
+async function prepare(
+  { config: path, kubeconfig }: Pick<RunFlags, 'config' | 'kubeconfig'>,
+  given: GivenArguments | undefined,
+): Promise<Prepared | 1 | 2> {
   const source: ConfigSource = {
     path,
     readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
     readFolder: async (path) => readdirSync(path),
     environment: process.env,
-    ...(cpi === undefined ? {} : { given: cpi.given }),
+    ...(given === undefined ? {} : { given }),
   }
   let loaded: LoadedConfig
   try {
@@ -77,9 +77,12 @@ async function prepare({
   return { config: { ...source, loaded }, credentials }
 }
 
+/** The CPI's arguments, as if none of them concerned Nodes. */
+const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }
+
 async function showPlan(options: PlanFlags): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
-  const prepared = await prepare(options)
+  const prepared = await prepare(options, options.fromCPI ? AS_THE_CPI : undefined)
   if (typeof prepared === 'number') return 1
   for (const warning of prepared.config.loaded.warnings) process.stderr.write(`${warning}\n`)
   const ending = new AbortController()
@@ -87,6 +90,7 @@ async function showPlan(options: PlanFlags): Promise<number> {
   const made = await plan(
     {
       ...prepared,
+      fromCPI: options.fromCPI,
       version: VERSION,
       clock: systemClock,
       random: Math.random,
@@ -102,7 +106,7 @@ async function showPlan(options: PlanFlags): Promise<number> {
 
 async function start(options: RunFlags): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
-  const prepared = await prepare(options)
+  const prepared = await prepare(options, options.cpi?.given)
   if (typeof prepared === 'number') return prepared
   const { config, credentials } = prepared
   const { loaded } = config

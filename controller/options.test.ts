@@ -30,8 +30,9 @@ for (const [line, options] of right) {
 
 t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
   kind: 'plan',
-  options: { config: '/c', kubeconfig: undefined, output: 'json', logLevel: 'error' },
+  options: { config: '/c', kubeconfig: undefined, output: 'json', logLevel: 'error', fromCPI: false },
 })
+t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: { fromCPI: true } })
 
 const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
 const given = { initializes: true, endsNodes: true, nodeLabels: {} }

@@ -47,6 +47,8 @@ export interface CpiFlags {
 
 export interface PlanFlags extends Pick<RunFlags, 'config' | 'kubeconfig' | 'logLevel'> {
   readonly output: (typeof OUTPUTS)[number]
+  /** Whether the CPI is to be looked for, and its cluster to go on as it was. */
+  readonly fromCPI: boolean
 }
 
 const OUTPUTS = ['table', 'json'] as const
@@ -66,11 +68,12 @@ const DEFAULTS = {
 } as const
 
 export const HELP = `usage: rollcall-controller run --config FILE [options]
-       rollcall-controller plan --config FILE [--kubeconfig FILE] [--output table|json] [--log-level LEVEL]
+       rollcall-controller plan --config FILE [--from-cpi] [--kubeconfig FILE] [--output table|json]
        rollcall-controller --cloud-config FILE [flags of the vSphere CPI, see --cloud-config --help]
 
 Initialises the cluster's Nodes with what vCenter knows of their VMs. "plan" says what that would change, and writes
-nothing; its exit code is 0 where nothing would change, 2 where something would, and 1 where it cannot tell.
+nothing; its exit code is 0 where nothing would change, 2 where something would, and 1 where it cannot tell. With
+--from-cpi it also looks for the vSphere CPI, and says how it hands over.
 
   --config FILE          the vSphere configuration, as the vSphere CPI has it
   --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
@@ -191,7 +194,11 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
 const PLAN_OPTIONS = ['config', 'kubeconfig', 'output', 'log-level']
 
 function parsePlan(args: readonly string[]): ControllerCommandLine {
-  const read = readOptions(args, PLAN_OPTIONS)
+  const fromCPI = args.includes(FROM_CPI)
+  const read = readOptions(
+    args.filter((arg) => arg !== FROM_CPI),
+    PLAN_OPTIONS,
+  )
   if (!read.ok) return wrong(read.message)
   const values = read.value
   const config = values.get('config')
@@ -201,9 +208,13 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
   // What is wrong stands in the plan itself.
   const logLevel = LOG_LEVELS.find((known) => known === (values.get('log-level') ?? 'error'))
   if (logLevel === undefined) return wrong(WRONG_LEVEL)
-  return { kind: 'plan', options: { config, kubeconfig: values.get('kubeconfig'), output, logLevel } }
+  return {
+    kind: 'plan',
+    options: { config, kubeconfig: values.get('kubeconfig'), output, logLevel, fromCPI },
+  }
 }
 
+const FROM_CPI = '--from-cpi'
 const NO_CONFIG = '--config is missing: expected the path of the vSphere configuration'
 const WRONG_LEVEL = `--log-level: expected one of ${LOG_LEVELS.join(', ')}`
 const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270'

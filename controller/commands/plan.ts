@@ -14,8 +14,10 @@ import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import type { Logger } from '../log.ts'
 import { createClusterCopy } from '../plan/cluster-copy.ts'
+import { handOver } from '../plan/hand-over.ts'
 import { planOf } from '../plan/node-plan.ts'
 import type { Plan } from '../plan/print-plan.ts'
+import { readCPI } from '../plan/read-cpi.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { runTogether } from '../tasks.ts'
@@ -31,6 +33,8 @@ import { createEventHandlers, createInventoryHandler } from '../watch/event-hand
 export interface PlanOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
+  /** Whether to look for the CPI as well. */
+  readonly fromCPI: boolean
   readonly version: string
   readonly clock: Clock
   readonly random: () => number
@@ -62,7 +66,8 @@ export async function plan(options: PlanOptions, signal: AbortSignal): Promise<P
     userAgent: `rollcall-controller/${version}`,
   })
   try {
-    return await planWith(client, options, signal)
+    const plan = await planWith(client, options, signal)
+    return options.fromCPI ? { ...plan, handOver: handOver(await readCPI(client, signal)) } : plan
   } finally {
     await client.close()
   }

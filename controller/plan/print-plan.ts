@@ -9,6 +9,8 @@ export interface Plan {
   readonly nodes: readonly NodePlan[]
   /** What holds for the whole cluster. */
   readonly remarks: readonly string[]
+  /** Where the CPI was looked for: what there is of it, and the steps of the hand-over. */
+  readonly handOver?: readonly string[]
 }
 
 /** Whether anything would change, but for the label of Rollcall's own. */
@@ -41,6 +43,7 @@ export function printPlan(plan: Plan): string {
     ...(labelled.length === 0
       ? []
       : [`the label that shows how a VM is known would be set on ${labelled.length}: ${some(labelled)}`]),
+    ...(plan.handOver === undefined ? [] : ['', ...plan.handOver.map((line) => printable(line, 1024))]),
     '',
   ].join('\n')
 }

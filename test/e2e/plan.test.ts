@@ -4,11 +4,13 @@ import t from 'tap'
 import { binary } from '../../build/binaries.ts'
 import type { NodePlan } from '../../controller/plan/node-plan.ts'
 import { startProgram } from '../fixtures/program.ts'
+import { applyManifest } from '../servers/manifests.ts'
 import { isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
-const { nodes, vcsim } = stage
+const { cluster, nodes, vcsim } = stage
+const FINALIZER = 'service.kubernetes.io/load-balancer-cleanup'
 const controller = await stage.controller({ require: 'asserted' })
 const { configFile, kubeconfig } = controller
 
@@ -72,6 +74,42 @@ t.test('what would change is said, and nothing is written', async (t) => {
     { what: 'taints', from: /uninitialized/ },
   ])
   t.equal(nodes.versions.length, before, 'no Node was written')
+})
+
+t.test('the CPI is found, and the steps of the hand-over are those of this cluster', async (t) => {
+  const labels = { app: 'cpi' }
+  const containers = [{ name: 'cpi', image: 'example.com/cloud-provider-vsphere:v1.36.0', args: ['--v=2'] }]
+  for (const object of [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { namespace: 'kube-system', name: 'vsphere-cpi' },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { namespace: 'default', name: 'web', finalizers: [FINALIZER] },
+      spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
+    },
+  ]) {
+    await applyManifest(cluster, object)
+  }
+  const service = '/api/v1/namespaces/default/services/web'
+  t.teardown(async () => {
+    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/vsphere-cpi')
+    await cluster.request('PATCH', service, { metadata: { finalizers: null } })
+    await cluster.request('DELETE', service)
+  })
+  const admin = await cluster.kubeconfig({ user: 'admin', groups: ['system:masters'] })
+  const program = startProgram({
+    command: await binary('rollcall-controller'),
+    args: ['plan', '--from-cpi', `--config=${configFile}`, `--kubeconfig=${admin}`],
+  })
+  t.equal((await program.ended).code, 2)
+  t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/vsphere-cpi$/m)
+  t.match(program.output(), /^1 Services of type LoadBalancer .*: default\/web$/m)
+  t.match(program.output(), /^2\. start DaemonSet kube-system\/vsphere-cpi with --controllers=service,route/m)
 })
 
 t.test('what it cannot tell is an error, and says why', async (t) => {

@@ -1,0 +1,51 @@
+import * as v from 'valibot'
+import type { KubeClient } from '../kubernetes/client.ts'
+import { createLeaseStore } from '../kubernetes/lease.ts'
+import { readList } from '../kubernetes/list.ts'
+import { findManagers, parseWorkload, type Workload } from './find-cpi.ts'
+import type { CPIFindings } from './hand-over.ts'
+
+/** Of `k8s.io/cloud-provider/service/helpers`: set on a Service while a cloud provider has a load balancer for it. */
+const FINALIZER = 'service.kubernetes.io/load-balancer-cleanup'
+
+const Service = v.object({
+  metadata: v.object({
+    namespace: v.string(),
+    name: v.string(),
+    finalizers: v.nullish(v.array(v.string()), []),
+  }),
+})
+
+const WORKLOADS = { DaemonSet: '/apis/apps/v1/daemonsets', Deployment: '/apis/apps/v1/deployments' } as const
+
+/** Looks for the CPI in the whole cluster. Throws as `KubeClient.request`. */
+export async function readCPI(client: KubeClient, signal: AbortSignal): Promise<CPIFindings> {
+  const workloads: Workload[] = []
+  for (const kind of ['DaemonSet', 'Deployment'] as const) {
+    const take = (object: unknown) => {
+      const workload = parseWorkload(kind, object)
+      if (workload !== undefined) workloads.push(workload)
+    }
+    await readList(client, { path: WORKLOADS[kind] }, take, signal)
+  }
+  const managers = findManagers(workloads)
+  const held = managers.cpi.find(({ lease }) => lease !== undefined)?.lease
+  const lease = held && (await createLeaseStore(client, held.namespace, held.name).get(signal))
+  return { ...managers, lease: lease?.record, loadBalancers: await loadBalancers(client, signal) }
+}
+
+async function loadBalancers(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = []
+  await readList(
+    client,
+    { path: '/api/v1/services' },
+    (object) => {
+      const parsed = v.safeParse(Service, object)
+      if (!parsed.success || !parsed.output.metadata.finalizers?.includes(FINALIZER)) return
+      const { namespace, name } = parsed.output.metadata
+      found.push(`${namespace}/${name}`)
+    },
+    signal,
+  )
+  return found
+}
