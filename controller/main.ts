@@ -95,7 +95,8 @@ async function showPlan(options: PlanFlags): Promise<number> {
       clock: systemClock,
       random: Math.random,
       logger,
-      metrics: createMetrics({ version: VERSION, clock: systemClock }),
+      // Nobody reads them: no port is opened, and no Lease taken.
+      metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
     },
     ending.signal,
   )
@@ -141,7 +142,7 @@ async function start(options: RunFlags): Promise<number> {
         clock: systemClock,
         random: Math.random,
         logger,
-        metrics: createMetrics({ version: VERSION, clock: systemClock }),
+        metrics: createMetrics({ version: VERSION, lease: options.leaseName, clock: systemClock }),
         memory: { resident: () => process.memoryUsage.rss(), release: returnFreePages },
       },
       ending.signal,

@@ -121,7 +121,7 @@ t.test('a Node loses its taint first; its status follows, and the Events with it
   await clock.turn(100)
   t.same(take(), {
     calls: ['report/status 200'],
-    events: ['Initialized', 'LabelOverridden'],
+    events: ['Initialized', 'Synced', 'LabelOverridden'],
     enqueued: [],
   })
   await reconcile()
@@ -137,7 +137,7 @@ t.test('what changes meanwhile goes into the same write', async (t) => {
   await clock.turn(100)
   t.same(take(), {
     calls: ['node/status', 'node', 'report/status 200'],
-    events: ['Initialized', 'LabelOverridden'],
+    events: ['Initialized', 'Synced', 'LabelOverridden'],
     enqueued: [],
   })
 })
@@ -153,7 +153,7 @@ t.test('a report that is another by now is decided on again', async (t) => {
   await clock.turn(100)
   const { calls, events } = take()
   t.same(calls, ['node/status', 'node', 'report/status 201'])
-  t.same(events.sort(), ['Initialized', 'LabelOverridden'])
+  t.same(events.sort(), ['Initialized', 'LabelOverridden', 'Synced'])
 })
 
 t.test('a report that comes while the Node is written is not taken for the one before', async (t) => {
@@ -208,7 +208,7 @@ t.test('a write that the watch shows before it is answered is told once', async 
   t.same(take().events, [])
   resolve()
   await second
-  t.same(take(), { calls: [], events: ['Initialized', 'LabelOverridden'], enqueued: [] })
+  t.same(take(), { calls: [], events: ['Initialized', 'Synced', 'LabelOverridden'], enqueued: [] })
 })
 
 t.test('a Node that went, or that was registered anew, has no status pending', async (t) => {

@@ -191,6 +191,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
       group: 'uuid',
       absentSince: 0,
       event: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
+      cpiEvent: { type: 'Normal', reason: 'DeletingNode', message: 'gone' },
     },
   }
   const run = async (answers: Parameters<typeof recorder>[0]) => {
@@ -203,7 +204,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
   t.strictSame(done.calls, ['confirm', 'report/status', 'confirm', 'delete'])
   t.match(done.applied, { deleted: true, incomplete: false })
   t.match(done.guard, { uid: node().uid, resourceVersion: node().resourceVersion })
-  t.strictSame(done.said, ['VMGone', 'NodeDeleted'])
+  t.strictSame(done.said, ['VMGone', 'NodeDeleted', 'DeletingNode'])
 
   const rows: [string, Parameters<typeof recorder>[0], string[], string[]][] = [
     ['not sure at first', { confirmed: [false] }, ['confirm'], []],

@@ -82,14 +82,14 @@ function endedBy(write: RefusedWrite['write'], failure: Failure, nodes: readonly
 /** Comes last, once the status tells the reason. */
 async function applyDeletion(
   node: Node,
-  { event }: Deletion,
+  { event, cpiEvent }: Deletion,
   writer: Writer,
 ): Promise<Pick<ApplyResult, 'deleted' | 'deletionRefused' | 'incomplete'>> {
   // The writes before took time.
   if (!(await writer.confirm())) return { incomplete: true }
   const result = await writer.deleteNode(node.name, node)
   if (result.outcome === 'written') {
-    writer.recordEvent(node, event)
+    for (const one of [event, cpiEvent]) writer.recordEvent(node, one)
     return { deleted: true, incomplete: false }
   }
   if (result.outcome === 'refused') return { deletionRefused: result.message, incomplete: true }

@@ -9,7 +9,7 @@ export interface LeadTermOptions
   readonly configuration: Pick<ConfigWatch, 'current'>
   /** Opens the inventory of one vCenter. */
   readonly openInventory: OpenInventory
-  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
+  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading' | 'controllersRun'>
   /** Called with the leader's work when it starts, and with undefined when it ends. */
   readonly onWork: (leadership: Leadership | undefined) => void
 }
@@ -27,6 +27,10 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       const { config, superseded } = configuration.current()
       inventories.adopt(config)
       metrics.leading(true)
+      metrics.controllersRun({
+        node: config.initialization.on,
+        lifecycle: config.lifecycle.deletion !== 'off' || config.lifecycle.shutdownTaint,
+      })
       const leadership = createLeadership({
         ...options,
         config,

@@ -48,7 +48,15 @@ export interface LeadOptions {
   readonly logger: Logger
   readonly metrics: Pick<
     Metrics,
-    'decided' | 'reconciled' | 'queueDepth' | 'vCentersUp' | 'policyInForce' | 'lifecycle' | 'nodeDeleted'
+    | 'decided'
+    | 'reconciled'
+    | 'queueDepth'
+    | 'queueActive'
+    | 'workQueue'
+    | 'vCentersUp'
+    | 'policyInForce'
+    | 'lifecycle'
+    | 'nodeDeleted'
   >
 }
 
@@ -82,6 +90,7 @@ export function createLeadership(options: LeadOptions): Leadership {
   const queue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
+    observer: metrics.workQueue,
     backoff: BACKOFF,
     clock,
     random,
@@ -186,6 +195,7 @@ export function createLeadership(options: LeadOptions): Leadership {
   const scope = createDatacenterScope({ vCenters: config.vCenters, inventories, clock, random, logger })
 
   metrics.queueDepth(queue.depth)
+  metrics.queueActive(queue.activeSince)
   metrics.lifecycle(() =>
     [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
       vCenter,

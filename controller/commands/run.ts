@@ -85,6 +85,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     lease,
     identity,
     timing,
+    onSlowPath: metrics.leaseReadAgain,
     clock,
     random,
     logger,

@@ -52,7 +52,10 @@ t.test('initialises a Node as users of the CPI expect', async (t) => {
   })
   t.same(
     decision.events.map(({ type, reason }) => ({ type, reason })),
-    [{ type: 'Normal', reason: 'Initialized' }],
+    [
+      { type: 'Normal', reason: 'Initialized' },
+      { type: 'Normal', reason: 'Synced' },
+    ],
   )
   t.match(decision.status, {
     identityLevel: 'proven',
@@ -489,6 +492,21 @@ t.test('a Node that was registered without the taint and with its provider ID is
   t.notMatch(decide(after(hidden, refused)).events.at(-1), { reason: 'RegisteredUntainted' })
 })
 
+t.test('the initialisation is told once in the words of the CPI', async (t) => {
+  const first = facts()
+  const decision = decide(first)
+  const synced = decision.events.filter(({ reason }) => reason === 'Synced')
+  t.same(synced, [
+    {
+      type: 'Normal',
+      reason: 'Synced',
+      message: 'Node synced successfully',
+      component: 'cloud-node-controller',
+    },
+  ])
+  t.same(decide(after(first, decision)).events, [])
+})
+
 t.test('more labels come with the initialisation, where a Node has none of their name', async (t) => {
   const settings = {
     ...SETTINGS,
@@ -542,7 +560,7 @@ t.test(
     t.match(events.at(-1), { type: 'Warning', reason: 'LabelOverridden', message: /--node-labels/ })
     t.same(
       decide(facts({ node: node({ labels: { [zone]: 'zone-a' } }) })).events.map(({ reason }) => reason),
-      ['Initialized'],
+      ['Initialized', 'Synced'],
     )
   },
 )

@@ -5,6 +5,7 @@ import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './binding.ts'
 import { type ConditionValue, no, yes } from './condition.ts'
+import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
@@ -156,6 +157,7 @@ function decideOnVerified(
     status: { conditions: said, fields },
     events: [
       ...conditionEvents(before.conditions ?? [], said),
+      ...(isUninitialized(node) ? [SYNCED] : []),
       ...levelEvents(before, level, identity.conditions.IdentityVerified),
       ...overriddenLabelEvents(node, patch),
       ...events,

@@ -57,8 +57,9 @@ export interface Deletion {
   readonly group: string
   /** Monotonic; undefined where the VM was removed on purpose and does not count for the brake. */
   readonly absentSince: number | undefined
-  /** Recorded once the Node is deleted. */
+  /** Recorded once the Node is deleted, ours and the CPI's. */
   readonly event: NodeEvent
+  readonly cpiEvent: NodeEvent
 }
 
 /** One missing VM, as the brake counts it. */

@@ -12,6 +12,8 @@ export interface NodeEvent {
   readonly type: 'Normal' | 'Warning'
   readonly reason: Reason
   readonly message: string
+  /** Whose Event it is, where it is not Rollcall's own. */
+  readonly component?: string
 }
 
 /** Conditions that are worth an Event when they become True. */

@@ -102,13 +102,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   return {
-    event({ regarding, type, reason, message }) {
+    event({ regarding, type, reason, message, component }) {
       const object = JSON.stringify([regarding.kind, regarding.name, regarding.uid])
       if (buckets.take(object, clock.monotonic()) > 0) {
         dropped++
         return
       }
-      const facts = { regarding, type, reason, message: message.slice(0, MAX_MESSAGE) }
+      const said = { regarding, type, reason, message: message.slice(0, MAX_MESSAGE) }
+      const facts = component === undefined ? said : { ...said, component }
       const key = JSON.stringify([object, type, reason, facts.message])
       const now = clock.now()
       let item = series.get(key)

@@ -18,6 +18,8 @@ export interface EventDetails {
   readonly reason: string
   /** One sentence; no secret. Cut at {@link MAX_MESSAGE} characters. */
   readonly message: string
+  /** Who says so, where it is not {@link EventWriterOptions.component}. */
+  readonly component?: string
 }
 
 /** An event and how often it happened. */
@@ -54,9 +56,9 @@ const MAX_PREFIX = 230
  * `involvedObject.uid` is the Node's UID, as the node controllers write it. (The kubelet writes the node's name there;
  * `kubectl describe node` asks for both.)
  */
-export function createEventWriter({ client, component, instance, random }: EventWriterOptions) {
+export function createEventWriter({ client, component: own, instance, random }: EventWriterOptions) {
   async function create(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
-    const { regarding, type, reason, message } = item.facts
+    const { regarding, type, reason, message, component = own } = item.facts
     // Chosen before the first attempt: if its answer is lost, the next attempt finds the object.
     item.object ??= uniqueName(regarding.name, item.last, random)
     const body = {

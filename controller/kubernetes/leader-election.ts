@@ -2,7 +2,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'
-import { createLeaseCandidate, type LeaseCandidate } from './lease-candidate.ts'
+import { createLeaseCandidate, type LeaseCandidate, type LeaseCandidateOptions } from './lease-candidate.ts'
 import { createTerm, type Term } from './term.ts'
 
 export type { Term } from './term.ts'
@@ -33,6 +33,8 @@ export interface LeaderElectionOptions {
   readonly identity: string
   /** {@link DEFAULT_TIMING} by default. */
   readonly timing?: ElectionTiming
+  /** See {@link LeaseCandidateOptions.onSlowPath}. */
+  readonly onSlowPath?: () => void
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger

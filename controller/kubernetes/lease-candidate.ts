@@ -5,6 +5,8 @@ export interface LeaseCandidateOptions {
   readonly lease: LeaseStore
   readonly identity: string
   readonly durationSeconds: number
+  /** Told that a Lease which is ours could not be renewed by one request: somebody else wrote it meanwhile. */
+  readonly onSlowPath?: () => void
   readonly clock: Clock
 }
 
@@ -49,6 +51,7 @@ export function createLeaseCandidate({
   lease: store,
   identity,
   durationSeconds,
+  onSlowPath,
   clock,
 }: LeaseCandidateOptions): LeaseCandidate {
   let seen: Lease | undefined
@@ -107,6 +110,7 @@ export function createLeaseCandidate({
     for (let held = seen, before: Lease | undefined; held !== before; before = held, held = seen) {
       if (held?.record.holder === identity && (await update(held, edit, signal))) return true
     }
+    if (seen?.record.holder === identity) onSlowPath?.()
     const found = await store.get(signal)
     // A Lease that was just created has no annotations yet.
     if (!found) return (await write(() => store.create(ours(undefined), signal))) && edit === asTheyAre

@@ -14,7 +14,7 @@ const docs = read('docs/metrics.md')
 /** The text of metrics of which each has a sample, so that all labels are seen. */
 async function sampled(): Promise<string> {
   const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() }
-  const metrics = createMetrics({ version: '1.2.3', clock })
+  const metrics = createMetrics({ version: '1.2.3', lease: 'rollcall', clock })
   const refusal = { condition: 'VMFound', reason: 'NoSerial' } as const
   const rest = { events: [], requeue: false }
   const lastTransitionTime = '2026-01-01T00:00:00Z'
@@ -26,6 +26,8 @@ async function sampled(): Promise<string> {
   } as const
   metrics.decided('a', { state: 'refused', refusal, status, ...rest }, node())
   metrics.reconciled(1, 'done')
+  metrics.workQueue.started(1)
+  metrics.workQueue.ended(1)
   metrics.vCenter('main').call('Login', 'ok', 1)
   metrics.vCenter('main').reconnect('Unreachable')
   metrics.vCenter('main').resynced(1, 1)

@@ -15,7 +15,7 @@ function create(seconds = 0): Metrics {
     monotonic: () => 0,
     sleep: () => Promise.resolve(),
   }
-  return createMetrics({ version: '1.2.3', clock })
+  return createMetrics({ version: '1.2.3', lease: 'rollcall', clock })
 }
 
 /** The samples of the series whose names begin so. */
@@ -325,4 +325,61 @@ await t.test('requests to the API server', async (t) => {
     'rollcall_api_requests_total{method="GET",resource="nodes",code="other"} 2',
     'rollcall_api_requests_total{method="GET",resource="nodes",code="504"} 1',
   ])
+})
+
+await t.test("the CPI's names", async (t) => {
+  const metrics = create(10)
+  t.same(await samples(metrics, 'leader_election'), [
+    'leader_election_master_status{name="rollcall"} 0',
+    'leader_election_slowpath_total{name="rollcall"} 0',
+  ])
+  const running = (node: number, lifecycle: number) => [
+    `running_managed_controllers{name="cloud-node",manager="cloud-controller-manager"} ${node}`,
+    `running_managed_controllers{name="cloud-node-lifecycle",manager="cloud-controller-manager"} ${lifecycle}`,
+  ]
+  t.same(await samples(metrics, 'running_managed'), running(0, 0))
+  metrics.leading(true)
+  metrics.controllersRun({ node: true, lifecycle: false })
+  metrics.leaseReadAgain()
+  t.same(await samples(metrics, 'running_managed'), running(1, 0))
+  t.same(await samples(metrics, 'leader_election'), [
+    'leader_election_master_status{name="rollcall"} 1',
+    'leader_election_slowpath_total{name="rollcall"} 1',
+  ])
+
+  metrics.queueDepth(() => 3)
+  metrics.queueActive(() => [-2_000, -500])
+  metrics.workQueue.added()
+  metrics.workQueue.started(20)
+  metrics.workQueue.ended(2_000)
+  metrics.workQueue.retried()
+  const queue = (await samples(metrics, 'workqueue')).filter((line) => !line.includes('_bucket'))
+  t.same(queue.sort(), [
+    'workqueue_adds_total{name="Nodes"} 1',
+    'workqueue_depth{name="Nodes"} 3',
+    'workqueue_longest_running_processor_seconds{name="Nodes"} 2',
+    'workqueue_queue_duration_seconds_count{name="Nodes"} 1',
+    'workqueue_queue_duration_seconds_sum{name="Nodes"} 0.02',
+    'workqueue_retries_total{name="Nodes"} 1',
+    'workqueue_unfinished_work_seconds{name="Nodes"} 2.5',
+    'workqueue_work_duration_seconds_count{name="Nodes"} 1',
+    'workqueue_work_duration_seconds_sum{name="Nodes"} 2',
+  ])
+  const rest = { events: [], requeue: false }
+  metrics.decided('a', { state: 'initializing', ...rest }, node('a'))
+  metrics.decided('a', { state: 'initialized', ...rest }, node('a'))
+  for (const name of ['cloud_provider_taint_removal_delay', 'initial_node_sync_delay'])
+    t.same(await samples(metrics, `node_controller_${name}_seconds`), [
+      ...['1', '4'].map((le) => `node_controller_${name}_seconds_bucket{le="${le}"} 0`),
+      ...['16', '64', '256', '1024', '+Inf'].map(
+        (le) => `node_controller_${name}_seconds_bucket{le="${le}"} 1`,
+      ),
+      `node_controller_${name}_seconds_sum 10`,
+      `node_controller_${name}_seconds_count 1`,
+    ])
+
+  metrics.leading(false)
+  t.same(await samples(metrics, 'running_managed'), running(0, 0))
+  t.same(await samples(metrics, 'workqueue_depth'), ['workqueue_depth{name="Nodes"} 0'])
+  t.same(await samples(metrics, 'workqueue_unf'), ['workqueue_unfinished_work_seconds{name="Nodes"} 0'])
 })

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
+import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
 
@@ -10,6 +11,7 @@ export interface Metrics
   extends VCenterMetrics,
     Omit<NodeMetrics, 'forgetNodes'>,
     WorkMetrics,
+    Omit<CpiMetrics, 'initialized'>,
     ConfigMetrics,
     ApiMetrics {
   /** Whether this replica leads. When it stops leading, metrics that only a leader has are reset. */
@@ -21,30 +23,41 @@ export interface Metrics
 
 export interface MetricsOptions {
   readonly version: string
+  /** The name of the Lease. */
+  readonly lease: string
   readonly clock: Clock
 }
 
 /** Creates a registry of its own, so that two controllers in one process do not share metrics. */
-export function createMetrics({ version, clock }: MetricsOptions): Metrics {
+export function createMetrics({ version, lease, clock }: MetricsOptions): Metrics {
   const registry = new Registry()
   addProcessMetrics(registry, version, clock.now())
   const vCenters = addVCenterMetrics(registry)
-  const nodes = addNodeMetrics(registry, clock)
+  const { initialized, ...cpi } = addCpiMetrics(registry, lease, clock)
+  const nodes = addNodeMetrics(registry, clock, initialized)
   const work = addWorkMetrics(registry)
+  const queueDepth = (read: () => number): void => {
+    work.queueDepth(read)
+    cpi.queueDepth(read)
+  }
   return {
     ...vCenters,
     ...nodes,
     ...work,
+    ...cpi,
     ...addConfigMetrics(registry),
     ...addApiMetrics(registry),
     leading(is) {
       work.leading(is)
+      cpi.leading(is)
       if (is) return
       nodes.forgetNodes()
       vCenters.vCentersUp(() => [])
-      work.queueDepth(() => 0)
+      queueDepth(() => 0)
+      cpi.queueActive(() => [])
       work.policyInForce(() => false)
     },
+    queueDepth,
     text: () => registry.metrics(),
     contentType: registry.contentType,
   }

@@ -44,7 +44,12 @@ interface Known {
   readonly initializing: boolean
 }
 
-export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
+/** @param onInitialized told how many seconds after its creation a Node was initialised */
+export function addNodeMetrics(
+  registry: Registry,
+  clock: Clock,
+  onInitialized: (seconds: number) => void,
+): NodeMetrics {
   const registers = [registry]
   const known = new Map<string, Known>()
   addGauges(registry, known)
@@ -92,7 +97,9 @@ export function addNodeMetrics(registry: Registry, clock: Clock): NodeMetrics {
       const began = before?.initializing === true || decision.state === 'initializing'
       const done = began && decision.state === 'initialized'
       if (done && node !== undefined) {
-        initialization.observe(Math.max(0, (clock.now() - Date.parse(node.creationTimestamp)) / 1000))
+        const seconds = Math.max(0, (clock.now() - Date.parse(node.creationTimestamp)) / 1000)
+        initialization.observe(seconds)
+        onInitialized(seconds)
       }
       known.set(name, { decision, uid: node?.uid, initializing: began && !done })
     },

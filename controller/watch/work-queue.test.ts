@@ -240,3 +240,41 @@ t.test('a key comes back after the time that it asked for, or when it is added b
   stop.abort()
   await done
 })
+
+t.test('what happens to keys is told, with its times', async (t) => {
+  const clock = createHandClock()
+  const told: unknown[] = []
+  const observer = {
+    added: () => told.push('added'),
+    started: (ms: number) => told.push(['started', ms]),
+    ended: (ms: number) => told.push(['ended', ms]),
+    retried: () => told.push('retried'),
+  }
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    backoff: { base: 1_000, max: 1_000 },
+    random: () => 0.5,
+    observer,
+    clock,
+    concurrency: 1,
+  })
+  const results: ReconcileResult[] = ['requeue', 'done', 'done']
+  const running = queue.run(async () => {
+    await clock.sleep(10, new AbortController().signal)
+    return results.shift() ?? 'done'
+  }, stop.signal)
+  queue.add('a')
+  queue.add('b')
+  queue.add('b')
+  await clock.turn(5)
+  t.same([...queue.activeSince()], [0])
+  t.same(told.splice(0), ['added', 'added', ['started', 0]])
+  await clock.turn(15)
+  t.same(told.splice(0), [['ended', 10], 'retried', ['started', 10], ['ended', 10]])
+  await clock.turn(1_000)
+  t.same(told.splice(0), ['added', ['started', 0], ['ended', 10]])
+  stop.abort()
+  await running
+  t.same([...queue.activeSince()], [])
+})

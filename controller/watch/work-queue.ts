@@ -21,8 +21,22 @@ export interface WorkQueueOptions {
   readonly backoff: { readonly base: number; readonly max: number }
   /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
   readonly rate?: TokenBucketsOptions
+  /** Told of what happens to keys. */
+  readonly observer?: WorkQueueObserver
   readonly clock: Clock
   readonly random: () => number
+}
+
+/** For metrics; times in milliseconds. */
+export interface WorkQueueObserver {
+  /** A key waits for a worker. */
+  added(): void
+  /** It waited so long for one. */
+  started(waited: number): void
+  /** It was worked on for so long. */
+  ended(worked: number): void
+  /** It will be requeued with backoff. */
+  retried(): void
 }
 
 /** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
@@ -35,6 +49,8 @@ export interface WorkQueue {
   add(key: string): void
   /** Keys that wait for a worker or for their rate limit. A key in backoff does not count. */
   depth(): number
+  /** Since when (monotonic) each key that is being processed is. */
+  activeSince(): Iterable<number>
   /**
    * Works until the signal aborts, then waits for keys being processed. Must not be called twice.
    *
@@ -55,9 +71,10 @@ interface Delay {
  * additions there were, so a node that never stops changing does not delay the others.
  */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, random } = options
-  const ready = new Set<string>()
-  const active = new Map<string, Promise<void>>()
+  const { clock, random, observer } = options
+  /** Each with the monotonic time since when it waits. */
+  const ready = new Map<string, number>()
+  const active = new Map<string, { readonly since: number; readonly work: Promise<void> }>()
   const dirty = new Set<string>()
   const backoffs = new Map<string, Backoff>()
   const delays = new Map<string, Delay>()
@@ -80,7 +97,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       later(key, wait, 'rate')
       return
     }
-    ready.add(key)
+    ready.set(key, clock.monotonic())
+    observer?.added()
     wake()
   }
 
@@ -96,6 +114,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   }
 
   async function work(key: string, process: Process, signal: AbortSignal): Promise<void> {
+    const since = clock.monotonic()
     let outcome: ReconcileResult
     try {
       outcome = await process(key, signal)
@@ -104,12 +123,14 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       outcome = 'requeue'
     }
     active.delete(key)
+    observer?.ended(clock.monotonic() - since)
     if (outcome !== 'requeue') backoffs.delete(key)
     if (dirty.delete(key)) admit(key)
     else if (typeof outcome === 'object') later(key, outcome.requeueAfter, 'time')
     else if (outcome === 'requeue') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
       backoffs.set(key, backoff)
+      observer?.retried()
       later(key, backoff.next(), 'backoff')
     }
     wake()
@@ -122,13 +143,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       for (const { why } of delays.values()) if (why === 'rate') limited++
       return ready.size + limited
     },
+    activeSince: () => [...active.values()].map(({ since }) => since),
     async run(process, signal) {
       void aborted(signal).then(() => wake())
       while (!signal.aborted) {
-        for (const key of ready) {
+        for (const [key, addedAt] of ready) {
           if (active.size >= options.concurrency) break
           ready.delete(key)
-          active.set(key, work(key, process, signal))
+          const since = clock.monotonic()
+          observer?.started(since - addedAt)
+          active.set(key, { since, work: work(key, process, signal) })
         }
         await new Promise<void>((resolve) => {
           wake = resolve
@@ -137,7 +161,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       }
       ended = true
       for (const { cancel } of delays.values()) cancel()
-      await Promise.all(active.values())
+      await Promise.all([...active.values()].map((each) => each.work))
     },
   }
 }

@@ -7,14 +7,14 @@ import { parse } from 'yaml'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
 import { freePort } from '../servers/ports.ts'
-import { isInitialized } from './objects.ts'
+import { eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
 const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
 const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8'))
 
 const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' })
-const { cluster, vcsim, nodes, reports } = stage
+const { cluster, vcsim, nodes, reports, events } = stage
 const password = vcsim.password.replaceAll(/[\\"]/g, '\\$&')
 
 const securePort = await freePort()
@@ -44,6 +44,9 @@ t.test('a Node with an agent is initialised', async (t) => {
   await member.agent()
   await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
+  const synced = () => eventsOf(events, member.name).find(({ reason }) => reason === 'Synced')
+  await events.until("the CPI's Event is there", () => synced() !== undefined)
+  t.match(synced(), { type: 'Normal', source: { component: 'cloud-node-controller' } })
 })
 
 t.test('so is one without an agent, as by the CPI', async (t) => {
@@ -84,6 +87,10 @@ t.test('HTTPS is for those alone whom the API server lets see it', async (t) => 
   const token = await serviceAccountToken(cluster, 'rollcall-agent')
   await until('the scraper is let in', async () => (await get('/metrics', token)).status === 200)
   t.match((await get('/metrics', token)).text, /^rollcall_leader 1$/m)
+  t.match(
+    (await get('/metrics', token)).text,
+    /^running_managed_controllers\{name="cloud-node-lifecycle",manager="cloud-controller-manager"\} 1$/m,
+  )
   t.match(await get('/metrics'), { status: 403 })
   t.match(await get('/metrics', 'x.y.z'), { status: 401 })
   t.match(await get('/readyz'), { status: 200 })

@@ -46,7 +46,7 @@ async function start(t: Test): Promise<void> {
       clock: systemClock,
       random: Math.random,
       logger: pino({ level: 'silent' }),
-      metrics: createMetrics({ version: 'test', clock: systemClock }),
+      metrics: createMetrics({ version: 'test', lease: 'test', clock: systemClock }),
       memory: { resident: () => 0, release: () => undefined },
       timings: { ...TIMINGS, refusedLogin: PAUSE, refusedREST: PAUSE },
     },

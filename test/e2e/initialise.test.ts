@@ -108,10 +108,10 @@ t.test('the report shows the binding and why', async (t) => {
   }
 })
 
-t.test('an Event on each Node says so, once', async (t) => {
+t.test('an Event on each Node says so, once, and one in the words of the CPI', async (t) => {
   await stage.events.until(
     'the Events are there',
-    all((name) => eventsOf(stage.events, name).length > 0),
+    all((name) => eventsOf(stage.events, name).length > 1),
   )
   for (const { name, uid, vm } of members) {
     const events = eventsOf(stage.events, name)
@@ -124,8 +124,9 @@ t.test('an Event on each Node says so, once', async (t) => {
         involvedObject: { kind: 'Node', name, uid },
         source: { component: 'rollcall-controller' },
       },
+      { reason: 'Synced', count: 1, source: { component: 'cloud-node-controller' } },
     ])
-    t.equal(events.length, 1)
+    t.equal(events.length, 2)
   }
 })
 

@@ -49,12 +49,13 @@ t.test('a late VM', async (t) => {
   await vcsim.setState({ vm: member.vm.ref, uuid })
   await initialised(member.name)
   t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${uuid}`)
-  await stage.events.until('Events tell both', () => eventsOf(stage.events, member.name).length >= 2)
+  await stage.events.until('Events tell both', () => eventsOf(stage.events, member.name).length >= 3)
   t.match(
     eventsOf(stage.events, member.name).map(({ type, reason, count }) => ({ type, reason, count })),
     [
       { type: 'Warning', reason: 'NoVMWithUUID', count: 1 },
       { type: 'Normal', reason: 'Initialized', count: 1 },
+      { type: 'Normal', reason: 'Synced', count: 1 },
     ],
   )
 })

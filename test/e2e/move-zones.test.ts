@@ -17,7 +17,7 @@ const labels = ({ name }: Member, names: readonly string[]) =>
 const topology = ({ name }: Member) => condition(reports.last(name), 'TopologyResolved')
 const news = ({ name }: Member) =>
   eventsOf(events, name)
-    .filter(({ reason }) => reason !== 'Initialized')
+    .filter(({ reason }) => reason !== 'Initialized' && reason !== 'Synced')
     .map(({ type, reason, count }) => ({ type, reason, count }))
 
 /** Members in the first cluster, which vCenter watches. */

@@ -62,6 +62,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   t.match(decision.deletion, {
     vCenter: 'vc1',
     event: { reason: 'NodeDeleted', message: /vm-42.*gone/ },
+    cpiEvent: { reason: 'DeletingNode', component: 'cloud-node-lifecycle-controller' },
   })
   t.notOk(
     decision.events.some(({ reason }) => reason === 'VMGone'),

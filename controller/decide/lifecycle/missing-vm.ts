@@ -3,6 +3,7 @@ import { disruptionGroup, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { type ConditionValue, unknown } from '../condition.ts'
+import { deletingNode } from '../cpi-events.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
 import type { NodeEvent } from '../node-events.ts'
@@ -77,7 +78,9 @@ export function judgeMissingVM(
       : {}),
     ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
     deletionPending: judgement.condition,
-    ...(judgement.deletes ? { deletion: deletionOf(bound, brake, judgement.condition) } : {}),
+    ...(judgement.deletes
+      ? { deletion: deletionOf(bound, brake, judgement.condition, facts.node.name) }
+      : {}),
     ...(judgement.detaches
       ? {
           taints: [
@@ -165,11 +168,13 @@ function deletionOf(
   { vCenter }: BoundVM,
   { absence }: DisruptionLimit,
   { message }: ConditionValue,
+  name: string,
 ): Deletion {
   return {
     vCenter,
     group: absence.group,
     absentSince: absence.counts ? absence.until : undefined,
     event: { type: 'Normal', reason: 'NodeDeleted', message },
+    cpiEvent: deletingNode(name),
   }
 }
