@@ -4,7 +4,10 @@ import { type MemberOptions, openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { nodes, reports } = stage
-await stage.controller({ ipFamily: ['ipv4', 'ipv6'], nodes: { requireAllFamilies: false } })
+await stage.controller({
+  ipFamily: ['ipv4', 'ipv6'],
+  nodes: { requireAllFamilies: false, excludeExternalNetworkSubnetCidr: '10.3.0.0/16, 192.0.2.0/24' },
+})
 
 const both = (...list: string[]) =>
   ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
@@ -36,6 +39,13 @@ const cases: Record<string, Case> = {
     nodeIP: 'fd00::9,10.0.0.9',
     first: true,
     expected: both('fd00::9', '10.0.0.9'),
+  },
+  'excluded-outside': {
+    addresses: ['10.3.0.8/24', '10.4.0.8/24'],
+    expected: [
+      { type: 'InternalIP', address: '10.3.0.8' },
+      { type: 'ExternalIP', address: '10.4.0.8' },
+    ],
   },
   'ipv6-only': {
     addresses: ['fe80::1/64', 'fd00::a/64'],

@@ -214,6 +214,13 @@ const ROWS: {
     expect: ['10.0.0.5'],
   },
   {
+    name: 'unless it is static',
+    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
+    changes: { cloudInit: { addresses: ['10.0.0.5/24', '10.0.0.100/24'] } },
+    running: ['10.0.0.100'],
+    expect: ['10.0.0.100'],
+  },
+  {
     name: 'a family that is no longer configured goes',
     interfaces: [nic([V4, V6])],
     running: ['10.0.0.5', '2001:db8::5'],
@@ -444,6 +451,24 @@ t.test('against subnets the choice of the kubelet stands, where it is not exclud
     HOSTNAME,
     { type: 'InternalIP', address: '10.0.0.5' },
   ])
+})
+
+t.test('the choice of the kubelet moves the other kind only where it must', async (t) => {
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const nodes = { excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'] }
+  const node = { providedNodeIP: '192.0.2.5' }
+  t.same(resolve({ interfaces, node, nodes }).addresses, [
+    { type: 'InternalIP', address: '192.0.2.5' },
+    HOSTNAME,
+    { type: 'ExternalIP', address: '10.0.0.5' },
+  ])
+  t.same(resolve({ interfaces, node }).addresses, [...both('192.0.2.5'), HOSTNAME])
+})
+
+t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
+  const interfaces = [nic([V4, { ...V4, address: '10.0.0.8' }])]
+  const node = { addresses: [HOSTNAME, ...both('10.0.0.8')] }
+  t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
 })
 
 t.test('a network is known by VMware Tools, or by the hardware', async (t) => {
