@@ -51,9 +51,7 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhen
     if (added.length === 0) return { condition, events: [] }
     return { condition, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
   }
-  const kept = taints.filter(
-    (taint) => !(wanted.shutdown && isShutdownTaint(taint)) && !isOwnOutOfServiceTaint(taint),
-  )
+  const kept = taints.filter((taint) => !isTaken(taint, wanted))
   if (kept.length === taints.length) return { events: [] }
   const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
   return { taints: kept, events: [{ type: 'Normal', ...condition }] }
@@ -79,6 +77,10 @@ function notConnected(vm: VirtualMachine): ConditionValue {
     'VMNotConnected',
     `${describeVM(vm)} is ${vm.connectionState}, so nobody knows whether it runs, and the Node is kept as it is; bring its host and datastore back`,
   )
+}
+
+function isTaken(taint: Taint, { shutdown }: TaintsWhenOff): boolean {
+  return (shutdown && isShutdownTaint(taint)) || isOwnOutOfServiceTaint(taint)
 }
 
 function isShutdownTaint({ key, effect }: Taint): boolean {
