@@ -471,6 +471,22 @@ t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
   t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
 })
 
+t.test('a kubelet that writes other addresses on a running Node brings none in', async (t) => {
+  const running = {
+    taints: [],
+    providerID: `vsphere://${BIOS_UUID}`,
+    addresses: [HOSTNAME, ...both('10.0.0.8')],
+  }
+  const before = [
+    { type: 'InternalIP', address: '10.0.0.5' },
+    { type: 'ExternalIP', address: '10.0.0.5' },
+  ] as const
+  const choose = (...addresses: Entry[]) =>
+    chooseAddresses(spec({ interfaces: [nic(addresses)] }), vm(), { ...context(running), before }).addresses
+  t.same(choose(), [HOSTNAME, ...both('10.0.0.5')], 'neither while none is seen')
+  t.same(choose({ ...V4, address: '10.0.0.8' }, V4), [HOSTNAME, ...both('10.0.0.5')], 'nor by preference')
+})
+
 t.test('a network is known by VMware Tools, or by the hardware', async (t) => {
   const interfaces = [nic([V4]), nic([{ ...V4, address: '10.1.0.5' }], { mac: SECOND_MAC })]
   const nodes = { internalVmNetworkName: 'net-b' }

@@ -68,8 +68,8 @@ export function chooseAddresses(
     const search = (first: string | undefined) =>
       discover(
         {
-          internal: preferred(ofFamily, first, current('InternalIP', family, node)),
-          external: preferred(ofFamily, first, current('ExternalIP', family, node)),
+          internal: preferred(ofFamily, first, current('InternalIP', family, context)),
+          external: preferred(ofFamily, first, current('ExternalIP', family, context)),
         },
         nodes,
       )

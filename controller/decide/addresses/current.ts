@@ -7,10 +7,16 @@ import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from '
 import type { Kind } from './discover.ts'
 import { type Claims, sortOut } from './taken.ts'
 
-/** A running Node's addresses of a kind and family. A new one has only what its kubelet wrote. */
-export function current(kind: Kind, family: Family, node: Node): readonly string[] {
+type Context = Claims & { readonly node: Node }
+
+/**
+ * A running Node's addresses of a kind and family: those that it was verified with, since a kubelet can write others; where
+ * it never was, those that it has from another provider. A new Node has only what its kubelet wrote.
+ */
+export function current(kind: Kind, family: Family, { node, before }: Context): readonly string[] {
   if (isUninitialized(node)) return []
-  return node.addresses.flatMap(({ type, address }) => {
+  const known: Node['addresses'] = before.length > 0 ? before : node.addresses
+  return known.flatMap(({ type, address }) => {
     const parsed = type === kind ? parseAddress(address) : undefined
     return parsed?.family === family ? [parsed.address] : []
   })
@@ -26,9 +32,9 @@ export function kept(
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,
   vm: VirtualMachine,
-  context: Claims & { readonly node: Node },
+  context: Context,
 ): CandidateAddress | undefined {
-  const [address] = current(kind, family, context.node)
+  const [address] = current(kind, family, context)
   if (address === undefined || seen.some((each) => each.address === address)) return undefined
   const witnessed = fromGuestNet(spec, vm)
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
