@@ -1,6 +1,6 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import { providerID } from '../node/provider-id.ts'
-import { hasUninitializedTaint, isUninitialized, withoutUninitializedTaint } from '../node/uninitialized.ts'
+import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/uninitialized.ts'
 import {
   BETA_LABELS,
   LABEL_IDENTITY_LEVEL,
@@ -116,17 +116,18 @@ function absentLabels(node: Node, labels: Wanted['more']): Record<string, string
 }
 
 /**
- * The addresses, if they must change. Those of a running Node are never rewritten for their order alone: another provider
- * wrote them in its own, and which family comes first must not change under running Pods.
+ * The addresses, if they must change. As with the CPI, they are never rewritten for their order alone: another provider or
+ * the kubelet wrote them in its own, and which family comes first must not change under running Pods.
  */
 export function changedAddresses(
   node: Node,
   addresses: readonly NodeAddress[] | undefined,
 ): Pick<NodePatch, 'addresses'> {
   if (addresses === undefined) return {}
-  const texts = (list: Node['addresses']) => {
-    const written = list.map(({ type, address }) => `${type} ${address}`)
-    return (isUninitialized(node) ? written : written.sort()).join()
-  }
+  const texts = (list: Node['addresses']) =>
+    list
+      .map(({ type, address }) => `${type} ${address}`)
+      .sort()
+      .join()
   return texts(node.addresses) === texts(addresses) ? {} : { addresses }
 }

@@ -346,6 +346,11 @@ const addresses: Scenario[] = [
       { name: 'neither', vm: { nics: [on('203.0.113.104/24', { network: 'else' })] } },
       { name: 'an excluded one', vm: { nics: [on('10.203.9.5/24', PRIVATE), on('192.0.2.105/24', PUBLIC)] } },
       {
+        name: "the kubelet's choice, and no external one",
+        vm: { nics: [on('10.203.0.7/24', PRIVATE)] },
+        node: { nodeIP: '10.203.0.7' },
+      },
+      {
         name: 'an excluded one and another',
         vm: { nics: [on('10.203.9.6/24', PRIVATE), on('10.203.0.6/24', PRIVATE)] },
       },
