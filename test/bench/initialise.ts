@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Controller, startController } from '../fixtures/controller.ts'
+import { countProviderWrites } from '../fixtures/api-requests.ts'
+import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
+import { startCPI } from '../fixtures/cpi.ts'
 import { metric } from '../fixtures/metric.ts'
 import { cpuSeconds, type Usage, watchUsage } from '../fixtures/process-usage.ts'
 import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Traffic } from '../servers/vcsim.ts'
-import { type Cpi, startCpi } from './cpi.ts'
 import { LABELS, type Scene } from './scene.ts'
 
 export interface Run {
@@ -17,6 +18,8 @@ export interface Run {
   readonly firstSeconds: number
   /** The API server's CPU for each Node, until all were initialised and until all statuses were written, milliseconds. */
   readonly apiServer: { readonly initialised: number; readonly recorded: number }
+  /** To Nodes, Events and the statuses of NodeReports. */
+  readonly writes: number
   readonly calls: number
   readonly operations: Readonly<Record<string, number>>
   /** Of vCenter's answers, by operation. */
@@ -56,11 +59,11 @@ const SHORTEST_INTERVAL = 0.85
 export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<Run> {
   await using cast = await scene.enter()
   await cast.report()
-  const apiServerBefore = await apiServerCPU(scene)
+  const api = await gaugeAPI(scene)
   await using controller = await startOurs(scene, 'started')
   const resynced = () => nextResync(controller)
   return await measure(
-    { provider: 'Rollcall', records: true, resynced, scene, cast, quietSeconds, apiServerBefore },
+    { provider: 'Rollcall', records: true, resynced, scene, cast, quietSeconds, api },
     controller,
     controller.startedAt,
   )
@@ -76,11 +79,11 @@ async function nextResync(controller: Controller): Promise<void> {
 export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run> {
   await using cast = await scene.enter()
   await using controller = await startOurs(scene, 'leading')
-  const apiServerBefore = await apiServerCPU(scene)
+  const api = await gaugeAPI(scene)
   const start = performance.now()
   const reporting = cast.report()
   const measured = measure(
-    { provider: 'Rollcall, reports arrive', records: true, scene, cast, quietSeconds, apiServerBefore },
+    { provider: 'Rollcall, reports arrive', records: true, scene, cast, quietSeconds, api },
     controller,
     start,
   )
@@ -88,21 +91,38 @@ export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run>
   return run
 }
 
-/** The same Nodes, and the CPI starts. */
-export async function cpiStart({ scene, quietSeconds }: RunOptions, options: Cpi): Promise<Run> {
+/** The same Nodes, and the CPI starts, with so many workers; 1 is its default. */
+export async function cpiStart({ scene, quietSeconds }: RunOptions, workers: number): Promise<Run> {
   await using cast = await scene.enter()
-  const apiServerBefore = await apiServerCPU(scene)
-  await using cpi = await startCpi(scene, options)
-  const provider = options.workers === 1 ? 'CPI' : `CPI, ${options.workers} workers`
-  return await measure(
-    { provider, records: false, scene, cast, quietSeconds, apiServerBefore },
-    cpi,
-    cpi.startedAt,
-  )
+  const api = await gaugeAPI(scene)
+  const { cluster, vcsim, dir } = scene
+  await using cpi = await startCPI({
+    cluster,
+    dir,
+    config: vsphereConf(vcsim, { labels: LABELS, datacenters: ['DC0'] }),
+    args: [
+      '--controllers=cloud-node-controller,cloud-node-lifecycle-controller',
+      `--concurrent-node-syncs=${workers}`,
+    ],
+  })
+  const provider = workers === 1 ? 'CPI' : `CPI, ${workers} workers`
+  return await measure({ provider, records: false, scene, cast, quietSeconds, api }, cpi, cpi.startedAt)
 }
 
-async function apiServerCPU({ cluster }: Scene): Promise<number> {
-  return cpuSeconds(cluster.apiServerPID())
+/** What the API server has to do from here on. */
+interface APIGauge {
+  /** CPU seconds. */
+  cpu(): Promise<number>
+  /** Writes of the provider. */
+  writes(): Promise<number>
+}
+
+async function gaugeAPI({ cluster }: Scene): Promise<APIGauge> {
+  // First, for its metrics cost the API server something.
+  const writes = await countProviderWrites(cluster)
+  const cpu = () => cpuSeconds(cluster.apiServerPID())
+  const before = await cpu()
+  return { cpu: async () => (await cpu()) - before, writes }
 }
 
 async function startOurs(scene: Scene, ready: 'started' | 'leading') {
@@ -114,21 +134,19 @@ interface Measured extends RunOptions {
   readonly provider: string
   /** Whether it writes statuses of NodeReports. */
   readonly records: boolean
-  /** Seconds. */
-  readonly apiServerBefore: number
+  readonly api: APIGauge
   /** Resolves when all VMs were read again; undefined where that is not told. */
   readonly resynced?: () => Promise<void>
   readonly cast: Awaited<ReturnType<Scene['enter']>>
 }
 
 async function measure(
-  { provider, records, resynced, scene, cast, quietSeconds, apiServerBefore }: Measured,
+  { provider, records, resynced, scene, cast, quietSeconds, api }: Measured,
   program: Program,
   start: number,
 ): Promise<Run> {
   const { vcsim } = scene
-  const apiServerPerNode = async () =>
-    (((await apiServerCPU(scene)) - apiServerBefore) * 1000) / cast.members.length
+  const apiServerPerNode = async () => ((await api.cpu()) * 1000) / cast.members.length
   const watch = watchUsage(program.pid)
   try {
     const { first, last } = await Promise.race([
@@ -140,6 +158,7 @@ async function measure(
     const initialised = await apiServerPerNode()
     if (records) await cast.recorded(PATIENCE)
     const recorded = await apiServerPerNode()
+    const writes = await api.writes()
     const { total: calls, operations } = await vcsim.calls()
     const bytes = await vcsim.bytes()
     const sessions = await vcsim.sessions()
@@ -151,6 +170,7 @@ async function measure(
       seconds: (last - start) / 1000,
       firstSeconds: (first - start) / 1000,
       apiServer: { initialised, recorded },
+      writes,
       calls,
       operations,
       bytes,

@@ -193,7 +193,13 @@ export async function runCPI({ clusters: { cpi: cluster } }: Bed, { dir, config 
     config,
     // Without it, the CPI refuses two families.
     env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
-    args: ['-v=4', '--node-status-update-frequency=1s'],
+    args: [
+      '-v=4',
+      '--node-status-update-frequency=1s',
+      // By its defaults, dozens of Nodes would take seconds.
+      '--kube-api-qps=1000',
+      '--kube-api-burst=1000',
+    ],
   })
   const settled = (node: Node) => {
     const { name } = node.metadata

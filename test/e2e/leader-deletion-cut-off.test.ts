@@ -1,9 +1,9 @@
 // The leader hears everything, and its own requests no longer arrive: it cannot know whether it still leads.
 import t from 'tap'
+import { countRequests } from '../fixtures/api-requests.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
-import { countRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
 import { isLeading, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'

@@ -1,8 +1,8 @@
 // The leader is frozen with every proof in hand, and another takes over.
 import t from 'tap'
+import { countRequests } from '../fixtures/api-requests.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { countRequests } from './api-requests.ts'
 import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
 import { isLeading, said, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
