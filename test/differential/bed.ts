@@ -234,16 +234,21 @@ export async function runRollcall(
   const controller = await startController({ cluster, vcsim, dir, config })
   await until('Rollcall has judged each Node', async () => {
     const { body } = await cluster.request<{
-      items: { metadata: { name: string }; status?: { conditions?: unknown[] } }[]
+      items: { metadata: { name: string }; status?: { conditions?: { reason: string }[] } }[]
     }>('GET', '/apis/rollcall.dev/v1alpha1/nodereports')
     const judged = new Set(
       body.items
-        .filter(({ status }) => (status?.conditions ?? []).length > 0)
+        .filter(({ status }) => isJudged(status?.conditions ?? []))
         .map(({ metadata }) => metadata.name),
     )
     return ours.every(({ metadata }) => judged.has(metadata.name))
   })
   return controller
+}
+
+/** The labels follow by themselves where vCenter was too slow to tell of tags. */
+function isJudged(conditions: readonly { readonly reason: string }[]): boolean {
+  return conditions.length > 0 && conditions.every(({ reason }) => reason !== 'TagsUnreadable')
 }
 
 /** Whether no provider has initialised it yet. */
