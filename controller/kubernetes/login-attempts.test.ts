@@ -29,7 +29,7 @@ function stub(annotation: string | undefined, conflicts = 0) {
 }
 
 t.test('reads and writes one account, and leaves all else as it is', async (t) => {
-  const others = '"other":[{"at":"2026-01-01T00:00:00.000Z","refused":true}]'
+  const others = '"other":[{"at":"2026-01-01T11:50:00.000Z","refused":true}]'
   const { attempts, annotations } = stub(`{${others}}`, 2)
   let calls = 0
   await attempts.update(
@@ -58,14 +58,31 @@ t.test('reads and writes one account, and leaves all else as it is', async (t) =
   t.match(annotations(), { [KEY]: `{${others}}` })
 })
 
-t.test('forgets an account that nobody has tried for a day before', async (t) => {
-  const old = '"old":[{"at":"2025-12-31T11:00:00.000Z","refused":true}]'
-  const recent = '"recent":[{"at":"2025-12-31T13:00:00.000Z","refused":true}]'
+t.test('forgets an account that nobody has tried for as long as an attempt may count', async (t) => {
+  const old = '"old":[{"at":"2026-01-01T11:45:00.000Z","refused":true}]'
+  const recent = '"recent":[{"at":"2026-01-01T11:46:00.000Z","refused":true}]'
   const { attempts, annotations } = stub(`{${old},${recent}}`)
   await attempts.update('vc/1', () => [], signal)
-  t.equal(annotations()[KEY], `{${old},${recent}}`)
+  t.equal(annotations()[KEY], `{${recent},${old}}`)
   await attempts.update('vc/1', () => [{ at: AT, refused: false }], signal)
   t.equal(annotations()[KEY], `{${recent},"vc/1":[{"at":"2026-01-01T12:00:00.123Z","refused":false}]}`)
+})
+
+t.test('ever new accounts do not fill the Lease: the latest stay', async (t) => {
+  const { attempts, annotations } = stub(undefined)
+  for (let i = 0; i < 200; i++)
+    await attempts.update(`vc/${i}`, () => [{ at: AT + i, refused: true }], signal)
+  const kept = Object.keys(JSON.parse(annotations()[KEY] ?? ''))
+  t.same(kept.toSorted(), Array.from({ length: 64 }, (_, i) => `vc/${136 + i}`).toSorted())
+})
+
+t.test('what is too long is not carried on', async (t) => {
+  const long = JSON.stringify({
+    'vc/1': Array(4_000).fill({ at: '2026-01-01T12:00:00.000Z', refused: true }),
+  })
+  const { attempts, annotations } = stub(long)
+  await attempts.update('vc/2', () => [{ at: AT, refused: true }], signal)
+  t.equal(annotations()[KEY], '{"vc/2":[{"at":"2026-01-01T12:00:00.123Z","refused":true}]}')
 })
 
 t.test('what is not of its making counts as nothing', async (t) => {

@@ -1,10 +1,12 @@
 import * as v from 'valibot'
-import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
+import { type LoginAttempt, type LoginAttempts, REMEMBERED } from '../types/login-attempts.ts'
 import type { LeaseCandidate } from './lease-candidate.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
-/** Milliseconds without an attempt after which an account is forgotten: it may no longer be configured. */
-const FORGOTTEN_AFTER = 86_400_000
+/** Accounts that are kept: far more than anyone configures, and little beside the 256 KiB of an object's annotations. */
+const MAX_ACCOUNTS = 64
+/** Characters; we write less. More comes from somebody else, and could keep every login from being recorded. */
+const MAX_TEXT = 128 * 1024
 /** How often a write is tried that conflicts with others. */
 const TRIES = 5
 
@@ -40,18 +42,21 @@ export function createLoginAttempts(lease: Pick<LeaseCandidate, 'annotate'>): Lo
   }
 }
 
-/** The accounts that were tried within a day of the latest of these attempts. */
+/** The accounts whose attempts may still count at the latest of these; of too many, those tried last. */
 function lately(accounts: Accounts, attempts: readonly LoginAttempt[]): Accounts {
-  const latest = Math.max(...attempts.map(({ at }) => at))
-  return Object.fromEntries(
-    Object.entries(accounts).filter(([, tried]) =>
-      tried.some(({ at }) => latest - Date.parse(at) < FORGOTTEN_AFTER),
-    ),
-  )
+  const now = Math.max(...attempts.map(({ at }) => at))
+  const counted = Object.entries(accounts)
+    .map(([account, tried]) => ({ account, tried, last: Math.max(...tried.map(({ at }) => Date.parse(at))) }))
+    // Without attempts there is no time to compare with.
+    .filter(({ last }) => attempts.length === 0 || Math.abs(now - last) < REMEMBERED)
+    .toSorted((a, b) => b.last - a.last)
+    .slice(0, MAX_ACCOUNTS - 1)
+  return Object.fromEntries(counted.map(({ account, tried }) => [account, tried]))
 }
 
 /** Anything not in the form that we write comes from somebody else and is ignored. */
 function parseAccounts(text: string | undefined): Accounts {
+  if (text !== undefined && text.length > MAX_TEXT) return {}
   const parsed = v.safeParse(AccountsText, text)
   return parsed.success ? parsed.output : {}
 }

@@ -1,3 +1,6 @@
+/** Milliseconds for which an attempt may count: the longest time that a limit looks back. */
+export const REMEMBERED = 900_000
+
 /** A login that was tried, or is about to be. */
 export interface LoginAttempt {
   /** Milliseconds since the epoch. */

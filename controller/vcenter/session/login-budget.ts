@@ -1,5 +1,5 @@
 /** How many refused logins an account tolerates without being locked out. */
-import type { LoginAttempt } from '../../types/login-attempts.ts'
+import { type LoginAttempt, REMEMBERED } from '../../types/login-attempts.ts'
 
 interface Limit {
   readonly attempts: number
@@ -19,15 +19,15 @@ const MINUTE = 60_000
 export const LIMITS = {
   any: { attempts: 4, within: 5 * MINUTE, unanswered: true },
   /** For a process that does not know which password was refused before: it may be the same one. */
-  unknown: { attempts: 3, within: 15 * MINUTE, unanswered: false },
+  unknown: { attempts: 3, within: REMEMBERED, unanswered: false },
   /** For REST, which must leave attempts to SOAP: without SOAP there is no inventory, without REST only no tags. */
-  REST: { attempts: 2, within: 15 * MINUTE, unanswered: false },
+  REST: { attempts: 2, within: REMEMBERED, unanswered: false },
 } as const satisfies Record<string, Limit>
 
-/** The longest of them: older attempts do not count, nor those that a wrong clock dated further ahead. */
-const REMEMBERED = 15 * MINUTE
-
-/** The attempts that may still count. Times are milliseconds since the epoch, here and below. */
+/**
+ * The attempts that may still count: no older ones, nor those that a wrong clock dated further ahead. Times are milliseconds
+ * since the epoch, here and below.
+ */
 export function recent(attempts: readonly LoginAttempt[], now: number): readonly LoginAttempt[] {
   return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
 }
