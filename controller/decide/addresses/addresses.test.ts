@@ -202,6 +202,36 @@ const ROWS: {
     expect: ['10.0.0.8'],
   },
   {
+    name: 'but not while Tools still report it, and the agent another NIC',
+    interfaces: [
+      nic([], { defaultRoute: false }),
+      nic([{ address: '192.168.9.5', prefixLength: 24 }], { mac: SECOND_MAC }),
+    ],
+    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
+    guestNICs: [guestNIC(['10.0.0.5']), guestNIC(['192.168.9.5'], { mac: SECOND_MAC })],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'nor while Tools still report it, and the agent a virtual IP alone',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }])],
+    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.100'])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a deprecated address gives way, though Tools report it',
+    interfaces: [
+      nic([
+        { ...V4, deprecated: true },
+        { ...V4, address: '10.0.0.8' },
+      ]),
+    ],
+    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.8'])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.8'],
+  },
+  {
     name: 'a running Node keeps the address that another order would not have chosen',
     interfaces: [nic([V4, { ...V4, address: '10.0.0.8' }])],
     running: ['10.0.0.8'],

@@ -6,7 +6,7 @@ import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
 import * as because from './conditions.ts'
-import { current, kept } from './current.ts'
+import { current, kept, withCurrent } from './current.ts'
 import { type Discovered, discover, type Kind, mayBecome, sameNetwork } from './discover.ts'
 import { hostname } from './hostname.ts'
 import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
@@ -46,7 +46,7 @@ export function chooseAddresses(
   const { node, settings } = context
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
-  const { free, taken } = sortOut(candidateAddresses(spec, vm), context)
+  const { free, taken } = sortOut(withCurrent(candidateAddresses(spec, vm), spec, vm, context), context)
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,

@@ -23,6 +23,30 @@ export function current(kind: Kind, family: Family, { node, before }: Context): 
 }
 
 /**
+ * Adds the addresses of a running Node that the agent misses and VMware Tools still report: a link that flaps or a lease that
+ * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missing.
+ */
+export function withCurrent(
+  seen: readonly CandidateAddress[],
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  context: Context,
+): readonly CandidateAddress[] {
+  const own = KINDS.flatMap((kind) => FAMILIES.flatMap((family) => current(kind, family, context)))
+  const byAgent = spec.interfaces.flatMap(({ addresses }) =>
+    addresses.map(({ address }) => parseAddress(address)?.address),
+  )
+  const missed = fromGuestNet(spec, vm).filter(
+    ({ address }) =>
+      own.includes(address) && !byAgent.includes(address) && !seen.some((each) => each.address === address),
+  )
+  return [...missed, ...seen]
+}
+
+const KINDS: readonly Kind[] = ['InternalIP', 'ExternalIP']
+const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
+
+/**
  * Keeps an address of a running Node that is not seen any more. It is removed only when VMware Tools report other addresses
  * but not this one either (kubernetes/cloud-provider-vsphere#576).
  */
