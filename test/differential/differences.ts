@@ -162,7 +162,7 @@ export const ROWS: readonly Row[] = [
     what: 'A family of `ipFamily` has no address',
     cpi: 'a new Node stays uninitialised, without addresses; a running one keeps what it had, the other family too',
     rollcall:
-      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node goes on, and `FamilyMissing` says so',
+      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps the address of it that it had, and where it had none, `FamilyMissing` says so',
     because: 'What is there can be used, and renewed.',
     explains: ({ part }, { scenario, case: one }) => part === 'addresses' && lacksFamily(scenario, one),
   },

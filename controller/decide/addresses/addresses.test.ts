@@ -188,12 +188,20 @@ const ROWS: {
     expect: ['10.0.0.5', '2001:db8::5'],
   },
   {
-    name: 'and loses it when Tools, who see others, do not see it either',
-    interfaces: [nic([V4])],
+    name: 'and keeps it while Tools report the other family alone, as after a reboot',
+    interfaces: [],
     families: BOTH,
     running: ['10.0.0.5', '2001:db8::5'],
     guestNICs: [guestNIC(['10.0.0.5'])],
-    expect: ['10.0.0.5'],
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'and follows them to another address of that family',
+    interfaces: [],
+    families: BOTH,
+    running: ['10.0.0.5', '2001:db8::5'],
+    guestNICs: [guestNIC(['10.0.0.5', '2001:db8::6'])],
+    expect: ['10.0.0.5', '2001:db8::6'],
   },
   {
     name: 'a renewed lease replaces the address',

@@ -48,7 +48,7 @@ const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
 
 /**
  * Keeps an address of a running Node that is not seen any more. It is removed only when VMware Tools report other addresses
- * but not this one either (kubernetes/cloud-provider-vsphere#576).
+ * of its family but not this one either (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
   kind: Kind,
@@ -60,7 +60,7 @@ export function kept(
 ): CandidateAddress | undefined {
   const [address] = current(kind, family, context)
   if (address === undefined || seen.some((each) => each.address === address)) return undefined
-  const witnessed = fromGuestNet(spec, vm)
+  const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
   const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
   return sortOut([candidate], context).free[0]
