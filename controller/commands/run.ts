@@ -15,7 +15,7 @@ import {
 import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
-import { createLimitedClient, type RateLimit } from '../kubernetes/rate-limit.ts'
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/rate-limit.ts'
 import type { Logger } from '../log.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
@@ -70,7 +70,8 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     }),
   )
   const { apiLimit } = options
-  const client = apiLimit === undefined ? unlimited : createLimitedClient(unlimited, apiLimit, clock)
+  const limit: RateLimiter = apiLimit === undefined ? (client) => client : createRateLimiter(apiLimit, clock)
+  const client = limit(unlimited)
   const events = createEventRecorder({
     client,
     component: COMPONENT,
@@ -150,7 +151,8 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
               logger,
               metrics: metrics.vCenter(inventory.config.name),
             }),
-          client: createLeaderOnlyClient(client, term),
+          // A write may wait for its turn: whether the term still holds counts when that comes.
+          client: limit(createLeaderOnlyClient(unlimited, term)),
           tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),
           events,
           clock,

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from './client.ts'
-import { createLimitedClient } from './rate-limit.ts'
+import { createLeaderOnlyClient } from './leader-only-client.ts'
+import { createRateLimiter } from './rate-limit.ts'
 
 function limited() {
   const clock = createHandClock()
@@ -16,10 +17,11 @@ function limited() {
     },
     close: () => Promise.resolve(),
   }
-  const client = createLimitedClient(inner, { qps: 10, burst: 2 }, clock)
+  const limit = createRateLimiter({ qps: 10, burst: 2 }, clock)
+  const client = limit(inner)
   const ask = (path: string, signal = new AbortController().signal) =>
     client.request({ method: 'GET', path, signal })
-  return { clock, sent, client, ask }
+  return { clock, sent, inner, limit, client, ask }
 }
 
 t.test('a burst goes at once, what is more waits for its turn, in order', async (t) => {
@@ -52,4 +54,34 @@ t.test('whoever gives up waits no longer', async (t) => {
   leaving.abort()
   await given
   t.same(sent, ['a', 'b', 'c'], 'the request itself knows what an aborted signal means')
+})
+
+t.test('whoever gives up leaves the turn to the next', async (t) => {
+  const { clock, sent, ask } = limited()
+  const leaving = new AbortController()
+  await Promise.all([ask('a'), ask('b')])
+  const given = Array.from({ length: 50 }, () => ask('left', leaving.signal))
+  await clock.turn(0)
+  leaving.abort()
+  await Promise.all(given)
+  const before = sent.length
+  void ask('c')
+  await clock.turn(100)
+  t.same(sent.slice(before), ['c'])
+})
+
+t.test('a write whose turn comes after the term is not sent, and terms share the bucket', async (t) => {
+  const { clock, sent, inner, limit, ask } = limited()
+  let holds = true
+  const leader = limit(createLeaderOnlyClient(inner, { holds: () => holds }))
+  await Promise.all([ask('a'), ask('b')])
+  const { signal } = new AbortController()
+  const write = leader.request({ method: 'DELETE', path: '/x', signal })
+  write.catch(() => undefined)
+  await clock.turn(0)
+  t.same(sent, ['a', 'b'], 'it waits')
+  holds = false
+  await clock.turn(100)
+  await t.rejects(write, { message: /was not sent/ })
+  t.same(sent, ['a', 'b'])
 })

@@ -9,23 +9,40 @@ export interface RateLimit {
   readonly burst: number
 }
 
+/** The same client, but requests beyond the limit wait for their turn. */
+export type RateLimiter = (client: KubeClient) => KubeClient
+
 /**
- * The same client, but requests beyond the limit wait for their turn, in order. The wait is no part of a request's timeout; it
- * ends when the request's signal aborts.
+ * One bucket for all clients that it is given: their requests wait for their turn, in order. The wait is no part of a
+ * request's timeout; it ends when the request's signal aborts, which leaves the turn to the next.
  */
-export function createLimitedClient(client: KubeClient, { qps, burst }: RateLimit, clock: Clock): KubeClient {
+export function createRateLimiter({ qps, burst }: RateLimit, clock: Clock): RateLimiter {
   const interval = 1_000 / qps
   /** When the bucket would be full, monotonic. */
   let fullAt = Number.NEGATIVE_INFINITY
+  let latest = Promise.resolve()
 
-  async function turn(signal: AbortSignal): Promise<void> {
-    const now = clock.monotonic()
-    fullAt = Math.max(fullAt, now) + interval
-    const wait = fullAt - now - burst * interval
+  async function take(before: Promise<void>, signal: AbortSignal): Promise<void> {
+    await before
+    if (signal.aborted) return
+    const wait = fullAt - clock.monotonic() - (burst - 1) * interval
     if (wait > 0) await clock.sleep(wait, signal)
+    if (!signal.aborted) fullAt = Math.max(fullAt, clock.monotonic()) + interval
   }
 
-  return {
+  async function turn(signal: AbortSignal): Promise<void> {
+    latest = take(latest, signal)
+    const aborted = Promise.withResolvers<void>()
+    const abort = () => aborted.resolve()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      await Promise.race([latest, aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  return (client) => ({
     async request(request) {
       await turn(request.signal)
       return client.request(request)
@@ -35,5 +52,5 @@ export function createLimitedClient(client: KubeClient, { qps, burst }: RateLimi
       return client.stream(request, silence)
     },
     close: client.close,
-  }
+  })
 }
