@@ -140,6 +140,34 @@ t.test('a Secret that never rests is taken up every two seconds', async (t) => {
   t.ok(taken >= 5 && taken <= 6, `${taken} times in ten seconds`)
 })
 
+t.test('one that goes on so for an hour starts the work once a minute', async (t) => {
+  const { following, watch, clock } = await open(t, TWO)
+  let taken = 0
+  let seen = watch.current().config
+  const change = async (i: number) => {
+    const names = Object.fromEntries([[`k${i}`, 'x']])
+    following.get('s')?.(i % 2 === 0 ? creds(`p${i}`) : read({ 'a.username': 'u', ...names }))
+    await clock.turn(2_000)
+    if (watch.current().config !== seen) taken++
+    seen = watch.current().config
+  }
+  for (let i = 0; i < 1_800; i++) await change(i)
+  t.ok(taken >= 60 && taken <= 72, `${taken} times in an hour`)
+  await clock.turn(600_000)
+  taken = 0
+  for (let i = 0; i < 5; i++) await change(2 * i)
+  t.equal(taken, 5, 'a person is not kept waiting')
+})
+
+t.test('what another server had is not said to be in use', async (t) => {
+  const { configure, tell, watch, vCenters } = await open(t, ONE)
+  await tell(creds('p'))
+  await configure(ONE.replace('server: a', 'server: c'))
+  t.match(vCenters(), [/^no login at c/])
+  t.match(watch.remarks(), [/gives no user and password; see the log$/])
+  t.same([...watch.usable()], [['vc1', false]])
+})
+
 t.test('another configuration: what is known goes on, for the same server only', async (t) => {
   const { configure, tell, vCenters, watch, following } = await open(t, ONE)
   await tell(creds('p'))

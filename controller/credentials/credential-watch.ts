@@ -23,8 +23,14 @@ export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
   remarks(): readonly string[]
 }
 
-/** Milliseconds between two changes that are taken up: a Secret that changes all the time must not stop all work. */
+/** Milliseconds between two changes that are taken up, at least. */
 const INTERVAL = 2_000
+/**
+ * Each change starts the work for all vCenters again, and whoever may write one Secret must not stop the others: so many
+ * changes are free, and each counts for so many milliseconds.
+ */
+const FREE_CHANGES = 10
+const CHANGE_COUNTS_FOR = 60_000
 
 /** The credential of a vCenter that is in force, and the server that it is for. */
 interface Held extends Credential {
@@ -49,6 +55,8 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   let base = configuration.current()
   let config = fill(base.config)
   let end = new AbortController()
+  /** When no change counts any more, monotonic. */
+  let calmAt = Number.NEGATIVE_INFINITY
 
   function fill(given: Config): Config {
     const names = new Set(given.vCenters.map(({ name }) => name))
@@ -111,15 +119,17 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     )
   }
 
-  function update(): void {
+  /** Whether anything changed. */
+  function update(): boolean {
     const now = configuration.current()
     const filled = fill(now.config)
-    if (now.config === base.config && sameCredentials(config, filled)) return
+    if (now.config === base.config && sameCredentials(config, filled)) return false
     base = now
     config = filled
     const before = end
     end = new AbortController()
     before.abort()
+    return true
   }
 
   async function followNews(signal: AbortSignal): Promise<void> {
@@ -128,8 +138,9 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
       await Promise.race([news.promise, ended])
       if (signal.aborted) return
       news = Promise.withResolvers()
-      update()
-      await clock.sleep(INTERVAL, signal)
+      const now = clock.monotonic()
+      if (update()) calmAt = Math.max(calmAt, now) + CHANGE_COUNTS_FOR
+      await clock.sleep(Math.max(INTERVAL, calmAt - now - FREE_CHANGES * CHANGE_COUNTS_FOR), signal)
     }
   }
 
@@ -148,6 +159,10 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     await runTogether([followNews, ...tasks], AbortSignal.any([signal, superseded]))
   }
 
+  /** Whether there is a credential for the server that is configured now. */
+  const inUse = (name: string) =>
+    config.vCenters.some((vCenter) => vCenter.name === name && vCenter.noCredential === undefined)
+
   return {
     current() {
       if (configuration.current().config !== base.config) update()
@@ -158,11 +173,11 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     },
     usable: () =>
       new Map(
-        Object.keys(config.credentials).map((name) => [name, held.has(name) && !problems.has(name)] as const),
+        Object.keys(config.credentials).map((name) => [name, inUse(name) && !problems.has(name)] as const),
       ),
     remarks: () =>
       Array.from(problems.keys(), (name) => {
-        const rest = held.has(name) ? ' any more, the last ones stay in use' : ''
+        const rest = inUse(name) ? ' any more, the last ones stay in use' : ''
         return `vCenter ${name}: its Secret or folder gives no user and password${rest}; see the log`
       }),
   }
