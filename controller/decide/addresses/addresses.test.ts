@@ -503,6 +503,24 @@ t.test('the choice of the kubelet moves the other kind only where it must', asyn
   t.same(resolve({ interfaces, node }).addresses, [...both('192.0.2.5'), HOSTNAME])
 })
 
+t.test('the choice of the kubelet does not wait for a network', async (t) => {
+  const nodes = { internalVmNetworkName: 'x' }
+  const machine = { nics: [{ mac: MAC }] }
+  const internal = { type: 'InternalIP', address: '10.0.0.5' }
+  const chosen = { nodes, vm: machine, node: { providedNodeIP: '10.0.0.5' } }
+  t.same(resolve(chosen).addresses, [internal, HOSTNAME])
+  t.same(resolve({ ...chosen, families: BOTH }).addresses, [internal, HOSTNAME], 'nor for the other family')
+  const addresses = [HOSTNAME, ...both('10.0.0.5')]
+  const running = { ...chosen.node, taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
+  t.same(resolve({ ...chosen, node: running }).addresses, [...both('10.0.0.5'), HOSTNAME], 'both stay')
+  const excluded = { ...nodes, excludeInternalNetworkSubnetCidr: ['10.0.0.0/24'] }
+  const other = { interfaces: [nic([V4, { ...V4, address: '10.1.0.5' }])], nodes: excluded }
+  t.match(resolve({ ...chosen, ...other }), {
+    addresses: undefined,
+    condition: { reason: 'NetworkUnknown' },
+  })
+})
+
 t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
   const interfaces = [nic([V4, { ...V4, address: '10.0.0.8' }])]
   const node = { addresses: [HOSTNAME, ...both('10.0.0.8')] }

@@ -61,6 +61,8 @@ export function chooseAddresses(
   if (refusal !== undefined) return none(refusal)
   if (inOtherNetworks(networksOf(spec, vm), nodes)) return none(because.inOtherNetworks(networksOf(spec, vm)))
 
+  const asked = free.filter(({ address }) => provided.ips.addresses.some((each) => each.address === address))
+  const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
   const found: OfFamily[] = []
   for (const family of inOrder(configured, provided.ips)) {
     const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
@@ -76,8 +78,9 @@ export function chooseAddresses(
     const unasked = search(undefined)
     // As in the CPI, the kubelet's choice moves nothing where it would be taken anyway.
     const discovered = unasked && !takes(unasked, wanted) ? search(wanted) : unasked
-    if (discovered === undefined) return none(because.networkUnknown(ofFamily, vm))
-    const { internal, external } = withProvided(discovered, ofFamily, wanted, nodes)
+    if (discovered === undefined && !decided) return none(because.networkUnknown(ofFamily, vm))
+    const known = discovered ?? undecided(ofFamily, wanted, current('ExternalIP', family, context), nodes)
+    const { internal, external } = withProvided(known, ofFamily, wanted, nodes)
     const keep = (kind: Kind) => kept(kind, family, [...free, ...taken], spec, vm, context)
     found.push({
       family,
@@ -184,6 +187,19 @@ function preferred(
 
 function takes({ internal, external }: Discovered, wanted: string | undefined): boolean {
   return wanted === undefined || internal?.address === wanted || external?.address === wanted
+}
+
+/** Where the network's name would decide and nobody knows it: the kubelet's address, and the ExternalIP that the Node has. */
+function undecided(
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  has: readonly string[],
+  nodes: DecisionConfig['nodes'],
+): Discovered {
+  return {
+    internal: candidates.find((each) => each.address === wanted && mayBecome('InternalIP', each, nodes)),
+    external: candidates.find((each) => has.includes(each.address) && mayBecome('ExternalIP', each, nodes)),
+  }
 }
 
 /** The kubelet's address becomes one of the two, if need be against subnets and networks, but not where it is excluded. */
