@@ -1,3 +1,5 @@
+import { posix } from 'node:path'
+
 /** Where a datacenter stands. */
 export interface DatacenterPath {
   readonly moref: string
@@ -12,9 +14,17 @@ export interface DatacenterPath {
  */
 export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
   if (pattern === `Datacenter:${moref}`) return true
-  if (!pattern.includes('/')) return matchesName(pattern, path.at(-1) ?? '')
-  const parts = pattern.replace(/^\.?\//, '').split('/')
+  if (!isPath(pattern)) return matchesName(pattern, path.at(-1) ?? '')
+  const parts = posix
+    .normalize(`/${pattern}`)
+    .split('/')
+    .filter((part) => part !== '')
   return parts.length === path.length && parts.every((part, index) => matchesName(part, path[index] ?? ''))
+}
+
+/** Whether an entry of `datacenters` says where the datacenter stands, and not its name alone. */
+export function isPath(pattern: string): boolean {
+  return pattern.includes('/')
 }
 
 function matchesName(pattern: string, name: string): boolean {

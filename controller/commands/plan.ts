@@ -1,7 +1,7 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { type Config, type DecisionConfig, settingsOf } from '../config/config.ts'
+import { type Config, settingsOf } from '../config/config.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { createCredentialWatch } from '../credentials/credential-watch.ts'
 import { sourceWatcher } from '../credentials/watch-source.ts'
@@ -44,9 +44,11 @@ export interface PlanOptions {
 }
 
 /** Milliseconds that the vCenters have to answer for every Node. */
-const PATIENCE = 120_000
-/** How often it is looked whether they have. */
-const LOOK = 100
+const DEADLINE = 120_000
+/** Milliseconds between two looks whether they have. */
+const POLL_INTERVAL = 100
+/** Most Nodes that are named in one line. */
+const MAX_NAMES = 5
 
 /**
  * Says what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
@@ -89,9 +91,9 @@ async function planWith(client: KubeClient, options: PlanOptions, signal: AbortS
       credentials.run,
       async (signal) => {
         const known = () => credentials.current().config
-        const end = clock.monotonic() + PATIENCE
+        const end = clock.monotonic() + DEADLINE
         while (isPending(known()) && clock.monotonic() < end && !signal.aborted)
-          await clock.sleep(LOOK, signal)
+          await clock.sleep(POLL_INTERVAL, signal)
         done.resolve(await planFor(known(), client, options, signal))
       },
     ],
@@ -162,15 +164,15 @@ async function planFor(
   })
 
   async function settle(): Promise<void> {
-    const end = clock.monotonic() + PATIENCE
+    const end = clock.monotonic() + DEADLINE
     while (!signal.aborted) {
       for (const name of [...due]) {
         due.delete(name)
         await reconcile(name)
       }
       const answered = inventories.every((inventory) => isSettled(inventory, before.keys(), index.uuidsOf))
-      if (due.size === 0 && (answered || clock.monotonic() > end)) return
-      await clock.sleep(LOOK, signal)
+      if ((due.size === 0 && answered) || clock.monotonic() > end) return
+      await clock.sleep(POLL_INTERVAL, signal)
     }
   }
 
@@ -194,11 +196,10 @@ async function planFor(
         after: copy.nodes.get(node.name) ?? node,
         report: copy.reports.get(node.name),
         decision: decisions.get(node.name),
-        silent: inventories.filter((each) => !isSettled(each, [node.name], index.uuidsOf)).map(nameOf),
-        deletes: deletes(settings),
+        lifecycle: settings.lifecycle,
       }),
     ),
-    remarks: inventories.flatMap(failureOf),
+    remarks: inventories.flatMap((inventory) => silenceOf(inventory, [...before.keys()], index.uuidsOf)),
   }
 }
 
@@ -252,17 +253,24 @@ function isOpen(lookup: Lookup): boolean {
   return lookup.state === 'pending'
 }
 
-function failureOf(inventory: RunningInventory): readonly string[] {
+/** Why a vCenter has not answered for all of these Nodes; nothing where it has. */
+function silenceOf(
+  inventory: RunningInventory,
+  names: readonly string[],
+  uuidsOf: (name: string) => readonly string[],
+): readonly string[] {
   const failure = inventory.failure()
-  return failure === undefined ? [] : [`vCenter ${inventory.vCenter}: ${failure.reason}: ${failure.message}`]
-}
-
-function nameOf({ vCenter }: RunningInventory): string {
-  return vCenter
-}
-
-function deletes({ lifecycle }: DecisionConfig): boolean {
-  return lifecycle.deletion === 'on'
+  if (failure !== undefined) return [`vCenter ${inventory.vCenter}: ${failure.reason}: ${failure.message}`]
+  if (!inventory.connected()) return [`vCenter ${inventory.vCenter} had not answered`]
+  const left = names.filter((name) =>
+    uuidsOf(name)
+      .map(inventory.lookup)
+      .some((lookup) => lookup.state === 'unknown' || isOpen(lookup)),
+  )
+  const some = left.slice(0, MAX_NAMES).join(', ')
+  return left.length === 0
+    ? []
+    : [`vCenter ${inventory.vCenter} had not answered for ${left.length} Nodes, as ${some}`]
 }
 
 /** Of this process alone: one attempt is made, and none is repeated. */

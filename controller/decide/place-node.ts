@@ -33,8 +33,9 @@ export function placeNode(
 ): Placement {
   const topology = resolveTopology(ancestry, settings.labels)
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
-  const compared = compareWithCSI(node, topology, settings.labels)
-  const changed = judgeChanges(changes, settings.topology, compared)
+  const changed = judgeChanges(changes, settings.topology, topology.condition)
+  const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
+  const written = follows ? Object.fromEntries(wantedLabels({ vm, topology })) : {}
   const { identityLevel, addresses: before = [] } = previous.status
   const { addresses, incomplete, holders, condition } = chooseAddresses(spec, vm, {
     node,
@@ -47,7 +48,10 @@ export function placeNode(
     addresses,
     incomplete,
     waitsFor: holders,
-    conditions: { TopologyResolved: changed.condition, AddressesResolved: condition },
+    conditions: {
+      TopologyResolved: compareWithCSI(node, written, settings.labels, changed.condition),
+      AddressesResolved: condition,
+    },
     events: changed.events,
   }
 }

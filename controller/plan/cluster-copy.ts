@@ -1,6 +1,6 @@
 import type { Writer } from '../apply/apply.ts'
 import type { WriteResult } from '../kubernetes/node-writer.ts'
-import type { Node, NodeReport } from '../types/node.ts'
+import { ANNOTATION_DELETION, type Node, type NodeReport } from '../types/node.ts'
 
 export interface ClusterCopyOptions {
   /** Called after an object was changed or added, as a watch would tell it. */
@@ -57,12 +57,13 @@ export function createClusterCopy({ onNode, onReport }: ClusterCopyOptions): Clu
     writer: {
       patchNodeStatus: async (name, _, { addresses }) =>
         write(nodes, name, add, (node) => ({ ...node, addresses })),
-      patchNode: async (name, _, { labels = {}, providerID, taints }) =>
+      patchNode: async (name, _, { labels = {}, annotations = {}, providerID, taints }) =>
         write(nodes, name, add, (node) => ({
           ...node,
           labels: merged(node.labels, labels),
           providerID: providerID ?? node.providerID,
           taints: taints ?? node.taints,
+          deletion: ANNOTATION_DELETION in annotations ? undefined : node.deletion,
         })),
       // Never called: nothing is probed here, and without proof nothing is deleted.
       deleteNode: async () => ({ outcome: 'refused', message: 'a plan deletes nothing' }),

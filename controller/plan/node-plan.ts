@@ -1,12 +1,15 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { Condition, ConditionType, IdentityLevel } from '../../agent/contract.ts'
+import type { LifecycleConfig } from '../config/config.ts'
 import type { Decision } from '../decide/decision.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
+import type { ProbeRequest } from '../decide/lifecycle/evidence.ts'
+import { isUnseen } from '../node/machines.ts'
+import { mayProceed } from '../node/removal.ts'
 import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
 /** One thing that would be another. A list of addresses or taints is one text, as `kubectl` prints it. */
 export interface Change {
-  /** `labels.KEY`, `addresses`, `taints`, `providerID` or `deletion`. */
+  /** `labels.KEY`, `addresses`, `taints`, `providerID`, `annotation` (`rollcall.dev/deletion`) or `deletion`. */
   readonly what: string
   /** Undefined where it is not there. */
   readonly from: string | undefined
@@ -22,8 +25,6 @@ export interface NodePlan {
   readonly changes: readonly Change[]
   /** Whether the label that shows the level would change. */
   readonly levelLabel: boolean
-  /** Whether a vCenter has not answered for it. */
-  readonly unanswered: boolean
   /** What is not as it should be, or is not known: a condition's reason and message. */
   readonly remarks: readonly string[]
 }
@@ -33,17 +34,15 @@ export interface PlannedNode {
   readonly after: Node
   readonly report: NodeReport | undefined
   readonly decision: Decision | undefined
-  /** vCenters that had not answered when the plan was made, by name. */
-  readonly silent: readonly string[]
-  /** Whether Nodes whose VM is gone are deleted. */
-  readonly deletes: boolean
+  readonly lifecycle: Pick<LifecycleConfig, 'deletion' | 'unbound'>
 }
 
 /** Compares a Node with what the leader would make of it. */
-export function planOf({ before, after, report, decision, silent, deletes }: PlannedNode): NodePlan {
+export function planOf({ before, after, report, decision, lifecycle }: PlannedNode): NodePlan {
   const labels = [...new Set([...Object.keys(before.labels), ...Object.keys(after.labels)])].sort()
   const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
-  const missing = decision?.probePlan?.missing === true
+  const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined
+  const goes = request !== undefined && mayGo(before, request, lifecycle)
   return {
     name: before.name,
     level: decision?.level,
@@ -52,27 +51,52 @@ export function planOf({ before, after, report, decision, silent, deletes }: Pla
       ...change('providerID', before.providerID, after.providerID),
       ...change('addresses', addressText(before), addressText(after)),
       ...change('taints', taintText(before), taintText(after)),
-      ...(missing && deletes ? change('deletion', undefined, 'once its VM is proven gone') : []),
+      ...change('annotation', before.deletion, after.deletion),
+      ...(goes ? change('deletion', undefined, 'once its VM is proven gone') : []),
     ],
     levelLabel: label(LABEL_IDENTITY_LEVEL).length > 0,
-    unanswered: silent.length > 0,
-    remarks: [
-      ...silent.map((name) => `vCenter ${name} had not answered`),
-      ...(isUninitialized(after) || missing ? conditionTexts(report, decision) : []),
-    ],
+    remarks: conditionsOf(report, decision).flatMap(({ type, status, reason, message }) =>
+      isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
+    ),
   }
+}
+
+/** Whether nothing but time and proof is missing: what only a person or another configuration can change holds it otherwise. */
+function mayGo(
+  node: Node,
+  { vm }: Pick<ProbeRequest, 'vm'>,
+  { deletion, unbound }: PlannedNode['lifecycle'],
+): boolean {
+  const held = node.deletion !== undefined && !mayProceed(node)
+  return (
+    deletion === 'on' && !held && node.ready?.status !== 'True' && (!isUnseen(vm) || unbound === 'delete')
+  )
+}
+
+function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {
+  return decision?.status?.conditions ?? report?.status.conditions ?? []
+}
+
+/** Conditions of which anything but True is worth telling. */
+const WANTED: readonly ConditionType[] = [
+  'VMFound',
+  'IdentityVerified',
+  'TopologyResolved',
+  'AddressesResolved',
+]
+
+function isTold(
+  type: ConditionType,
+  status: Condition['status'],
+  missing: boolean,
+  decision: Decision | undefined,
+): boolean {
+  if (type === 'DeletionPending') return missing
+  return status !== 'True' && (WANTED.includes(type) || type === decision?.refusal?.condition)
 }
 
 function change(what: string, from: string | undefined, to: string | undefined): readonly Change[] {
   return from === to ? [] : [{ what, from, to }]
-}
-
-function conditionTexts(report: NodeReport | undefined, decision: Decision | undefined): readonly string[] {
-  const wanted = decision?.refusal?.condition ?? 'DeletionPending'
-  const conditions = decision?.status?.conditions ?? report?.status.conditions ?? []
-  const found = conditions.filter(({ type, status }) => type === wanted && status !== 'True')
-  if (found.length > 0) return found.map(({ reason, message }) => `${reason}: ${message}`)
-  return decision?.refusal === undefined ? [] : [decision.refusal.reason]
 }
 
 function addressText({ addresses }: Node): string | undefined {

@@ -3,11 +3,12 @@ import type { NodePlan } from './node-plan.ts'
 
 /** Most Nodes whose names are printed in one line. */
 const MAX_NAMES = 5
-const MAX_VALUE = 200
+/** A list of addresses or taints is some hundred characters long. */
+const MAX_VALUE = 2_000
 
 export interface Plan {
   readonly nodes: readonly NodePlan[]
-  /** What holds for the whole cluster. */
+  /** Of each vCenter that has not answered for all Nodes, why. */
   readonly remarks: readonly string[]
   /** Where the CPI was looked for: what there is of it, and the steps of the hand-over. */
   readonly handOver?: readonly string[]
@@ -19,8 +20,8 @@ export function changesSomething({ nodes }: Plan): boolean {
 }
 
 /** Whether every vCenter has answered for every Node. */
-export function isWhole({ nodes, remarks }: Plan): boolean {
-  return remarks.length === 0 && nodes.every(({ unanswered }) => !unanswered)
+export function isWhole({ remarks }: Plan): boolean {
+  return remarks.length === 0
 }
 
 /** For people: the Nodes that would change or stay behind, then how many would not. Ends with a newline. */

@@ -64,10 +64,12 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
         { vCenter: 'vc1', lookup: () => NONE },
         { vCenter: 'vc2', lookup: () => there },
       ],
-      isReady: () => ready,
+      isReady: (name) => ready && name === 'migrated',
       absentFor: 1000,
     })
     t.equal(isInhabited(HERE, 'worker-1'), expected, what)
+    index.node('unbound', node({ name: 'unbound', uid: 'other', providerID: `vsphere://${BIOS_UUID}` }))
+    t.equal(isInhabited(HERE, 'unbound'), expected, `${what}, asked for a Node that was never bound either`)
     const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
     t.equal(isInhabited(empty, 'worker-1'), false, 'a vCenter that never had a VM')
   }

@@ -24,8 +24,9 @@ export type IsInhabited = (
  * while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden. Ignores
  * Nodes too whose VM is in another vCenter.
  *
- * Of the vCenter that had the Node's own VM, true as well where a Ready Node was never bound and no other shows its VM: its
- * machine runs somewhere. Nothing of the kind is asked of a vCenter that may never have had a VM.
+ * A Ready Node that was never bound, and whose VM no other vCenter shows, may have it there too: its machine runs somewhere.
+ * It counts for the vCenter that had the Node's own VM, and for all where nobody knows which one that was. It does not count
+ * for others, which may never have had a VM.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
   const { index, tracker, inventories, isReady, absentFor } = options
@@ -45,7 +46,8 @@ export function createInhabited(options: InhabitedOptions): IsInhabited {
       const isAway = missingFor > 0 ? missingFor >= absentFor && !isReady(name) : isElsewhere(name)
       if (!isAway) return true
     }
-    if (!names.includes(except)) return false
-    return [...index.namesIn('')].some((name) => isReady(name) && !isShownElsewhere(name))
+    const unbound = [...index.namesIn('')]
+    if (!names.includes(except) && !unbound.includes(except)) return false
+    return unbound.some((name) => name !== except && isReady(name) && !isShownElsewhere(name))
   }
 }

@@ -4,6 +4,7 @@ import t from 'tap'
 import { binary } from '../../build/binaries.ts'
 import type { NodePlan } from '../../controller/plan/node-plan.ts'
 import { startProgram } from '../fixtures/program.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
 import { isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -44,6 +45,8 @@ t.test('a cluster that is as it should be', async (t) => {
 t.test('what would change is said, and nothing is written', async (t) => {
   const waiting = await register('worker-4', '10.7.0.4/24')
   await vcsim.hide(lost.vm.ref)
+  t.match(await plan(), { code: 2, text: /^1 of 4 Nodes would change$/m }, 'not while it is Ready')
+  await loseHeartbeats(cluster, lost.name)
   const before = nodes.versions.length
   const { code, text } = await plan()
   t.equal(code, 2)

@@ -3,28 +3,42 @@ import { yes } from '../condition.ts'
 import { compareWithCSI } from './csi-topology.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }
-const TOPOLOGY = { zone: 'a', region: 'r', condition: yes('Resolved', 'zone a, region r') }
+const RESOLVED = yes('Resolved', 'zone a, region r')
+const WANTED = { 'topology.kubernetes.io/zone': 'a', 'topology.kubernetes.io/region': 'r' }
 
-t.test('labels of the CSI driver that say something else are told', async (t) => {
-  for (const [labels, expected] of [
-    [{}, 'Resolved'],
-    [{ 'topology.csi.vmware.com/k8s-zone': 'a', 'topology.csi.vmware.com/k8s-region': 'r' }, 'Resolved'],
-    [{ 'topology.csi.vmware.com/other': 'b' }, 'Resolved'],
-    [{ 'topology.csi.vmware.com/k8s-zone': 'b' }, 'CSITopologyDiffers'],
-    [{ 'topology.csi.vmware.com/k8s-region': 'b' }, 'CSITopologyDiffers'],
+t.test('labels of the CSI driver that differ from those that the Node has or gets are told', async (t) => {
+  for (const [labels, wanted, expected] of [
+    [{}, WANTED, 'Resolved'],
+    [
+      { 'topology.csi.vmware.com/k8s-zone': 'a', 'topology.csi.vmware.com/k8s-region': 'r' },
+      WANTED,
+      'Resolved',
+    ],
+    [{ 'topology.csi.vmware.com/other': 'b' }, WANTED, 'Resolved'],
+    [{ 'topology.csi.vmware.com/k8s-zone': 'b' }, WANTED, 'CSITopologyDiffers'],
+    [{ 'topology.csi.vmware.com/k8s-region': 'b' }, WANTED, 'CSITopologyDiffers'],
+    [{ 'topology.csi.vmware.com/k8s-zone': 'b', 'topology.kubernetes.io/zone': 'b' }, {}, 'Resolved'],
+    [
+      { 'topology.csi.vmware.com/k8s-zone': 'a', 'topology.kubernetes.io/zone': 'b' },
+      {},
+      'CSITopologyDiffers',
+    ],
+    [{ 'topology.csi.vmware.com/k8s-zone': 'a' }, {}, 'Resolved'],
   ] as const) {
-    t.equal(compareWithCSI({ labels }, TOPOLOGY, CATEGORIES).reason, expected, JSON.stringify(labels))
+    const { reason } = compareWithCSI({ labels }, wanted, CATEGORIES, RESOLVED)
+    t.equal(reason, expected, JSON.stringify([labels, wanted]))
   }
   const { message } = compareWithCSI(
     { labels: { 'topology.csi.vmware.com/k8s-zone': 'b' } },
-    TOPOLOGY,
+    WANTED,
     CATEGORIES,
+    RESOLVED,
   )
-  t.match(message, /k8s-zone is b, and the zone by vCenter's tags is a/)
+  t.match(message, 'topology.csi.vmware.com/k8s-zone is b, and topology.kubernetes.io/zone is a')
 })
 
-t.test('a label that is not wanted cannot differ', async (t) => {
-  const labels = { 'topology.csi.vmware.com/k8s-zone': 'b', 'topology.csi.vmware.com/undefined': 'b' }
-  const regionOnly = { ...TOPOLOGY, zone: undefined }
-  t.equal(compareWithCSI({ labels }, regionOnly, { ...CATEGORIES, zone: undefined }).reason, 'Resolved')
+t.test('a category that is not configured has no label', async (t) => {
+  const labels = { 'topology.csi.vmware.com/k8s-zone': 'b', 'topology.kubernetes.io/zone': 'a' }
+  const { reason } = compareWithCSI({ labels }, {}, { ...CATEGORIES, zone: undefined }, RESOLVED)
+  t.equal(reason, 'Resolved')
 })

@@ -1,32 +1,35 @@
 import type { DecisionConfig } from '../../config/config.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../node/well-known.ts'
 import type { Node } from '../../types/node.ts'
 import { type ConditionValue, no } from '../condition.ts'
-import type { NodeTopology } from './topology.ts'
 
 /** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
 const DOMAIN = 'topology.csi.vmware.com'
 
 /**
- * The condition about zone and region where the labels that the CSI driver's registration has left on the Node say something
- * else. A volume's zone is the driver's, a pod's is the label's, so they would miss each other.
+ * The condition about zone and region where the labels that the CSI driver's registration has left on the Node differ from
+ * those of Kubernetes. A volume's zone is the driver's, a pod's is the label's, so they would miss each other.
  *
- * @returns the topology's own condition where the two agree, or where it is not True already
+ * @param wanted the labels of Kubernetes that this decision writes; the others stay as they are
+ * @param resolved what else is to be told about zone and region, which comes first where it is not True
  */
 export function compareWithCSI(
   { labels }: Pick<Node, 'labels'>,
-  topology: NodeTopology,
+  wanted: Readonly<Record<string, string | undefined>>,
   categories: DecisionConfig['labels'],
+  resolved: ConditionValue,
 ): ConditionValue {
-  if (topology.condition.status !== 'True') return topology.condition
+  if (resolved.status !== 'True') return resolved
   const different = (['zone', 'region'] as const).flatMap((kind) => {
-    const [ours, label] = [topology[kind], `${DOMAIN}/${categories[kind]}`]
-    const theirs = labels[label]
-    if (ours === undefined || theirs === undefined || ours === theirs) return []
-    return [`label ${label} is ${theirs}, and the ${kind} by vCenter's tags is ${ours}`]
+    const name = kind === 'zone' ? LABEL_ZONE : LABEL_REGION
+    const [label, csiLabel] = [wanted[name] ?? labels[name], `${DOMAIN}/${categories[kind]}`]
+    const theirs = labels[csiLabel]
+    if (label === undefined || theirs === undefined || label === theirs) return []
+    return [`label ${csiLabel} is ${theirs}, and ${name} is ${label}`]
   })
-  if (different.length === 0) return topology.condition
+  if (different.length === 0) return resolved
   return no(
     'CSITopologyDiffers',
-    `${different.join('; ')}: volumes follow the CSI driver, pods the ${different.length === 1 ? 'label' : 'labels'} of Kubernetes; leave one tag of each category on the VM's way up, then restart the driver's pod on this node`,
+    `${different.join('; ')}: volumes follow the CSI driver, pods the labels of Kubernetes; leave one tag of each category on the VM's way up, then restart the driver's pod on this node`,
   )
 }

@@ -11,6 +11,12 @@ function under(...folders: string[]): Ancestry {
   return { compute: [], resourcePool: [], folder: way, unreadable: [] }
 }
 
+/** The same for an account that may not read what is above these folders. */
+function blind(...folders: string[]): Ancestry {
+  const { folder } = under(...folders)
+  return { ...under(), folder: folder.slice(0, -1), unseen: { type: 'Folder', moref: 'group-d1' } }
+}
+
 const ROWS: { datacenters: string[]; ancestry: Ancestry; reason?: string }[] = [
   { datacenters: [], ancestry: under() },
   { datacenters: ['dc-1', 'dc-2'], ancestry: under() },
@@ -23,6 +29,10 @@ const ROWS: { datacenters: string[]; ancestry: Ancestry; reason?: string }[] = [
   { datacenters: ['dc-1'], ancestry: under(), reason: 'DatacenterOutOfScope' },
   { datacenters: ['dc-2'], ancestry: { ...under(), folder: [] }, reason: 'DatacenterUnreadable' },
   { datacenters: [], ancestry: { ...under(), folder: [] } },
+  { datacenters: ['dc-2'], ancestry: blind('a') },
+  { datacenters: ['/a/dc-2'], ancestry: blind('a') },
+  { datacenters: ['/dc-2'], ancestry: blind('a'), reason: 'DatacenterUnreadable' },
+  { datacenters: ['dc-1'], ancestry: blind('a'), reason: 'DatacenterOutOfScope' },
 ]
 
 for (const { datacenters, ancestry, reason } of ROWS) {

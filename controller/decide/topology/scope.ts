@@ -1,4 +1,4 @@
-import { type DatacenterPath, matchesDatacenter } from '../../datacenter-pattern.ts'
+import { type DatacenterPath, isPath, matchesDatacenter } from '../../datacenter-pattern.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
@@ -21,6 +21,12 @@ export function outOfScope(
     )
   }
   if (datacenters.some((wanted) => matchesDatacenter(wanted, datacenter))) return undefined
+  if (ancestry.unseen !== undefined && datacenters.some(isPath)) {
+    return no(
+      'DatacenterUnreadable',
+      `what is above datacenter "${datacenter.path.join('/')}" of ${describeVM(vm)} cannot be read, and the configuration lists datacenters by their paths; give the vCenter account System.Read on the folders above it, or write names`,
+    )
+  }
   return no(
     'DatacenterOutOfScope',
     `${describeVM(vm)} is in datacenter /${datacenter.path.join('/')}, which the configuration does not list; add it under datacenters, or move the VM back`,
@@ -28,13 +34,14 @@ export function outOfScope(
 }
 
 /** Undefined where it cannot be read. */
-function datacenterOf({ folder, compute }: Ancestry): DatacenterPath | undefined {
+function datacenterOf({ folder, compute, unseen }: Ancestry): DatacenterPath | undefined {
   for (const way of [folder, compute]) {
     const index = way.findIndex(({ type }) => type === 'Datacenter')
     const datacenter = way[index]
     if (datacenter === undefined) continue
-    // The last one is the root folder, which no path names.
-    const above = way.slice(index, Math.max(index + 1, way.length - 1))
+    // The last one is the root folder, which no path names, unless the account cannot see that far.
+    const end = unseen === undefined ? Math.max(index + 1, way.length - 1) : way.length
+    const above = way.slice(index, end)
     return { moref: datacenter.moref, path: above.map(({ name }) => name).reverse() }
   }
   return undefined
