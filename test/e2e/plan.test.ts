@@ -62,7 +62,6 @@ t.test('what would change is said, and nothing is written', async (t) => {
     level: 'asserted',
     changes: [],
     levelLabel: false,
-    unanswered: false,
     remarks: [],
   })
   t.match(of('worker-4')?.changes, [
