@@ -527,6 +527,21 @@ t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
   t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
 })
 
+t.test('what is not seen stays only where the configuration allows it', async (t) => {
+  const addresses = [HOSTNAME, ...both('10.0.0.5')]
+  const running = { taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
+  const [internal, external] = both('10.0.0.5')
+  const cases: readonly [Partial<NodesConfig>, unknown][] = [
+    [{}, addresses],
+    [{ excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'] }, [HOSTNAME, external]],
+    [{ excludeExternalNetworkSubnetCidr: ['10.0.0.0/8'] }, [HOSTNAME, internal]],
+    [{ externalIP: 'none' }, [HOSTNAME, internal]],
+    [{ externalIP: 'none', externalNetworkSubnetCidr: ['10.0.0.0/8'] }, addresses],
+  ]
+  for (const [nodes, expected] of cases)
+    t.same(resolve({ interfaces: [], node: running, nodes }).addresses, expected, JSON.stringify(nodes))
+})
+
 t.test('a kubelet that writes other addresses on a running Node brings none in', async (t) => {
   const running = {
     taints: [],

@@ -7,7 +7,7 @@ import { type ConditionValue, no, yes } from '../condition.ts'
 import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
 import * as because from './conditions.ts'
 import { current, kept, withCurrent } from './current.ts'
-import { type Discovered, discover, type Kind, mayBecome, sameNetwork } from './discover.ts'
+import { type Discovered, discover, type Kind, mayBecome, mayStay, sameNetwork } from './discover.ts'
 import { hostname } from './hostname.ts'
 import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
 import { type Claims, sortOut, type Taken } from './taken.ts'
@@ -198,7 +198,7 @@ function undecided(
 ): Discovered {
   return {
     internal: candidates.find((each) => each.address === wanted && mayBecome('InternalIP', each, nodes)),
-    external: candidates.find((each) => has.includes(each.address) && mayBecome('ExternalIP', each, nodes)),
+    external: candidates.find((each) => has.includes(each.address) && mayStay('ExternalIP', each, nodes)),
   }
 }
 

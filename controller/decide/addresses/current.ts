@@ -1,13 +1,14 @@
 /** What a running Node has already. */
 import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodesConfig } from '../../config/config.ts'
 import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from './candidate-addresses.ts'
-import type { Kind } from './discover.ts'
+import { type Kind, mayStay } from './discover.ts'
 import { type Claims, sortOut } from './taken.ts'
 
-type Context = Claims & { readonly node: Node }
+type Context = Claims & { readonly node: Node; readonly settings: { readonly nodes: NodesConfig } }
 
 /**
  * A running Node's addresses of a kind and family: those that it was verified with, since a kubelet can write others; where
@@ -47,7 +48,7 @@ const KINDS: readonly Kind[] = ['InternalIP', 'ExternalIP']
 const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
 
 /**
- * Keeps an address of a running Node that is not seen any more. It is removed only when VMware Tools report other addresses
+ * Keeps an address of a running Node that is not seen any more, where the configuration still allows it. It is removed only when VMware Tools report other addresses
  * of its family but not this one either (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
@@ -63,5 +64,5 @@ export function kept(
   const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
   const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
-  return sortOut([candidate], context).free[0]
+  return mayStay(kind, candidate, context.settings.nodes) ? sortOut([candidate], context).free[0] : undefined
 }

@@ -41,6 +41,13 @@ export function mayBecome(kind: Kind, { address }: CandidateAddress, nodes: Node
   return !excluded.some((subnet) => contains(subnet, address))
 }
 
+/** Whether a running Node may keep an address that is not seen: no ExternalIP where the configuration makes none up. */
+export function mayStay(kind: Kind, candidate: CandidateAddress, nodes: NodesConfig): boolean {
+  const { subnets, network } = EXTERNAL(nodes)
+  const none = nodes.externalIP === 'none' && subnets.length === 0 && network === undefined
+  return mayBecome(kind, candidate, nodes) && !(kind === 'ExternalIP' && none)
+}
+
 /** Whether two names mean one network: in any case, as in the CPI. */
 export function sameNetwork(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
