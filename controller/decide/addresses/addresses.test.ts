@@ -527,6 +527,20 @@ t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
   t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
 })
 
+t.test('the ExternalIP of a running Node follows its InternalIP, unless it has its own', async (t) => {
+  const running = { taints: [], providerID: `vsphere://${BIOS_UUID}` }
+  const internal = { type: 'InternalIP', address: '10.0.0.5' }
+  const external = { type: 'ExternalIP', address: '10.0.0.5' }
+  const own = { type: 'ExternalIP', address: '192.168.9.5' }
+  const guestNICs = [guestNIC(['192.168.9.5', '10.0.0.5'])]
+  const after = (...addresses: { type: string; address: string }[]) =>
+    resolve({ interfaces: [], vm: { guestNICs }, node: { ...running, addresses: [HOSTNAME, ...addresses] } })
+      .addresses
+  t.same(after(internal), [HOSTNAME, internal, external])
+  t.same(after(internal, own), [HOSTNAME, internal, own])
+  t.same(after(internal, { ...own, address: '192.168.9.6' }), [HOSTNAME, internal, external], 'gone')
+})
+
 t.test('what is not seen stays only where the configuration allows it', async (t) => {
   const addresses = [HOSTNAME, ...both('10.0.0.5')]
   const running = { taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }

@@ -67,11 +67,14 @@ export function chooseAddresses(
   for (const family of inOrder(configured, provided.ips)) {
     const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
+    const internals = current('InternalIP', family, context)
+    const externals = current('ExternalIP', family, context)
     const search = (first: string | undefined) =>
       discover(
         {
-          internal: preferred(ofFamily, first, current('InternalIP', family, context)),
-          external: preferred(ofFamily, first, current('ExternalIP', family, context)),
+          internal: preferred(ofFamily, first, internals),
+          // The first address is both: without an ExternalIP that is there, the InternalIP comes first here too.
+          external: preferred(ofFamily, first, [...externals, ...internals]),
         },
         nodes,
       )
@@ -79,7 +82,7 @@ export function chooseAddresses(
     // As in the CPI, the kubelet's choice moves nothing where it would be taken anyway.
     const discovered = unasked && !takes(unasked, wanted) ? search(wanted) : unasked
     if (discovered === undefined && !decided) return none(because.networkUnknown(ofFamily, vm))
-    const known = discovered ?? undecided(ofFamily, wanted, current('ExternalIP', family, context), nodes)
+    const known = discovered ?? undecided(ofFamily, wanted, externals, nodes)
     const { internal, external } = withProvided(known, ofFamily, wanted, nodes)
     const keep = (kind: Kind) => kept(kind, family, [...free, ...taken], spec, vm, context)
     found.push({
@@ -180,8 +183,11 @@ function preferred(
   wanted: string | undefined,
   current: readonly string[],
 ): readonly CandidateAddress[] {
-  const rank = ({ address, virtual }: CandidateAddress) =>
-    address === wanted ? 0 : !virtual && current.includes(address) ? 1 : 2
+  const rank = ({ address, virtual }: CandidateAddress) => {
+    if (address === wanted) return -1
+    const place = virtual ? -1 : current.indexOf(address)
+    return place === -1 ? current.length : place
+  }
   return candidates.toSorted((a, b) => rank(a) - rank(b))
 }
 
