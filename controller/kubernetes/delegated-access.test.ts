@@ -22,11 +22,13 @@ function access() {
   const clock = createHandClock()
   const asked: Asked['spec'][] = []
   let answers = true
+  let ready = Promise.resolve()
   const client: KubeClient = {
     async request({ body }: KubeRequest) {
       // Only this module's own requests come here.
       const { spec } = body as Asked
       asked.push(spec)
+      await ready
       if (!answers) throw new Error('no answer')
       const { token, user, nonResourceAttributes: what } = spec
       if (token !== undefined) {
@@ -46,14 +48,19 @@ function access() {
     clock,
     logger: pino({ level: 'silent' }),
   })
-  const { signal } = new AbortController()
   const ask = (path: string, token?: string, method = 'GET') =>
-    judge({ method, path, authorization: token && `Bearer ${token}` }, signal)
+    judge({ method, path, authorization: token && `Bearer ${token}` })
   return {
     clock,
     asked,
     ask,
     judge,
+    /** Holds answers back until what it returns is called. */
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      ready = promise
+      return resolve
+    },
     fail: (is: boolean) => {
       answers = !is
     },
@@ -74,7 +81,7 @@ t.test('who may see what', async (t) => {
   t.match(await ask('/metrics', 'mallory'), { status: 401 })
   t.equal(await ask('/anything', 'root'), undefined)
   const basic = { method: 'GET', path: '/metrics', authorization: 'Basic eA==' }
-  t.match(await judge(basic, new AbortController().signal), { status: 401 })
+  t.match(await judge(basic), { status: 401 })
 })
 
 t.test('answers count for a while', async (t) => {
@@ -96,12 +103,15 @@ t.test('answers count for a while', async (t) => {
   t.equal(asked.length, 7)
 })
 
-t.test('an API server that does not answer lets nobody in, and is not remembered for it', async (t) => {
-  const { ask, fail } = access()
+t.test('an API server that does not answer lets nobody in, and is spared for a second', async (t) => {
+  const { ask, fail, clock, asked } = access()
   fail(true)
   t.match(await ask('/metrics', 'alice'), { status: 503 })
   t.equal(await ask('/healthz'), undefined)
   fail(false)
+  t.match(await ask('/metrics', 'alice'), { status: 503 })
+  t.equal(asked.length, 1)
+  await clock.turn(1_000)
   t.equal(await ask('/metrics', 'alice'), undefined)
 })
 
@@ -112,4 +122,20 @@ t.test('no more is remembered than so much', async (t) => {
   const before = asked.length
   await ask('/metrics', 'alice')
   t.equal(asked.length, before + 1, 'the token, not what its user may')
+})
+
+t.test('who asks at once with one token costs one question, and others a few', async (t) => {
+  const { ask, asked, hold } = access()
+  t.equal(await ask('/metrics', 'alice'), undefined)
+  asked.length = 0
+  const release = hold()
+  const same = Array.from({ length: 20 }, () => ask('/metrics', 'mallory'))
+  const others = Array.from({ length: 20 }, (_, i) => ask('/metrics', `token-${i}`))
+  t.equal(await ask('/metrics', 'alice'), undefined, 'what is known is answered all the same')
+  t.match(await ask('/metrics', 'more'), { status: 503, line: /too many/ })
+  t.equal(asked.length, 8)
+  release()
+  t.ok((await Promise.all(same)).every((denial) => denial?.status === 401))
+  t.equal((await Promise.all(others)).filter((denial) => denial?.status === 401).length, 7)
+  t.match(await ask('/metrics', 'more'), { status: 401 })
 })

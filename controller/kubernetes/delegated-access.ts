@@ -33,7 +33,7 @@ export interface DelegatedAccessOptions {
 
 export interface DelegatedAccess {
   /** Undefined where the request may be answered. Never throws. */
-  judge(request: AccessRequest, signal: AbortSignal): Promise<Denial | undefined>
+  judge(request: AccessRequest): Promise<Denial | undefined>
 }
 
 const UserInfo = v.object({
@@ -54,8 +54,14 @@ const ANONYMOUS: User = { username: 'system:anonymous', groups: ['system:unauthe
 const MASTERS = 'system:masters'
 /** Answers that are remembered, of each kind. */
 const MEMORY = 256
+/** Whoever asks need not be anybody: so many questions at once, and none for so many milliseconds after it failed. */
+const MAX_ASKING = 8
+const FAILED_FOR = 1_000
+/** Milliseconds for one answer. */
+const TIMEOUT = 5_000
 
 const REFUSED: Denial = { status: 401, line: 'the token is not valid: show one of this cluster' }
+const BUSY: Denial = { status: 503, line: 'too many ask at once who may see this: try again' }
 const UNKNOWN: Denial = { status: 503, line: 'the API server cannot be asked who may see this: try again' }
 
 /**
@@ -64,11 +70,15 @@ const UNKNOWN: Denial = { status: 503, line: 'the API server cannot be asked who
  */
 export function createDelegatedAccess(options: DelegatedAccessOptions): DelegatedAccess {
   const { authentication, authorization, alwaysAllow, ttl, clock, logger } = options
-  const users = createMemory<User | undefined>(clock)
-  const verdicts = createMemory<boolean>(clock)
+  /** Both kinds of questions together. */
+  const gate = { asking: 0 }
+  const users = createMemory<User | undefined>(clock, gate)
+  const verdicts = createMemory<boolean>(clock, gate)
+  // An answer is for all who wait for it, and for those who come later: nobody who hangs up ends the question.
+  const { signal } = new AbortController()
   let complained = false
 
-  async function userOf(header: string | undefined, signal: AbortSignal): Promise<User | undefined> {
+  async function userOf(header: string | undefined): Promise<User | undefined> {
     if (header === undefined) return ANONYMOUS
     const [, token] = /^bearer +(\S+) *$/i.exec(header) ?? []
     if (token === undefined) return undefined
@@ -80,13 +90,14 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
         path: '/apis/authentication.k8s.io/v1/tokenreviews',
         body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } },
         signal,
+        timeout: TIMEOUT,
       })
       const { authenticated, user } = v.parse(TokenReview, answer).status
       return { value: authenticated ? user : undefined, ttl: ttl.token }
     })
   }
 
-  async function may(user: User, verb: string, path: string, signal: AbortSignal): Promise<boolean> {
+  async function may(user: User, verb: string, path: string): Promise<boolean> {
     if (user.groups.includes(MASTERS)) return true
     return verdicts.get(JSON.stringify([user, verb, path]), async () => {
       const { username, ...rest } = user
@@ -96,6 +107,7 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
         path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
         body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
         signal,
+        timeout: TIMEOUT,
       })
       const { allowed } = v.parse(AccessReview, answer).status
       return { value: allowed, ttl: allowed ? ttl.allowed : ttl.denied }
@@ -103,16 +115,17 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
   }
 
   return {
-    async judge({ method, path, authorization: header }, signal) {
+    async judge({ method, path, authorization: header }) {
       if (alwaysAllow.some((allowed) => covers(allowed, path))) return undefined
       try {
-        const user = await userOf(header, signal)
+        const user = await userOf(header)
         if (user === undefined) return REFUSED
-        const allowed = await may(user, method.toLowerCase(), path, signal)
+        const allowed = await may(user, method.toLowerCase(), path)
         complained = false
         return allowed ? undefined : forbidden(method, path)
       } catch (error) {
-        if (!complained && !signal.aborted) {
+        if (error === TOO_MANY) return BUSY
+        if (!complained) {
           complained = true
           const cause = error instanceof Error ? error.message : String(error)
           logger.warn(
@@ -138,23 +151,43 @@ function covers(allowed: string, path: string): boolean {
   return allowed.endsWith('*') ? path.startsWith(allowed.slice(0, -1)) : allowed === path
 }
 
+/** Thrown where a question is not asked. */
+const TOO_MANY = new Error('too many questions at once')
+
 interface Memory<T> {
-  /** What is remembered, or else what `ask` finds out; what it throws is not remembered. */
+  /**
+   * What is remembered, or else what `ask` finds out; who comes meanwhile waits for the same answer.
+   *
+   * @throws what `ask` throws, for a while without asking again, or TOO_MANY
+   */
   get(key: string, ask: () => Promise<{ readonly value: T; readonly ttl: number }>): Promise<T>
 }
 
-function createMemory<T>(clock: Clock): Memory<T> {
-  const kept = new Map<string, { readonly value: T; readonly until: number }>()
+function createMemory<T>(clock: Clock, gate: { asking: number }): Memory<T> {
+  const kept = new Map<string, { readonly answer: Promise<T>; until: number }>()
   return {
     async get(key, ask) {
       const found = kept.get(key)
-      if (found !== undefined && clock.monotonic() < found.until) return found.value
-      const { value, ttl } = await ask()
+      if (found !== undefined && clock.monotonic() < found.until) return found.answer
+      if (gate.asking >= MAX_ASKING) throw TOO_MANY
+      gate.asking++
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      const entry = { answer: promise, until: Number.POSITIVE_INFINITY }
       kept.delete(key)
       const [oldest] = kept.keys()
       if (kept.size >= MEMORY && oldest !== undefined) kept.delete(oldest)
-      kept.set(key, { value, until: clock.monotonic() + ttl })
-      return value
+      kept.set(key, entry)
+      try {
+        const { value, ttl } = await ask()
+        entry.until = clock.monotonic() + ttl
+        resolve(value)
+      } catch (error) {
+        entry.until = clock.monotonic() + FAILED_FOR
+        reject(error)
+      } finally {
+        gate.asking--
+      }
+      return promise
     },
   }
 }

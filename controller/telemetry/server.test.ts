@@ -85,9 +85,9 @@ await t.test('over HTTPS, those alone who may', async (t) => {
   })
   const { port } = await server.listen()
   t.teardown(server.close)
-  const get = async (ca: string, headers: Record<string, string> = {}) => {
+  const get = async (ca: string, headers: Record<string, string> = {}, path = '/metrics') => {
     const agent = new Agent({ connect: { ca } })
-    const { statusCode, body } = await request(`https://127.0.0.1:${port}/metrics`, {
+    const { statusCode, body } = await request(`https://127.0.0.1:${port}${path}`, {
       headers,
       dispatcher: agent,
     })
@@ -98,6 +98,9 @@ await t.test('over HTTPS, those alone who may', async (t) => {
   t.same(await get(pair.cert), [403, 'not you\n'])
   t.same(asked, [{ method: 'GET', path: '/metrics', authorization: undefined }])
   t.same(await get(pair.cert, { authorization: 'Bearer x' }), [200, 'a 1\n'])
+  asked.length = 0
+  t.same((await get(pair.cert, {}, '/elsewhere'))[0], 404)
+  t.same(asked, [], 'nobody is asked about what is not there')
   const next = await createSelfSigned(Date.now())
   server.setCertificate(next)
   await t.rejects(get(pair.cert))
@@ -105,6 +108,30 @@ await t.test('over HTTPS, those alone who may', async (t) => {
   await t.rejects(create({ port, secure: { tls: pair, judge: async () => undefined } }).listen(), {
     message: /^--secure-port 127\.0\.0\.1:\d+: another program has this port/,
   })
+})
+
+await t.test('closing waits for no handshake', async (t) => {
+  const pair = await createSelfSigned(Date.now())
+  /** With a client that says nothing. */
+  const open = async () => {
+    const server = create({ secure: { tls: pair, judge: async () => undefined } })
+    const { port } = await server.listen()
+    const silent = connect(port, '127.0.0.1').on('error', () => undefined)
+    const ended = once(silent, 'close')
+    await once(silent, 'connect')
+    // Answered only once the server has the connection before it, too.
+    const agent = new Agent({ connect: { ca: pair.cert } })
+    await (await request(`https://127.0.0.1:${port}/healthz`, { dispatcher: agent })).body.dump()
+    await agent.close()
+    return { server, ended }
+  }
+  const [other, one] = [await open(), await open()]
+  t.teardown(other.server.close)
+  const first = await Promise.race([
+    one.server.close().then(() => 'closed'),
+    other.ended.then(() => 'the time for a handshake is over'),
+  ])
+  t.equal(first, 'closed')
 })
 
 await t.test('what is not: garbage, too much, too slow', async (t) => {

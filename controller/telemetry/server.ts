@@ -30,7 +30,7 @@ export interface TelemetryServerOptions {
 export interface Secure {
   readonly tls: SecureContextOptions
   /** Undefined where the request may be answered. */
-  readonly judge: (request: AccessRequest, signal: AbortSignal) => Promise<Denial | undefined>
+  readonly judge: (request: AccessRequest) => Promise<Denial | undefined>
 }
 
 export interface TelemetryServer {
@@ -72,28 +72,24 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
   const { host, port, metrics, healthy, ready, secure, logger } = options
   const flag = secure === undefined ? '--listen' : '--secure-port'
 
-  async function answer(request: AccessRequest, signal: AbortSignal): Promise<Answer> {
-    const { method, path } = request
-    const denial = await secure?.judge(request, signal)
-    if (denial !== undefined) return plain(denial.status, denial.line)
-    if (method !== 'GET' && method !== 'HEAD') return plain(405, 'only GET and HEAD are answered here')
-    switch (path) {
-      case '/metrics':
-        return { status: 200, contentType: metrics.contentType, body: await metrics.text() }
-      case '/healthz':
-        return health(healthy())
-      case '/readyz':
-        return health(ready())
-      default:
-        return plain(404, 'there is /metrics, /healthz and /readyz')
-    }
+  const pages: ReadonlyMap<string, () => Promise<Answer>> = new Map([
+    ['/metrics', async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.text() })],
+    ['/healthz', async () => health(healthy())],
+    ['/readyz', async () => health(ready())],
+  ])
+
+  async function answer(request: AccessRequest): Promise<Answer> {
+    // Before anybody is asked who may: what is not there is no secret.
+    const page = pages.get(request.path)
+    if (page === undefined) return plain(404, 'there is /metrics, /healthz and /readyz')
+    if (!['GET', 'HEAD'].includes(request.method)) return plain(405, 'only GET and HEAD are answered here')
+    const denial = await secure?.judge(request)
+    return denial === undefined ? page() : plain(denial.status, denial.line)
   }
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
-    answer({ method: request.method ?? '', path, authorization: request.headers.authorization }, gone.signal)
+    answer({ method: request.method ?? '', path, authorization: request.headers.authorization })
       .catch((error: unknown) => {
         logger.error({ err: error, path }, 'telemetry request failed')
         return plain(500, 'failed, the log says why')
@@ -135,7 +131,8 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
     async close() {
       if (!server.listening) return
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeAllConnections()
+      // Node's own closeAllConnections() leaves those that are still in the TLS handshake.
+      for (const connection of connections) connection.destroy()
       await closed
     },
   }
