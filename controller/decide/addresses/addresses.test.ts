@@ -28,6 +28,7 @@ function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNI
 
 const V4: Entry = { address: '10.0.0.5', prefixLength: 24 }
 const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
+const DHCPV6: Entry = { address: '2001:db8::dead', prefixLength: 128 }
 const BOTH: Family[] = ['ipv4', 'ipv6']
 
 const ROWS: {
@@ -257,6 +258,19 @@ const ROWS: {
     changes: { cloudInit: { addresses: ['10.0.0.5/24', '10.0.0.100/24'] } },
     running: ['10.0.0.100'],
     expect: ['10.0.0.100'],
+  },
+  {
+    name: 'an IPv6 address with a host prefix comes last (DHCPv6 beside SLAAC)',
+    interfaces: [nic([DHCPV6, V6])],
+    families: ['ipv6'],
+    expect: ['2001:db8::5'],
+  },
+  {
+    name: 'and moves no Node that runs on it',
+    interfaces: [nic([DHCPV6, V6])],
+    families: ['ipv6'],
+    running: ['2001:db8::dead'],
+    expect: ['2001:db8::dead'],
   },
   {
     name: 'a family that is no longer configured goes',

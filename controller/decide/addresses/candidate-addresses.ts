@@ -13,7 +13,7 @@ export interface CandidateAddress {
   readonly source: string
   /** The name of its network in vSphere, empty where it is in none; undefined where nobody knows it. */
   readonly network: string | undefined
-  /** Whether it looks like a virtual IP. */
+  /** Whether it looks so much like a virtual IP that not even a running Node keeps it. */
   readonly virtual: boolean
 }
 
@@ -58,10 +58,12 @@ function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[
       if (parsed === undefined) continue
       const fixed = rank(parsed.address)
       // One that is configured as static is not virtual, whatever it looks like.
-      const virtual = fixed === undefined && looksVirtual(entry, parsed.family)
+      const last = fixed === undefined && looksVirtual(entry, parsed.family)
+      // An address of DHCPv6 has a host prefix too, and kube-vip marks its own of IPv6 as deprecated.
+      const virtual = last && (entry.secondary === true || parsed.family === 'ipv4')
       found.push({
         rank:
-          (fixed === undefined ? 2 * MOST : 0) + (nic.defaultRoute ? 0 : MOST) + (fixed ?? (virtual ? 1 : 0)),
+          (fixed === undefined ? 2 * MOST : 0) + (nic.defaultRoute ? 0 : MOST) + (fixed ?? (last ? 1 : 0)),
         candidate: { ...parsed, source: nic.name, network, virtual },
       })
     }
