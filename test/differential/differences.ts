@@ -159,12 +159,13 @@ export const ROWS: readonly Row[] = [
       part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
   },
   {
-    what: 'A family of `ipFamily` has no address',
+    what: 'A family of `ipFamily` has no address, or none that is not excluded',
     cpi: 'a new Node stays uninitialised, without addresses; a running one keeps what it had, the other family too',
     rollcall:
       'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps the address of it that it had, and where it had none, `FamilyMissing` says so',
     because: 'What is there can be used, and renewed.',
-    explains: ({ part }, { scenario, case: one }) => part === 'addresses' && lacksFamily(scenario, one),
+    explains: ({ part, rollcall }, { scenario, case: one }) =>
+      part === 'addresses' && (lacksFamily(scenario, one) || isOfOneFamily(rollcall, scenario)),
   },
   {
     what: 'The same, and `--node-ip` is of the other family alone',
@@ -269,6 +270,12 @@ function addressesOf({ vm = {} }: Case): readonly string[] {
   return (vm.nics ?? [{ addresses: ['10.0.0.1/16'] }])
     .filter(({ deviceConfigId }) => deviceConfigId !== -1)
     .flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
+}
+
+/** Whether one family alone is among a Node's addresses where two are configured. */
+function isOfOneFamily(addresses: unknown, { ipFamily = [] }: Scenario): boolean {
+  const texts = Array.isArray(addresses) ? addresses.map((each: { address: string }) => each.address) : []
+  return ipFamily.length === 2 && texts.some((each) => isIPv4(each)) !== texts.some((each) => isIPv6(each))
 }
 
 /** Whether all that the kubelet was given is on the machine. */
