@@ -40,6 +40,8 @@ const EFFECTS = {
   datacenters: 'decided anew',
   // Only a Secret itself can compare its text.
   password: 'compared apart',
+  // Not a setting, and said in messages alone.
+  userSource: 'nothing',
   // Not a setting. What cannot log in yet has nothing to lose.
   noCredential: 'new inventory, unnamed',
 } as const satisfies Record<keyof VCenterConfig, string>

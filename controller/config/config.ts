@@ -20,6 +20,11 @@ export interface VCenterConfig {
   readonly port: number
   readonly user: string
   readonly password: Secret
+  /**
+   * Which key of which Secret or folder has the user. Messages name this instead: nobody has checked what is there, and it may
+   * be the password.
+   */
+  readonly userSource?: string
   /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
   readonly noCredential?: NoCredential
   readonly trust: Trust

@@ -89,6 +89,7 @@ t.test('it comes, changes and goes', async (t) => {
   t.same(vCenters(), ['u/hunter1'])
   t.same([...watch.usable(), ...watch.remarks()], [['vc1', true]])
   const taken = watch.current()
+  t.equal(taken.config.vCenters[0]?.userSource, 'the Secret n/s under "a.username"')
   await tell(creds('hunter1'))
   await tell(read({ 'a.username': 'u', 'a.password': 'hunter1', 'b.password': 'x' }))
   await tell(GONE)

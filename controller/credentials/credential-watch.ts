@@ -4,7 +4,7 @@ import { describeSource } from '../config/credential-source.ts'
 import type { ConfigWatch } from '../config/watch.ts'
 import type { Logger } from '../log.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
-import { type Credential, findCredential } from './find-credential.ts'
+import { findCredential } from './find-credential.ts'
 import type { SourceState } from './secret-data.ts'
 
 export interface CredentialWatchOptions {
@@ -33,10 +33,7 @@ const FREE_CHANGES = 10
 const CHANGE_COUNTS_FOR = 60_000
 
 /** The credential of a vCenter that is in force, and the server that it is for. */
-interface Held extends Credential {
-  readonly server: string
-  readonly port: number
-}
+type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource'>
 
 /**
  * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is told
@@ -77,9 +74,11 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     const last = before?.server === server && before.port === port ? before : undefined
     const found = look(source, server)
     if (found.state === 'found') {
-      tellTaken(name, source, found.credential, last)
-      held.set(name, { server, port, ...found.credential })
-      return known(vCenter, found.credential)
+      const { user, password, userKey } = found.credential
+      const now = { server, port, user, password, userSource: `${describeSource(source)} under "${userKey}"` }
+      tellTaken(name, source, now, last)
+      held.set(name, now)
+      return known(vCenter, now)
     }
     if (found.state === 'failed') tellProblem(name, found.message, last !== undefined)
     return last === undefined ? { ...vCenter, noCredential: found } : known(vCenter, last)
@@ -98,7 +97,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   function tellTaken(
     vCenter: string,
     source: VCenterCredentials,
-    { user, password }: Credential,
+    { user, password }: Held,
     last: Held | undefined,
   ): void {
     const mended = problems.delete(vCenter)
@@ -185,9 +184,9 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
 
 function known(
   { noCredential: _, ...vCenter }: VCenterConfig,
-  { user, password }: Credential,
+  { user, password, userSource }: Held,
 ): VCenterConfig {
-  return { ...vCenter, user, password }
+  return { ...vCenter, user, password, ...(userSource === undefined ? {} : { userSource }) }
 }
 
 function sameCredentials(one: Config, other: Config): boolean {

@@ -87,6 +87,11 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
       /^has a control character under "vc.username"/,
     ],
     [
+      'a user that is no name',
+      { 'vc.username': 'hunter'.repeat(43), 'vc.password': 'p' },
+      /^has more than 256 characters under "vc.username"/,
+    ],
+    [
       'a certificate',
       { 'vc.username': '-----BEGIN CERTIFICATE-----', 'vc.password': 'p' },
       /"vc.username" .*a certificate as user is not supported/,

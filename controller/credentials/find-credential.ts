@@ -8,7 +8,12 @@ import { MAX_VALUE, type SecretData } from './secret-data.ts'
 export interface Credential {
   readonly user: string
   readonly password: Secret
+  /** The key that has the user, fit for a message. */
+  readonly userKey: string
 }
+
+/** Characters; vCenter's own limit is shorter. */
+const MAX_USER = 256
 
 /** Keys that a message names at most, and how long each may be. */
 const MAX_NAMES = 10
@@ -55,7 +60,11 @@ function credential(data: SecretData, userKey: string, password: Result<Secret>)
   if (!checked.ok) return failed(`has under "${named(userKey)}" what is refused: ${checked.message}`)
   if (/\p{Cc}/u.test(checked.value))
     return failed(`has a control character under "${named(userKey)}": write the user's name alone`)
-  return ok({ user: checked.value, password: password.value })
+  if (checked.value.length > MAX_USER)
+    return failed(
+      `has more than ${MAX_USER} characters under "${named(userKey)}": write the user's name alone`,
+    )
+  return ok({ user: checked.value, password: password.value, userKey: named(userKey) })
 }
 
 function textUnder(data: SecretData, key: string, how: 'as it is' | 'without newline'): Result<Secret> {

@@ -94,7 +94,7 @@ t.test('another password: at once, up to four in five minutes', async (t) => {
   use(vCenter.password)
   await t.rejects(login(), {
     message:
-      'vc.test:443 is not asked for another login as u: 4 were refused or not answered lately; ' +
+      'vc.test:443 is not asked for another login as the user u: 4 were refused or not answered lately; ' +
       'will be retried at 00:05 UTC so that the account is not locked out; check user and password',
   })
   t.equal(sent.length, 4)
@@ -117,7 +117,7 @@ t.test('a process that may not try takes a changed password at once', async (t) 
   const { sent, start } = setUp()
   for (let process = 0; process < 3; process++) await t.rejects(start().login(), LoginRefused)
   const { login, use } = start()
-  await t.rejects(login(), { message: /not asked for another login as u/ })
+  await t.rejects(login(), { message: /not asked for another login as the user u/ })
   use('right')
   await login()
   t.same(sent.at(-1), 'SOAP right')
@@ -155,6 +155,24 @@ t.test('what cannot be remembered is not tried', async (t) => {
   attempts.away = false
   use('right')
   await login()
+})
+
+t.test('a user that nobody has checked is named by its place: it may be the password', async (t) => {
+  const { start } = setUp()
+  const { login, account } = start()
+  Object.assign(account, { user: 'hunter2', userSource: 'the Secret n/s under "vc.username"' })
+  await t.rejects(login(), {
+    message:
+      /^vc\.test:443 refuses the user of the Secret n\/s under "vc\.username" with the configured password;/,
+  })
+  for (const text of ['a', 'b', 'c']) {
+    account.password = new Secret(text)
+    await login().catch(() => undefined)
+  }
+  account.password = new Secret('d')
+  await t.rejects(login(), {
+    message: /another login as the user of the Secret n\/s under "vc\.username": 4/,
+  })
 })
 
 t.test('REST refuses what SOAP accepts: again after a minute, then less and less often', async (t) => {

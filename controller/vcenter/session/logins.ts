@@ -12,7 +12,7 @@ import { LoginRefused, VCenterError } from '../wire/errors.ts'
 import { LIMITS, nextAttempt, recent } from './login-budget.ts'
 
 /** The account to log in with. The password is the one configured now. */
-export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password'>
+export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource'>
 
 /** Which of vCenter's interfaces. */
 export type LoginInterface = 'SOAP' | 'REST'
@@ -121,7 +121,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     await remember(account, add, signal)
     if (next <= at) return at
     const error = new LoginRefused(
-      `${serverOf(account)} is not asked for another login as ${account.user}: ${count} were refused or not answered lately`,
+      `${serverOf(account)} is not asked for another login as ${described(account)}: ${count} were refused or not answered lately`,
       { retryAt: next, advice: 'check user and password' },
     )
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: held.get(by)?.backoff })
@@ -162,7 +162,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     const wait = backoff.next()
     const where = by === 'REST' ? ' at its REST interface' : ''
     const error = new LoginRefused(
-      `${serverOf(account)} refuses the user ${account.user} with the configured password${where}`,
+      `${serverOf(account)} refuses ${described(account)} with the configured password${where}`,
       {
         retryAt: clock.now() + wait,
         advice: right ? "SOAP accepts it; check the state of vCenter's services" : 'check user and password',
@@ -217,6 +217,11 @@ function serverOf({ server, port }: Account): string {
 }
 
 /** Identifies an account without naming the user. Directories are case-insensitive. */
+/** The user, or where it is where nobody has checked what that holds. */
+function described({ user, userSource }: Account): string {
+  return userSource === undefined ? `the user ${user}` : `the user of ${userSource}`
+}
+
 function nameOf(account: Account): string {
   const server = serverOf(account).toLowerCase()
   const user = createHash('sha256').update(account.user.toLowerCase()).digest('hex').slice(0, 12)
