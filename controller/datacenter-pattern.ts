@@ -1,5 +1,3 @@
-import { posix } from 'node:path'
-
 /** Where a datacenter stands. */
 export interface DatacenterPath {
   readonly moref: string
@@ -15,10 +13,7 @@ export interface DatacenterPath {
 export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
   if (pattern === `Datacenter:${moref}`) return true
   if (!isPath(pattern)) return matchesName(pattern, path.at(-1) ?? '')
-  const parts = posix
-    .normalize(`/${pattern}`)
-    .split('/')
-    .filter((part) => part !== '')
+  const parts = pattern.split('/').filter((part) => part !== '' && part !== '.')
   return parts.length === path.length && parts.every((part, index) => matchesName(part, path[index] ?? ''))
 }
 
