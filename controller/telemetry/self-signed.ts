@@ -1,4 +1,4 @@
-import { createHash, generateKeyPair, sign } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { bits, der, integer, nothing, octets, oid, sequence, setOf, utcTime, utf8, yes } from './der.ts'
 
@@ -22,10 +22,16 @@ const SLACK = 3_600_000
  * pulled in for that is more code than the rest of the program's TLS, in a process that holds vCenter's password.
  *
  * @param now milliseconds since the epoch
+ * @param key in PEM, RSA; a new one by default
+ * @throws where that is no such key
  */
-export async function createSelfSigned(now: number): Promise<KeyPair> {
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-  const spki = publicKey.export({ type: 'spki', format: 'der' })
+export async function createSelfSigned(now: number, key?: string): Promise<KeyPair> {
+  const privateKey =
+    key === undefined
+      ? (await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })).privateKey
+      : createPrivateKey(key)
+  if (privateKey.asymmetricKeyType !== 'rsa') throw new TypeError('expected an RSA key')
+  const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   const algorithm = sequence(oid('1.2.840.113549.1.1.11'), nothing)
   const name = sequence(setOf(sequence(oid('2.5.4.3'), utf8(NAME))))
   const signed = sequence(

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -16,6 +16,17 @@ t.test('a pair of a folder: made once, then read', async (t) => {
   const first = await loadServingCertificate(source, options())
   t.same((await loadServingCertificate(source, options())).pair, first.pair)
   t.equal(statSync(join(source.folder, 'cloud-controller-manager.key')).mode & 0o777, 0o600)
+  rmSync(join(source.folder, 'cloud-controller-manager.crt'))
+  writeFileSync(join(source.folder, 'cloud-controller-manager.crt.new'), 'half')
+  const again = await loadServingCertificate(source, options())
+  t.equal(again.pair.key, first.pair.key, 'what a process left that died in between is taken over')
+  t.same(readdirSync(source.folder).toSorted(), [
+    'cloud-controller-manager.crt',
+    'cloud-controller-manager.key',
+  ])
+  rmSync(join(source.folder, 'cloud-controller-manager.crt'))
+  writeFileSync(join(source.folder, 'cloud-controller-manager.key'), 'no key')
+  await t.rejects(loadServingCertificate(source, options()), { message: /^--cert-dir .*an RSA key alone/ })
   const blocked = join(folder, 'file')
   writeFileSync(blocked, '')
   await t.rejects(loadServingCertificate({ kind: 'folder', folder: blocked }, options()), {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
@@ -77,20 +77,30 @@ async function filesOf(source: CertificateSource, clock: Clock): Promise<Files |
   if (source.kind === 'memory') return undefined
   if (source.kind === 'files') return source
   const files = { certFile: join(source.folder, CERT), keyFile: join(source.folder, KEY) }
-  if (existsSync(files.certFile) && existsSync(files.keyFile)) return files
-  const made = await createSelfSigned(clock.now())
+  if (existsSync(files.certFile)) return files
   try {
     mkdirSync(source.folder, { recursive: true })
-    // Never over one that is there.
-    writeFileSync(files.keyFile, made.key, { mode: 0o600, flag: 'wx' })
-    writeFileSync(files.certFile, made.cert, { mode: 0o644, flag: 'wx' })
+    // The certificate comes last, so a key alone is what a process left that died in between. It is kept.
+    const left = existsSync(files.keyFile)
+    const key = left ? readRegularFile(files.keyFile, MAX_BYTES).toString('utf8') : undefined
+    const made = await createSelfSigned(clock.now(), key)
+    if (!left) place(files.keyFile, made.key, 0o600)
+    place(files.certFile, made.cert, 0o644)
   } catch (cause) {
     throw new Error(
-      `--cert-dir ${source.folder}: cannot write ${CERT} and ${KEY} there: name a folder that this user may write and that has both or neither, or leave it out`,
+      `--cert-dir ${source.folder}: cannot write ${CERT} and ${KEY} there: name a folder that this user may write, with both, neither, or an RSA key alone, or leave it out`,
       { cause },
     )
   }
   return files
+}
+
+/** Writes a file, whole or not at all. */
+function place(path: string, text: string, mode: number): void {
+  const unfinished = `${path}.new`
+  rmSync(unfinished, { force: true })
+  writeFileSync(unfinished, text, { mode, flag: 'wx' })
+  renameSync(unfinished, path)
 }
 
 function read({ certFile, keyFile }: Files): KeyPair {
