@@ -36,8 +36,13 @@ export function readSection<S>(
     tellOther(`${path}.${name}`, entries.get(name), other, findings)
   for (const name of namesOf(rows)) {
     const entry = entries.get(name)
-    if (entry === undefined || isEmpty(entry.value)) continue
+    if (entry === undefined) continue
     const where = `${path}.${name}`
+    if (isEmpty(entry.value)) {
+      if (rows[name].neverEmpty)
+        findings.refuse(where, entry.value.at, 'is empty: write a value, or remove it')
+      continue
+    }
     const text = asText(entry.value, where, rows[name], findings)
     if (text === undefined || text === rows[name].unset) continue
     given[name] = readText(rows[name], text, { path: where, at: entry.value.at }, findings)

@@ -116,6 +116,9 @@ await t.test('refused, in words that name the place and the next step', async (t
         'vsphere.conf:7:21: identity.require: expected asserted, reported, proven, got text of 6 characters: did you mean "proven"?',
       ],
     ],
+    [file('', 'identity: {require: }'), ['identity.require: is empty: write a value, or remove it']],
+    [file('', 'identity: {require: ""}'), ['identity.require: is empty: write a value, or remove it']],
+    [file('', 'identity: {require: []}'), ['identity.require: is empty: write a value, or remove it']],
     [file('', 'identity: {require: [proven]}'), ['identity.require: expected text, got a list of 1 item']],
     [file('', 'identity: {require: strict}'), ['identity.require: expected asserted, reported, proven, got']],
     [

@@ -16,6 +16,8 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
   rows: {
     require: row(choice(['asserted', 'reported', 'proven']), {
       default: 'reported',
+      // What it means when absent depends on the command line, and may be the weakest level.
+      neverEmpty: true,
       meaning:
         'The level that a Node must reach: `asserted`, `reported` or `proven`; see [below](#how-much-a-node-must-prove), also for what the default leaves open.',
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),

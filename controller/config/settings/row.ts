@@ -20,6 +20,8 @@ interface RowOptions<T, S> {
   readonly default?: string
   /** A value that counts as not written, as empty text always does. */
   readonly unset?: string
+  /** A setting so grave that empty text is a mistake, not absence. */
+  readonly neverEmpty?: true
   /** For the docs: what goes where nothing is written and there is no default. */
   readonly otherwise?: string
   /** For docs/configuration.md and editors, in Markdown. */
