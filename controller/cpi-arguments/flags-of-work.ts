@@ -83,7 +83,7 @@ export const WORK_FLAGS = {
   'kube-api-qps': served(
     float,
     '20',
-    'Requests a second, all but those of the Lease. Without this and `--kube-api-burst` there is no limit: the API server has its own, by priority and fairness. 0 and less mean none.',
+    'Requests a second, all but those of the Lease. Without this and `--kube-api-burst` there is no limit: the API server has its own, by priority and fairness. 0 and less mean none; less than 0.01 counts as that.',
   ),
   'kube-api-burst': served(int32, '30', 'So many requests at once, before `--kube-api-qps` counts.'),
   'kube-api-content-type': accepted(text, 'application/vnd.kubernetes.protobuf', 'requests are in JSON'),

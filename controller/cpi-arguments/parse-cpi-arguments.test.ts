@@ -160,6 +160,7 @@ t.test('what is asked of the API server at once', async (t) => {
   const limit = (...args: string[]) => start(CONFIG, ...args).apiLimit
   t.same(limit('--kube-api-qps=50'), { qps: 50, burst: 30 })
   t.same(limit('--kube-api-burst=0'), { qps: 20, burst: 1 })
+  t.same(limit('--kube-api-qps=0.0000001'), { qps: 0.01, burst: 30 })
   t.equal(limit('--kube-api-qps=-1', '--kube-api-burst=5'), undefined)
 })
 

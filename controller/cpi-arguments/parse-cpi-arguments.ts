@@ -93,6 +93,8 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
   })
 }
 
+const LEAST_QPS = 0.01
+
 /** The first flag that ends the start, with what to do about it. */
 function refusedFlag(flags: GivenFlags): string | undefined {
   const provider = lastOf(flags, FLAGS['cloud-provider'])
@@ -174,5 +176,6 @@ function apiLimit(flags: GivenFlags): RateLimit | undefined {
     qps: qps ?? Number(FLAGS['kube-api-qps'].default),
     burst: burst ?? Number(FLAGS['kube-api-burst'].default),
   }
-  return limit.qps > 0 ? { ...limit, burst: Math.max(1, limit.burst) } : undefined
+  // A timer that is too long for its 32 bits fires at once.
+  return limit.qps > 0 ? { qps: Math.max(LEAST_QPS, limit.qps), burst: Math.max(1, limit.burst) } : undefined
 }
