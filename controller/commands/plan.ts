@@ -1,5 +1,3 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
-import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
@@ -9,23 +7,20 @@ import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
-import { readList } from '../kubernetes/list.ts'
-import { parseNode } from '../kubernetes/parse-node.ts'
-import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import type { Logger } from '../log.ts'
 import { createClusterCopy } from '../plan/cluster-copy.ts'
 import { handOver } from '../plan/hand-over.ts'
 import { planOf } from '../plan/node-plan.ts'
 import type { Plan } from '../plan/print-plan.ts'
+import { readCluster } from '../plan/read-cluster.ts'
 import { readCPI } from '../plan/read-cpi.ts'
+import { isSettled, silenceOf } from '../plan/vcenter-answers.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Lookup } from '../types/inventory.ts'
 import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
-import type { Node } from '../types/node.ts'
-import { openInventory, type RunningInventory } from '../vcenter/inventory.ts'
+import { openInventory } from '../vcenter/inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
@@ -47,8 +42,6 @@ export interface PlanOptions {
 const DEADLINE = 120_000
 /** Milliseconds between two looks whether they have. */
 const POLL_INTERVAL = 100
-/** Most Nodes that are named in one line. */
-const MAX_NAMES = 5
 
 /**
  * Says what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
@@ -201,76 +194,6 @@ async function planFor(
     ),
     remarks: inventories.flatMap((inventory) => silenceOf(inventory, [...before.keys()], index.uuidsOf)),
   }
-}
-
-/** The Nodes as they are. Without Rollcall's CRD there are no reports. */
-async function readCluster(
-  client: KubeClient,
-  copy: ReturnType<typeof createClusterCopy>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Node>> {
-  await readList(
-    client,
-    { path: '/api/v1/nodes' },
-    (object) => {
-      const node = parseNode(object)
-      if (node !== undefined) copy.add(node)
-    },
-    signal,
-  )
-  const before = new Map(copy.nodes)
-  try {
-    await readList(
-      client,
-      { path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` },
-      (object) => {
-        const report = parseNodeReport(object)
-        if (report !== undefined) copy.addReport(report)
-      },
-      signal,
-    )
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error
-  }
-  return before
-}
-
-/** Whether the vCenter has answered for all of these Nodes, or has said why it cannot. */
-function isSettled(
-  inventory: RunningInventory,
-  names: Iterable<string>,
-  uuidsOf: (name: string) => readonly string[],
-): boolean {
-  if (inventory.failure() !== undefined) return true
-  if (!inventory.connected()) return false
-  for (const name of names) if (uuidsOf(name).some((uuid) => isOpen(inventory.lookup(uuid)))) return false
-  return true
-}
-
-/** Whether the VMs, or what stands above them, are still to be read. */
-function isOpen(lookup: Lookup): boolean {
-  if (lookup.state === 'answered') return lookup.vms.some(({ ancestry }) => ancestry === undefined)
-  return lookup.state === 'pending'
-}
-
-/** Why a vCenter has not answered for all of these Nodes; nothing where it has. */
-function silenceOf(
-  inventory: RunningInventory,
-  names: readonly string[],
-  uuidsOf: (name: string) => readonly string[],
-): readonly string[] {
-  const failure = inventory.failure()
-  if (failure !== undefined) return [`vCenter ${inventory.vCenter}: ${failure.reason}: ${failure.message}`]
-  if (!inventory.connected()) return [`vCenter ${inventory.vCenter} had not answered`]
-  const left = names.filter((name) =>
-    uuidsOf(name)
-      .map(inventory.lookup)
-      .some((lookup) => lookup.state === 'unknown' || isOpen(lookup)),
-  )
-  const some = left.slice(0, MAX_NAMES).join(', ')
-  return left.length === 0
-    ? []
-    : [`vCenter ${inventory.vCenter} had not answered for ${left.length} Nodes, as ${some}`]
 }
 
 /** Of this process alone: one attempt is made, and none is repeated. */
