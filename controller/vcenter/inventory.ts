@@ -42,7 +42,7 @@ export interface RunningInventory extends Inventory {
   connected(): boolean
   /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link provable}. */
   provableEverywhere(): Proof | undefined
-  /** As the account sees them; undefined before they were read. */
+  /** As the account sees them; undefined before they were read, and where they may not be. */
   datacenters(): readonly DatacenterPath[] | undefined
   /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
@@ -154,7 +154,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       const onOpen = (made: Opened) => {
         opened = { content, ...made }
       }
-      const onDatacenters = (read: readonly DatacenterPath[]) => {
+      const onDatacenters = (read: readonly DatacenterPath[] | undefined) => {
         datacenters = read
       }
       const onReady = () => {

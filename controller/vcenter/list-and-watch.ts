@@ -21,6 +21,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
 import { keepTagsRead } from './tagging.ts'
 import type { Timings } from './timings.ts'
+import { SoapFault } from './wire/errors.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
@@ -44,7 +45,8 @@ export interface ListAndWatchOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: InventoryMetrics
-  readonly onDatacenters: (datacenters: readonly DatacenterPath[]) => void
+  /** Undefined where the account may not read them. */
+  readonly onDatacenters: (datacenters: readonly DatacenterPath[] | undefined) => void
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
   /** Called with what will create objects in the session, which are to be destroyed if it outlives this run. */
@@ -216,7 +218,17 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function lookForDatacenters(signal: AbortSignal): Promise<void> {
-    options.onDatacenters(await readDatacenters(reader, content.rootFolder, signal))
+    try {
+      options.onDatacenters(await readDatacenters(reader, content.rootFolder, signal))
+    } catch (error) {
+      // An account that may not read the root folder may still read its VMs.
+      if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
+      options.onDatacenters(undefined)
+      logger.info(
+        { error: error.message },
+        'datacenters cannot be read, so that one which the configuration misspells is only told with its Nodes',
+      )
+    }
   }
 
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
