@@ -35,7 +35,7 @@ t.test('a vCenter that hangs is told as soon as a small call was waited for in v
 t.test('a big call may take long while vCenter answers small ones', async (t) => {
   const lab = await openLab(t)
   const { uuid } = await vmAt(lab, 0)
-  await until('a session', () => lab.inventory.connected())
+  await until('the datacenters are read', () => lab.inventory.datacenters() !== undefined)
   await lab.vCenter.fault({ operation: 'RetrievePropertiesEx', kind: 'delay', milliseconds: 2_000, times: 1 })
   lab.inventory.follow(uuid)
   await answered(lab, uuid)
