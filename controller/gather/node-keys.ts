@@ -56,7 +56,8 @@ export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['id
   const looked = machineUUID(node, report, identity).uuids
   if (node === undefined) return { ...NO_KEYS, looked }
   const bound = verifiedVM(previousStatus(report, node))
-  const known = machinesOf(node, report)
+  // Without a report nobody has looked for the machine yet.
+  const known = report === undefined ? undefined : machinesOf(node, report)
   return {
     // Its verified VM is followed, whatever the report says now.
     looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
@@ -65,8 +66,7 @@ export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['id
     uid: [node.uid],
     addresses: addressesOf(node, report),
     vCenter: known === undefined ? [] : [known.machines[0].vCenterInstanceUUID],
-    // Without a report nothing about the Node is decided, and its absence is not counted.
-    group: known === undefined || report === undefined ? [] : [disruptionGroup(known)],
+    group: known === undefined ? [] : [disruptionGroup(known)],
   }
 }
 
