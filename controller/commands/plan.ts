@@ -189,7 +189,7 @@ async function planFor(
         after: copy.nodes.get(node.name) ?? node,
         report: copy.reports.get(node.name),
         decision: decisions.get(node.name),
-        lifecycle: settings.lifecycle,
+        settings,
       }),
     ),
     remarks: inventories.flatMap((inventory) => silenceOf(inventory, [...before.keys()], index.uuidsOf)),

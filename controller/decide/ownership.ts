@@ -45,6 +45,8 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
     if (!tainted) return unspokenFor(rivals(providerUUIDs(node)), node, settings)
+    if (settings.lifecycle.unbound === 'delete' && node.ready?.status === 'Unknown')
+      return { kind: 'agentless' }
     return {
       kind: 'waiting',
       condition: no(

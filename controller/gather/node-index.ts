@@ -35,7 +35,10 @@ export interface NodeIndex {
   inGroup(group: string): number
   /** The Nodes of a group: see `disruptionGroup`. */
   namesInGroup(group: string): Iterable<string>
-  /** Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there. */
+  /**
+   * Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there; of the empty
+   * text, those whose machine no vCenter has shown.
+   */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
   /** Nodes that the brake is engaged for, unless they are being deleted or somebody has decided on them. */
   latched(): Iterable<LatchedNode>

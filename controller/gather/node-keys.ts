@@ -34,7 +34,7 @@ export interface NodeKeys {
   readonly given: readonly string[]
   readonly uid: readonly string[]
   readonly addresses: readonly string[]
-  /** `about.instanceUuid` of the vCenter that has its VM. */
+  /** `about.instanceUuid` of the vCenter that has its VM; the empty text where none has shown it. */
   readonly vCenter: readonly string[]
   /** See `disruptionGroup`. */
   readonly group: readonly string[]
@@ -56,8 +56,9 @@ export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['id
   const looked = machineUUID(node, report, identity).uuids
   if (node === undefined) return { ...NO_KEYS, looked }
   const bound = verifiedVM(previousStatus(report, node))
-  // Without a report nobody has looked for the machine yet.
-  const known = report === undefined ? undefined : machinesOf(node, report)
+  const pointed = machinesOf(node, report)
+  // Without a report nobody looks for the machine, and nothing is decided about it.
+  const known = report === undefined ? undefined : pointed
   return {
     // Its verified VM is followed, whatever the report says now.
     looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
@@ -65,7 +66,7 @@ export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['id
     given: givenUUIDs(node),
     uid: [node.uid],
     addresses: addressesOf(node, report),
-    vCenter: known === undefined ? [] : [known.machines[0].vCenterInstanceUUID],
+    vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
     group: known === undefined ? [] : [disruptionGroup(known)],
   }
 }

@@ -3,6 +3,7 @@ import type { Node, NodeReport } from '../types/node.ts'
 import { isBlankUUID } from './machine-uuid.ts'
 import { previousStatus, specOf } from './previous-status.ts'
 import { judgeProviderID, providerUUIDs } from './provider-id.ts'
+import { hasUninitializedTaint } from './uninitialized.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
 
 /**
@@ -25,15 +26,16 @@ export interface NodeMachines {
  * be gone too, and affects no other Node.
  */
 export function machinesOf(
-  node: Pick<Node, 'uid' | 'systemUUID' | 'providerID'>,
+  node: Pick<Node, 'uid' | 'systemUUID' | 'providerID' | 'taints'>,
   report: NodeReport | undefined,
 ): NodeMachines | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
   const { vm, namedVM } = previousStatus(report, node)
   const known = [vm, namedVM].filter((each) => each !== undefined)
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
-  // The kubelet's word alone is not enough: without a provider ID nobody ever matched the Node with a VM.
-  if (known.length === 0 && providerUUIDs(node).length === 0) return undefined
+  // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
+  const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined
+  if (known.length === 0 && providerUUIDs(node).length === 0 && !awaits) return undefined
   const [first, ...others] = [...known, ...unseen]
   return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
 }

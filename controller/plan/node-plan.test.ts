@@ -1,5 +1,5 @@
 import t from 'tap'
-import { boundVM, NODE_UID, node, report } from '../../test/fixtures/facts.ts'
+import { boundVM, NODE_UID, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createClusterCopy } from './cluster-copy.ts'
@@ -41,7 +41,13 @@ t.test('a deletion is planned where only proof and time are wanting', async (t) 
   ]
   for (const [what, changes, decision, lifecycle, expected] of cases) {
     const before = node({ ready: notReady, ...changes })
-    const plan = planOf({ before, after: before, report: undefined, decision, lifecycle })
+    const plan = planOf({
+      before,
+      after: before,
+      report: undefined,
+      decision,
+      settings: { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, ...lifecycle } },
+    })
     t.equal(
       plan.changes.some((change) => change.what === 'deletion'),
       expected,
@@ -69,7 +75,7 @@ t.test('a running Node that would be refused is named, with the reason', async (
     requeue: false,
     status: { conditions: [condition] },
   }
-  const plan = planOf({ before, after: before, report: report(), decision, lifecycle: LIFECYCLE })
+  const plan = planOf({ before, after: before, report: report(), decision, settings: SETTINGS })
   t.same(plan.remarks, ['AmbiguousUUID: two VMs'])
   const whole = { nodes: [plan], remarks: [] }
   t.equal(changesSomething(whole), false)

@@ -1,7 +1,8 @@
 import type { Condition, ConditionType, IdentityLevel } from '../../agent/contract.ts'
-import type { LifecycleConfig } from '../config/config.ts'
+import type { DecisionConfig } from '../config/config.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { ProbeRequest } from '../decide/lifecycle/evidence.ts'
+import { mayGoUnseen, type UnseenFacts } from '../decide/lifecycle/unseen.ts'
 import { isUnseen } from '../node/machines.ts'
 import { mayProceed } from '../node/removal.ts'
 import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
@@ -34,15 +35,15 @@ export interface PlannedNode {
   readonly after: Node
   readonly report: NodeReport | undefined
   readonly decision: Decision | undefined
-  readonly lifecycle: Pick<LifecycleConfig, 'deletion' | 'unbound'>
+  readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
 }
 
 /** Compares a Node with what the leader would make of it. */
-export function planOf({ before, after, report, decision, lifecycle }: PlannedNode): NodePlan {
+export function planOf({ before, after, report, decision, settings }: PlannedNode): NodePlan {
   const labels = [...new Set([...Object.keys(before.labels), ...Object.keys(after.labels)])].sort()
   const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
   const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined
-  const goes = request !== undefined && mayGo(before, request, lifecycle)
+  const goes = request !== undefined && mayGo(request, { node: before, report, settings })
   return {
     name: before.name,
     level: decision?.level,
@@ -62,15 +63,11 @@ export function planOf({ before, after, report, decision, lifecycle }: PlannedNo
 }
 
 /** Whether nothing but time and proof is missing: what only a person or another configuration can change holds it otherwise. */
-function mayGo(
-  node: Node,
-  { vm }: Pick<ProbeRequest, 'vm'>,
-  { deletion, unbound }: PlannedNode['lifecycle'],
-): boolean {
-  const held = node.deletion !== undefined && !mayProceed(node)
-  return (
-    deletion === 'on' && !held && node.ready?.status !== 'True' && (!isUnseen(vm) || unbound === 'delete')
-  )
+function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: UnseenFacts): boolean {
+  const { node, settings } = facts
+  if (settings.lifecycle.deletion !== 'on' || node.ready?.status === 'True') return false
+  if (node.deletion !== undefined && !mayProceed(node)) return false
+  return !isUnseen(vm) || mayGoUnseen({ bound: false }, facts)
 }
 
 function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {

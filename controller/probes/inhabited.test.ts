@@ -45,6 +45,38 @@ t.test(
   },
 )
 
+t.test('a Ready Node that was never bound tells it too, where no other vCenter shows its VM', async (t) => {
+  const found: Lookup = { state: 'answered', vms: [vm()] }
+  for (const [what, ready, reported, there, expected] of [
+    ['no other vCenter shows its VM', true, true, NONE, true],
+    ['no other vCenter has been asked yet', true, true, { state: 'pending' }, true],
+    ['another vCenter shows its VM', true, true, found, false],
+    ['without a report, nobody looks for it', true, false, found, true],
+    ['it is not Ready', false, true, NONE, false],
+  ] as const) {
+    const index = createNodeIndex(SETTINGS.identity)
+    index.node('worker-1', node({ name: 'worker-1' }))
+    index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
+    index.node('migrated', node({ name: 'migrated', providerID: `vsphere://${BIOS_UUID}` }))
+    if (reported) index.report('migrated', report({ name: 'migrated' }))
+    const isInhabited = createInhabited({
+      index,
+      tracker: { missingFor: () => 0 },
+      inventories: [
+        { vCenter: 'vc1', lookup: () => NONE },
+        { vCenter: 'vc2', lookup: () => there },
+      ],
+      isReady: (name) => ready && name === 'migrated',
+      absentFor: 1000,
+    })
+    t.equal(isInhabited(HERE, 'worker-1'), expected, what)
+    index.node('unbound', node({ name: 'unbound', uid: 'other', providerID: `vsphere://${BIOS_UUID}` }))
+    t.equal(isInhabited(HERE, 'unbound'), expected, `${what}, asked for a Node that was never bound either`)
+    const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+    t.equal(isInhabited(empty, 'worker-1'), false, 'a vCenter that never had a VM')
+  }
+})
+
 t.test('the Node itself, Nodes that are gone, and Nodes of other vCenters tell nothing', async (t) => {
   const { isInhabited, index } = setUp({}, { state: 'answered', vms: [vm()] })
   t.equal(isInhabited({ vCenter: 'vc2', vCenterInstanceUUID: 'two' }), false)

@@ -1,5 +1,5 @@
 import type { NodeIndex } from '../gather/node-index.ts'
-import type { Inventory } from '../types/inventory.ts'
+import type { Inventory, Lookup } from '../types/inventory.ts'
 import type { VCenterProbe } from '../types/vcenter-probe.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
@@ -23,22 +23,31 @@ export type IsInhabited = (
  * True where another Node is bound to a VM there. Ignores Nodes that are not Ready and whose VM has been missing for long:
  * while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden. Ignores
  * Nodes too whose VM is in another vCenter.
+ *
+ * A Ready Node whose machine was never shown, such as one that another provider initialised, may have it there too: its
+ * machine runs somewhere. It counts for the vCenter that had the Node's own VM, and for all where nobody knows which one that
+ * was, unless another shows it. It does not count for others, which may never have had a VM.
  */
 export function createInhabited(options: InhabitedOptions): IsInhabited {
   const { index, tracker, inventories, isReady, absentFor } = options
   return ({ vCenter, vCenterInstanceUUID = '' }, except) => {
-    const inventory = inventories.find((each) => each.vCenter === vCenter)
+    const lookups = (name: string, here: boolean): readonly Lookup[] =>
+      inventories
+        .filter((each) => (each.vCenter === vCenter) === here)
+        .flatMap((each) => index.uuidsOf(name).map((uuid) => each.lookup(uuid)))
     const isElsewhere = (name: string): boolean =>
-      index.uuidsOf(name).every((uuid) => {
-        const lookup = inventory?.lookup(uuid)
-        return lookup?.state === 'answered' && lookup.vms.length === 0
-      })
-    for (const name of index.namesIn(vCenterInstanceUUID)) {
+      lookups(name, true).every((lookup) => lookup.state === 'answered' && lookup.vms.length === 0)
+    const isShownElsewhere = (name: string): boolean =>
+      lookups(name, false).some((lookup) => lookup.state === 'answered' && lookup.vms.length > 0)
+    const names = [...index.namesIn(vCenterInstanceUUID)]
+    for (const name of names) {
       if (name === except) continue
       const missingFor = tracker.missingFor(name)
       const isAway = missingFor > 0 ? missingFor >= absentFor && !isReady(name) : isElsewhere(name)
       if (!isAway) return true
     }
-    return false
+    const unshown = [...index.namesIn('')]
+    if (!names.includes(except) && !unshown.includes(except)) return false
+    return unshown.some((name) => name !== except && isReady(name) && !isShownElsewhere(name))
   }
 }

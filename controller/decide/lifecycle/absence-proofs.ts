@@ -128,7 +128,7 @@ function fromFinding(finding: Finding | undefined, how: string): Missing | undef
 function nothingShown(vCenter: string): Missing {
   return {
     reason: 'CanaryNotFound',
-    message: `vCenter ${vCenter} shows no VM at all, though other Nodes have theirs there, so that not finding one proves nothing: look whether it is still starting, and at the account's role`,
+    message: `vCenter ${vCenter} shows no VM at all, though other Nodes have theirs there, or run and no agent says which VMs they are, so that not finding one proves nothing: look whether it is still starting, at the account's role, and install the agent on every Node`,
   }
 }
 

@@ -15,6 +15,8 @@ export interface DeletionFacts {
   readonly vm: BoundVM
   /** Whether the Node was ever verified to be this VM. */
   readonly bound: boolean
+  /** See `mayGoUnseen`. */
+  readonly goesUnseen: boolean
   readonly evidence: Evidence
   readonly lifeSign: string
   readonly fleet: Fleet
@@ -200,13 +202,10 @@ function heldBy(node: Node): Missing | undefined {
   return { reason: 'DeletionHeld', message }
 }
 
-/**
- * A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. `lifecycle.unbound`
- * does not apply where the Node was verified before: such a machine was made only recently.
- */
-function neverSeen({ node, bound, evidence: { request }, settings }: DeletionFacts): Missing | undefined {
+/** A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. */
+function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionFacts): Missing | undefined {
   const unseen = [request.vm, ...request.others].find(isUnseen)
-  if (unseen === undefined || (!bound && settings.unbound === 'delete')) return undefined
+  if (unseen === undefined || goesUnseen) return undefined
   return {
     reason: 'NotBound',
     message: `no vCenter has ever shown the machine with BIOS UUID ${unseen.biosUUID} that the Node names, so only that UUID could prove it gone; if it is gone: kubectl delete node ${node.name}${bound ? '' : ', or set lifecycle.unbound to delete'}`,

@@ -15,6 +15,7 @@ import {
   vm,
 } from '../../../test/fixtures/facts.ts'
 import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.ts'
+import { migrated } from '../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { machinesOf } from '../../node/machines.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
@@ -533,41 +534,6 @@ t.test(
   },
 )
 
-/** A Node that another provider initialised, and for which no agent has spoken. */
-function migrated(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
-  const { node } = gone()
-  const unspoken = { ...node, providerID: `vsphere://${OTHER_UUID}`, systemUUID: '' }
-  const made = report({ spec: { ok: true, spec: agentlessReport(unspoken) } })
-  const [vm, ...others] = machinesOf(unspoken, made)?.machines ?? []
-  const changed = settings(changes)
-  const silent = { ...gone(), ...changed, node: unspoken, report: made }
-  return {
-    ...silent,
-    lookups: [vm, ...others].map((each) => ({ vCenter: 'vc1', uuid: each?.biosUUID ?? '', lookup: NO_VM })),
-    evidence: vm === undefined ? undefined : absence(silent, { vm, others, absentFor }),
-  }
-}
-
-t.test('a Node that was never bound takes a setting, and more time', async (t) => {
-  const kept = decide(migrated())
-  t.match(pending(kept), { status: 'True', reason: 'NotBound' })
-  t.match(pending(kept)?.message, new RegExp(`${OTHER_UUID}.*kubectl delete node worker-1, or set lifecycle`))
-  t.match(kept.refusal, { condition: 'DeletionPending', reason: 'NotBound' }, 'the metric has it')
-  t.match(kept.events, [{ type: 'Warning', reason: 'NotBound' }])
-  t.match(decide(migrated({ unbound: 'delete' })).deletion, {
-    event: { message: new RegExp(`the machine with BIOS UUID ${OTHER_UUID} is gone`) },
-  })
-  const early = decide(migrated({ unbound: 'delete' }, 6 * lifecycle.absentFor - 1))
-  t.equal(early.deletion, undefined)
-  t.match(pending(early), { reason: 'NotConfirmed', message: /over 30m/ })
-  const ready = {
-    ...migrated(),
-    node: { ...migrated().node, ready: { status: 'True', lastHeartbeatTime: '' } },
-  }
-  t.same(decide(ready).events, [], 'nothing is said of one that is ready')
-  t.equal(decide(ready).probePlan, undefined, 'nor asked')
-})
-
 t.test('one that only names a VM engages the brake for nobody who was verified', async (t) => {
   const { status: { vm: namedVM, nodeUID } = {}, ...former } = gone().report ?? report()
   const joined = report({ ...former, status: { ...(nodeUID && { nodeUID }), ...(namedVM && { namedVM }) } })
@@ -584,19 +550,6 @@ t.test('one that only names a VM engages the brake for nobody who was verified',
   t.same(asked, [''])
   t.match(decision.deletion, { group: '' })
   t.match(decide(gone()).deletion, { group: boundVM().vCenterInstanceUUID })
-})
-
-t.test('the brake engages for machines that were never seen only where they would be deleted', async (t) => {
-  const many = {
-    fleet: () => fleet({ bound: 5, absentSince: [0, 0, 0] }),
-    absentSince: 0,
-  }
-  const held = decide({ ...migrated({ unbound: 'delete' }), ...many })
-  t.equal(held.deletion, undefined)
-  t.match(held.status, { brakeEngagedFor: 'unknown' })
-  t.match(pending(held)?.message, /machines that no vCenter has ever shown/)
-  const reported = decide({ ...migrated(), ...many })
-  t.equal(reported.status?.brakeEngagedAt, undefined, 'they would not')
 })
 
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {

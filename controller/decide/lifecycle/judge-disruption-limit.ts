@@ -1,5 +1,4 @@
 import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
-import { isUnseen } from '../../node/machines.ts'
 import { isDecided, isRemovalMeant } from '../../node/removal.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -29,6 +28,8 @@ export interface DisruptionLimit {
 
 export interface DisruptionLimitFacts {
   readonly bound: BoundVM
+  /** Whether the Node may be deleted at all: see `mayGoUnseen`. */
+  readonly mayGo: boolean
   /** See `disruptionGroup`. */
   readonly group: string
   readonly before: NodeReportStatus
@@ -45,6 +46,7 @@ export interface DisruptionLimitFacts {
  */
 export function judgeDisruptionLimit({
   bound,
+  mayGo,
   group,
   before,
   evidence,
@@ -57,7 +59,7 @@ export function judgeDisruptionLimit({
   const since = absentSince(before, facts)
   const own = { since, until: Math.max(since, aliveUntil(facts)) }
   const counts = !there && countsAsAbsent(node, evidence)
-  const deletes = settings.deletion === 'on' && (!isUnseen(bound) || settings.unbound === 'delete')
+  const deletes = settings.deletion === 'on' && mayGo
   const wasEngaged = deletes && before.brakeEngagedAt !== undefined
   const few = fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
   const tooMany = counts && tooManyAbsent(own, fleet, settings)

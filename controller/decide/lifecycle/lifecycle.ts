@@ -2,7 +2,6 @@ import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/c
 import { isUnseen, machinesOf, type NodeMachines } from '../../node/machines.ts'
 import type { PreviousReport } from '../../node/previous-status.ts'
 import { mayProceed } from '../../node/removal.ts'
-import { hasUninitializedTaint } from '../../node/uninitialized.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { binding, isBoundTo } from '../binding.ts'
@@ -19,6 +18,7 @@ import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 import { judgeShutdown } from './shutdown.ts'
+import { isStarting, stillSpeaks } from './unseen.ts'
 
 /**
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
@@ -37,15 +37,13 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
   const nodeMachines = machinesOf(node, facts.report)
   if (nodeMachines === undefined) return NOTHING
   const [vm] = nodeMachines.machines
-  // A Node that still waits for a cloud provider was never initialised by anyone.
-  if (isUnseen(vm) && hasUninitializedTaint(node)) return NOTHING
   const presence = presenceOf(nodeMachines, facts.lookups)
   switch (presence.kind) {
     case 'pending':
       return keeps(previous, facts)
     case 'unknown': {
       // An unreachable vCenter must not cause a write for each of a thousand healthy Nodes.
-      if (node.ready?.status === 'True') return keeps(previous, facts)
+      if (node.ready?.status === 'True' || (isUnseen(vm) && stillSpeaks(node))) return keeps(previous, facts)
       const { reason, message } = presence.failure
       return {
         ...keeps(previous, facts),
@@ -65,7 +63,8 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
       return {
         ...isThere(presence.vm, previous, node),
         ...backInService(node),
-        ...namedAs(presence.vm, previous.status),
+        // Most likely it is bound in a moment, and that is written anyway.
+        ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous.status)),
       }
     case 'seen':
       // Taints stay as they are while the identity is contradicted: this may not be the Node's VM.
@@ -73,13 +72,12 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
         ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
         : seen(presence.vm, vm, previous, facts)
     case 'missing':
-      // No vCenter ever showed it: while the Node is Ready there is nothing to find out.
-      return isUnseen(vm) && node.ready?.status === 'True'
+      return isUnseen(vm) && stillSpeaks(node)
         ? {
             ...NOTHING,
             ...backInService(node),
             ...keptVM(previous.status),
-            ...(isPending(previous) ? { deletionPending: ready() } : {}),
+            ...(isPending(previous) ? { deletionPending: speaks() } : {}),
           }
         : { ...judgeMissingVM(nodeMachines, previous.status, facts), ...backInService(node) }
   }
@@ -138,8 +136,8 @@ function isPending({ status: { conditions } }: PreviousReport): boolean {
   return pending !== undefined && pending.status !== 'False'
 }
 
-function ready(): ConditionValue {
-  return no('NodeReady', 'the Node is Ready again, so its machine runs; the Node is kept')
+function speaks(): ConditionValue {
+  return no('NodeReady', 'its kubelet speaks again, so its machine runs; the Node is kept')
 }
 
 /** What becomes of a pending deletion when the machine is back. */

@@ -1,5 +1,5 @@
 import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
-import { disruptionGroup, type NodeMachines } from '../../node/machines.ts'
+import { disruptionGroup, isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { type ConditionValue, unknown } from '../condition.ts'
@@ -16,6 +16,7 @@ import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-l
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
+import { mayGoUnseen } from './unseen.ts'
 
 /** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
 const LOOK = 60_000
@@ -32,8 +33,10 @@ export function judgeMissingVM(
   const there = evidence === undefined ? undefined : firstSeen(evidence)
   const group = disruptionGroup(nodeMachines)
   const fleet = facts.fleet(group)
+  const goesUnseen = mayGoUnseen(nodeMachines, facts)
   const brake = judgeDisruptionLimit({
     bound,
+    mayGo: goesUnseen || !isUnseen(bound),
     group,
     before,
     evidence,
@@ -58,6 +61,7 @@ export function judgeMissingVM(
     node,
     vm: bound,
     bound: nodeMachines.bound,
+    goesUnseen,
     evidence,
     lifeSign: lifeSignOf(node, facts.report),
     fleet,

@@ -99,9 +99,11 @@ export const FAULTS_AT_DECISION: Faults = {
   }),
   'made-anew-when-deleting': whenDeleting(({ machines, api }, _, { machine, vCenter }) => {
     const [folder] = vCenter.folders
-    if (!machine.destroyed || folder === undefined) return
-    api.putNode(machine.nodeName, undefined)
-    machines.kubelets.start(machines.create(machine.nodeName, vCenter, folder))
+    const { nodeName } = machine
+    const runs = machines.all.some((each) => each.nodeName === nodeName && !each.destroyed)
+    if (runs || folder === undefined) return
+    api.putNode(nodeName, undefined)
+    machines.kubelets.start(machines.create(nodeName, vCenter, folder))
   }),
   'held-when-deleting': whenDeleting((world, _, { machine }) => world.annotate(machine.nodeName, 'hold')),
 }

@@ -91,6 +91,16 @@ const destroyed: Fault = ({ machines }, { machine }) => {
 
 export const MACHINE_FAULTS: Faults = {
   'vm-destroyed': destroyed,
+  /** A machine registers, most often reports, and is destroyed before any vCenter has shown it. */
+  'destroyed-unseen'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const made = machines.create(`${nodeName}-${machines.all.length}`, vCenter, random.pick(vCenter.folders))
+    if (made.vm !== undefined) vCenter.unregister(made.vm)
+    made.agent = random.chance(0.7)
+    timeline.after(random.between(9_000, 40_000), `${made.nodeName} is destroyed`, () =>
+      machines.destroy(made),
+    )
+    return undefined
+  },
   /** Workers that are destroyed one after the other, each when the one before is gone for a while. */
   'workers-replaced'(world, { vCenter }) {
     const { machines, timeline, random } = world

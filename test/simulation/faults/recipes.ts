@@ -82,6 +82,8 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   ],
   [silent, { kind: 'fault-tolerant' }, { kind: 'vm-unregistered-running', at: 0.3 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
+  [{ kind: 'destroyed-unseen' }],
+  [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'workers-replaced' }],
   [
     { kind: 'all-silent', until: 1.1 },
@@ -111,6 +113,11 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
     { kind: 'suspended', at: 0.5 },
   ],
   [silent, { kind: 'recreated-under-same-name', at: 0.1 }],
+  [
+    { kind: 'other-folders-denied' },
+    { kind: 'recreated-under-same-name', at: 0.02 },
+    { kind: 'successor-destroyed', at: 0.8 },
+  ],
   [{ kind: 'replaced-at-its-address' }],
   [{ kind: 'replaced-at-its-address' }, { kind: 'replica-killed', at: 0.5 }],
   [silent, { kind: 'replaced-at-its-address', at: 0.3 }, { kind: 'held' }],
@@ -145,6 +152,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
 const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'other-vcenter-answers' }],
   [silent, { kind: 'vcenter-restarts' }],
+  [silent, { kind: 'vcenter-restarts', at: 0.3 }, { kind: 'vm-destroyed', at: 0.4 }],
   [silent, { kind: 'old-backup-restored' }],
   [gone],
   [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],

@@ -5,6 +5,7 @@ import { machinesOf, type World } from '../world.ts'
 import { judgeBrake } from './brake.ts'
 import type { Work } from './promises.ts'
 
+export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 /** How old a result may be when it is acted on, milliseconds; repeated here, so that a change of the code cannot change it. */
 const FRESH = 10_000
 /** What a probe takes at most, and what two writes and a confirmation do, when the API server is slow. */
@@ -40,7 +41,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (api.holder.identity !== by)
     says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
   const unseen = uuidsOf(world, before).some((uuid) => uuid !== bound?.biosUUID && uuid !== named?.biosUUID)
-  if (unseen && (bound !== undefined || lifecycle.unbound !== 'delete'))
+  if (unseen && (bound !== undefined || (lifecycle.unbound !== 'delete' && !isAwaited(world, before))))
     says('only a machine that was seen is known to be gone', `unbound is ${lifecycle.unbound}`)
 
   if (lifecycle.deletion !== 'on') says('deletion is on', `it is ${lifecycle.deletion}`)
@@ -77,6 +78,16 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
   judgeRate(world, by, vCenter, says)
+}
+
+/** Whether a Node was never initialised, and its own agent says which VM it is: nothing was ever scheduled to it. */
+export function isAwaited({ api }: World, { metadata, spec }: NodeObject): boolean {
+  const report = api.reports.get(metadata.name)
+  return (
+    spec.taints.some(({ key }) => key === UNINITIALIZED) &&
+    report?.spec.nodeUID === metadata.uid &&
+    report.spec.machine.serialUUID !== undefined
+  )
 }
 
 /** The UUIDs by which a Node names machines: the report's, the kubelet's, the provider ID's. */

@@ -2,22 +2,20 @@
 import type { Machine } from '../model/machine.ts'
 import type { NodeObject, Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { uuidsOf } from './deletion.ts'
+import { isAwaited, UNINITIALIZED, uuidsOf } from './deletion.ts'
 
-const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
 /** Milliseconds after which that is. */
 export function patience({ settings, machines, timeline, healing }: World): number {
-  const { unbound, absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } =
-    settings.lifecycle
+  const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
   const settle = 60_000 + 300_000 + 330_000
   const heal = Math.max(0, healing.until - timeline.now)
   // Of the brake, which releases itself when few are missing for twice absentFor; that is asked about no more often.
   const releases = 6 * absentFor
-  const unseen = unbound === 'delete' ? 6 * absentFor : 0
+  const unseen = 6 * absentFor
   const lasting = unseen + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
   return heal + settle + releases + lasting
 }
@@ -73,8 +71,9 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
   const { name } = node.metadata
   const { deletion, unbound } = settings.lifecycle
   const known = [status?.vm, status?.namedVM].filter((vm) => vm !== undefined)
-  // One that was never initialised nor bound is nobody's VM.
-  if (known.length === 0 && node.spec.providerID === undefined) return
+  const awaited = isAwaited(world, node)
+  // One that was never initialised nor bound, and that nothing names, is nobody's VM.
+  if (known.length === 0 && node.spec.providerID === undefined && !awaited && unbound !== 'delete') return
   const uuids = [...known.map(({ biosUUID }) => biosUUID), ...uuidsOf(world, node)]
   const twin = vCenters.some(({ vms }) =>
     [...vms.values()].some(
@@ -87,7 +86,7 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
   const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
-  const goes = !unseen || (status?.vm === undefined && unbound === 'delete')
+  const goes = !unseen || (status?.vm === undefined && (unbound === 'delete' || awaited))
   if (deletion === 'on' && !twin && goes)
     judge.violate(
       'the Node of a VM that is gone is deleted',

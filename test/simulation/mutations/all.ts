@@ -175,6 +175,24 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/deletion-rules.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
   },
   {
+    name: 'machines: one that was never seen keeps a Node that was verified',
+    edits: [edit(`${LIFECYCLE}/unseen.ts`, 'if (bound) return false', '')],
+  },
+  {
+    name: 'machines: one that was never seen keeps a Node as lifecycle.unbound says',
+    edits: [edit(`${LIFECYCLE}/unseen.ts`, "settings.lifecycle.unbound === 'delete'", 'true')],
+  },
+  {
+    name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
+    edits: [
+      edit(
+        'controller/probes/inhabited.ts',
+        'isReady(name) && !isShownElsewhere(name)',
+        'isReady(name) && isShownElsewhere(name)',
+      ),
+    ],
+  },
+  {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(

@@ -1,0 +1,38 @@
+import type { DecisionConfig } from '../../config/config.ts'
+import { machineUUID } from '../../node/machine-uuid.ts'
+import type { NodeMachines } from '../../node/machines.ts'
+import { hasUninitializedTaint } from '../../node/uninitialized.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+
+export interface UnseenFacts {
+  readonly node: Node
+  readonly report: NodeReport | undefined
+  readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
+}
+
+/**
+ * Whether a Node may go although no vCenter has ever shown one of its machines, which is then known by its UUID alone.
+ *
+ * Never where the Node was verified before: such a machine took it over only recently. Always where the Node still waits
+ * for a cloud provider, and whoever is believed here says which VM it is: nothing was ever scheduled to it, and an
+ * autoscaler may take a VM away before anyone has looked. Otherwise as `lifecycle.unbound` says: it may run pods, or be
+ * another provider's.
+ */
+export function mayGoUnseen(
+  { bound }: Pick<NodeMachines, 'bound'>,
+  { node, report, settings }: UnseenFacts,
+): boolean {
+  if (bound) return false
+  const named = machineUUID(node, report, settings.identity).uuids.length > 0
+  return (hasUninitializedTaint(node) && named) || settings.lifecycle.unbound === 'delete'
+}
+
+/** Whether a Node, none of whose machines was ever shown, is not asked about: its machine runs or starts. */
+export function stillSpeaks(node: Pick<Node, 'ready' | 'taints'>): boolean {
+  return node.ready?.status === 'True' || isStarting(node)
+}
+
+/** Whether a Node that was never initialised has not fallen silent: it is not Ready before it has a network. */
+export function isStarting(node: Pick<Node, 'ready' | 'taints'>): boolean {
+  return hasUninitializedTaint(node) && node.ready?.status !== 'Unknown'
+}
