@@ -137,7 +137,7 @@ function populate({ random, vCenters, machines }: World, second: 'none' | 'few' 
       if (folder !== undefined) machines.create(`node-${index}-${n}`, vCenter, folder)
     }
     const [folder] = vCenter.folders
-    if (folder !== undefined && random.chance(0.4))
+    if (folder !== undefined && (random.chance(0.4) || (index > 0 && second === 'one')))
       machines.create(`migrated-${index}`, vCenter, folder, { migrated: true })
   }
 }

@@ -152,11 +152,17 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
 const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'other-vcenter-answers' }],
   [silent, { kind: 'vcenter-restarts' }],
-  [silent, { kind: 'vcenter-restarts', at: 0.3 }, { kind: 'vm-destroyed', at: 0.4 }],
   [silent, { kind: 'old-backup-restored' }],
   [gone],
   [silent, { kind: 'vm-registered-again' }, { kind: 'search-broken', at: 0.05 }],
   [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
+]
+
+/** Of a vCenter that has one VM beside another provider's Node: few worlds have such a one. */
+const LONELY: readonly Ingredient[] = [
+  silent,
+  { kind: 'vcenter-restarts', at: 0.3 },
+  { kind: 'vm-destroyed', at: 0.4 },
 ]
 
 /** Those for small vCenters as often as all others of some kind. */
@@ -166,4 +172,5 @@ export const RECIPES: readonly Recipe[] = [
     { faults, small: true },
     { faults, small: true },
   ]),
+  ...Array.from({ length: 8 }, () => ({ faults: LONELY, small: true })),
 ]
