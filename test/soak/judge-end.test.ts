@@ -62,17 +62,3 @@ t.test('one that is held says why', (t) => {
   t.match(found[0], /SignOfLife: it speaks/)
   t.end()
 })
-
-t.test('one that was never seen may stay, where it says how to delete it', (t) => {
-  const gone = [{ ...machine, destroyedAt: 1 }]
-  const told = {
-    type: 'Initialized',
-    reason: 'NoVMWithUUID',
-    message: 'no VM has it; look, or delete the Node if its machine is gone',
-  }
-  const judge = (status: object) => problems(gone, [node()], [report(status)]).length
-  t.equal(judge({ conditions: [told] }), 0)
-  t.equal(judge({ conditions: [{ ...told, message: 'no VM has it' }] }), 1)
-  t.equal(judge({ conditions: [told], vm: { moref: 'vm-1' } }), 1, 'it was seen')
-  t.end()
-})

@@ -11,8 +11,7 @@ export interface Held {
 
 /**
  * Judges what came of all machines after a quiet time: the Node of a VM that is gone must be gone, that of one that runs
- * initialised and untainted, that of one that is off tainted, and no deletion held back. A Node whose VM was gone before it
- * was ever seen stays, and says so (`docs/lifecycle.md`, "Never verified").
+ * initialised and untainted, that of one that is off tainted, and no deletion held back.
  */
 export function judgeEnd(
   machines: readonly Machine[],
@@ -27,7 +26,6 @@ export function judgeEnd(
     if (users.length === 0) says('the Node belongs to no machine')
     else if (users.every(({ destroyedAt }) => destroyedAt !== undefined)) {
       const report = reports.find((each) => each.metadata.name === metadata.name)
-      if (isLeftToAPerson(report)) continue
       says(`the Node is there though its VM is gone: ${pendingOf(report)}`)
     }
   }
@@ -55,17 +53,6 @@ function problemsOf({ biosUUID, runs }: Machine, node: NodeObject | undefined): 
     problems.push('its VM runs, and the Node is out of service')
   if (ready(node) !== 'True') problems.push(`its VM runs, and Ready is ${ready(node)}`)
   return problems
-}
-
-/** No vCenter has ever shown its VM, and the condition says that the Node may be deleted. */
-function isLeftToAPerson(report: ReportObject | undefined): boolean {
-  const { vm, conditions = [] } = report?.status ?? {}
-  const initialized = conditions.find(({ type }) => type === 'Initialized')
-  return (
-    vm === undefined &&
-    initialized?.reason === 'NoVMWithUUID' &&
-    initialized.message.includes('delete the Node if its machine is gone')
-  )
 }
 
 function pendingOf(report: ReportObject | undefined): string {

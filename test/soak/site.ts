@@ -24,6 +24,8 @@ const LIFECYCLE = {
   leaderAge: '5s',
   deletionsPerMinute: 60,
   outOfServiceAfter: '60s',
+  // A VM may go before its agent has reported.
+  unbound: 'delete',
 } as const
 
 /** Everything that runs, and what may be done to it. */
