@@ -2,6 +2,7 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { benchAgent } from './agent.ts'
+import { writeBenchmarksPage } from './benchmarks-page.ts'
 import { budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
 import { measureFloor } from './floor.ts'
 import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
@@ -17,6 +18,7 @@ const HELP = `usage: npm run bench -- [options]
   --no-cpi         leave the vSphere CPI out, which is measured on the same servers
   --no-agent       leave the agent out
   --push           instead of all that: how long a power-off takes to become a taint, and a destroyed VM's Node to go
+  --write          write docs/benchmarks.md and its picture anew
   --changes N      how many VMs are powered off then (default 200, half of the nodes at most)
   --help           print this text
 `
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     cpi: { type: 'boolean', default: true },
     agent: { type: 'boolean', default: true },
     push: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     changes: { type: 'string', default: '200' },
     help: { type: 'boolean', default: false },
   },
@@ -85,6 +88,10 @@ for (const run of runs.filter(({ provider }) => provider.startsWith('Rollcall'))
 if (values.agent) {
   progress('the agent')
   say(`\n${agentTable(await benchAgent(60))}`)
+}
+if (values.write) {
+  const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`
+  await writeBenchmarksPage({ runs, budgets: figures, command, cores: cpus().length })
 }
 if (!figures.every(isKept)) {
   progress('not all budgets are kept')

@@ -1,0 +1,58 @@
+/** `docs/benchmarks.md` and its picture, written anew by the benchmark itself. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../../build/programs.ts'
+import { type Budgeted, budgetTable } from './budgets.ts'
+import type { Run } from './initialise.ts'
+import { picture } from './picture.ts'
+import { initialiseTable, quietTable } from './table.ts'
+
+export interface Figures {
+  readonly runs: readonly Run[]
+  readonly budgets: readonly Budgeted[]
+  /** How the page was made. */
+  readonly command: string
+  readonly cores: number
+}
+
+/** The page, without its picture. */
+export function benchmarksPage({ runs, budgets, command, cores }: Figures): string {
+  return `# Benchmarks
+
+Rollcall and the vSphere CPI (v1.36.0, built from its sources) initialise the same Nodes, one after the other, on the same
+machine: ${cores} cores, on which the API server, etcd and a simulated vCenter run too. So compare the columns with one another,
+not with your cluster. This page and its picture were written by
+
+    ${command}
+
+![Time, vCenter calls, API writes, memory and CPU of both, by the number of Nodes](benchmarks.svg)
+
+The scale is logarithmic: a bar that is a little longer is much more.
+
+## From the start until all Nodes are initialised
+
+${initialiseTable(runs)}
+
+"Reports arrive" is a controller that leads already when the agents report. The reports come from a load generator, with the
+credential of its own node for each: so many agents do not fit on one machine. "Untainted without address" are Nodes to which
+pods could be scheduled before they had an address.
+
+## When nothing happens
+
+${quietTable(runs)}
+
+## Budgets
+
+${budgetTable(budgets)}
+
+The floor is what the API server needs for the two writes that initialise a Node, and nothing else, in the same minutes.
+`
+}
+
+/** Writes both files. */
+export async function writeBenchmarksPage(figures: Figures): Promise<void> {
+  const docs = join(root, 'docs')
+  await writeFile(join(docs, 'benchmarks.md'), benchmarksPage(figures))
+  const compared = figures.runs.filter(({ provider }) => !provider.includes('reports arrive'))
+  await writeFile(join(docs, 'benchmarks.svg'), picture(compared))
+}
