@@ -5,7 +5,7 @@ import { parseUser } from '../config/values.ts'
 import { printable } from '../printable.ts'
 import { MAX_VALUE, type SecretData } from './secret-data.ts'
 
-export interface Credential {
+export interface UserAndPassword {
   readonly user: string
   readonly password: Secret
   /** The key that has the user, fit for a message. */
@@ -26,7 +26,7 @@ const MAX_NAME = 80
  *
  * @returns an error worded to follow what the Secret is called. It names keys, and never a value.
  */
-export function findCredential(data: SecretData, server: string): Result<Credential> {
+export function findCredential(data: SecretData, server: string): Result<UserAndPassword> {
   const suffixes = [...data].flatMap(([key, value]) => {
     const [, suffix] = /^server_(.+)$/.exec(key) ?? []
     return suffix !== undefined && canonical(value?.reveal() ?? '') === canonical(server) ? [suffix] : []
@@ -41,7 +41,7 @@ export function findCredential(data: SecretData, server: string): Result<Credent
   return credential(data, `username_${suffix}`, password)
 }
 
-function byServer(data: SecretData, server: string): Result<Credential> {
+function byServer(data: SecretData, server: string): Result<UserAndPassword> {
   const userKey = keyLike(data, `${server}.username`)
   const passwordKey = keyLike(data, `${server}.password`)
   const manager = data.get(keyLike(data, `${server}.vc-session-manager-url`))
@@ -52,7 +52,7 @@ function byServer(data: SecretData, server: string): Result<Credential> {
   return credential(data, userKey, textUnder(data, passwordKey, 'without newline'))
 }
 
-function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<Credential> {
+function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<UserAndPassword> {
   const user = textUnder(data, userKey, 'without newline')
   if (!user.ok) return user
   if (!password.ok) return password

@@ -2,9 +2,9 @@ import { type LabelSelector, parseLabelSelector, type Requirement } from '../../
 import type { IdentityConfig } from '../config.ts'
 import { kubeletMaySet } from '../kubelet-labels.ts'
 import { choice, TEXT } from './kinds.ts'
-import { type Kind, row, type SectionTable } from './row.ts'
+import { row, type SectionTable, type ValueType } from './row.ts'
 
-const selector: Kind<LabelSelector | undefined> = {
+const selector: ValueType<LabelSelector | undefined> = {
   form: 'text',
   parse: parseLabelSelector,
   nothing: undefined,

@@ -8,27 +8,31 @@ import {
   parseInteger,
   parseShare,
 } from '../values.ts'
-import type { Kind, Schema } from './row.ts'
+import type { Schema, ValueType } from './row.ts'
 
 /** YAML gives editors numbers and booleans for what is text here. */
 export const TEXT: Schema = { type: ['string', 'number', 'boolean', 'null'] }
 const LIST: Schema = { anyOf: [TEXT, { type: 'array', items: TEXT }] }
 const DURATION = String.raw`^(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$`
 
-export const text: Kind<string> = { form: 'text', parse: ok, nothing: '', schema: TEXT }
+export const text: ValueType<string> = { form: 'text', parse: ok, nothing: '', schema: TEXT }
 
 /** Text where nothing written is undefined, not empty. */
-export const name: Kind<string | undefined> = { ...text, nothing: undefined }
+export const name: ValueType<string | undefined> = { ...text, nothing: undefined }
 
-export function textOf<T>(parse: (text: string) => Result<T>, nothing: T, schema: Schema = TEXT): Kind<T> {
+export function textOf<T>(
+  parse: (text: string) => Result<T>,
+  nothing: T,
+  schema: Schema = TEXT,
+): ValueType<T> {
   return { form: 'text', parse, nothing, schema }
 }
 
-export function listOf<T>(parse: (text: string) => Result<readonly T[]>): Kind<readonly T[]> {
+export function listOf<T>(parse: (text: string) => Result<readonly T[]>): ValueType<readonly T[]> {
   return { form: 'list', parse, nothing: [], schema: LIST }
 }
 
-export const names: Kind<readonly string[]> = listOf((written) => ok(itemsOf(written)))
+export const names: ValueType<readonly string[]> = listOf((written) => ok(itemsOf(written)))
 
 /** What stands between commas, trimmed; empty items do not count. */
 export function itemsOf(written: string): readonly string[] {
@@ -38,7 +42,7 @@ export function itemsOf(written: string): readonly string[] {
     .filter((item) => item !== '')
 }
 
-export const flag: Kind<boolean> = {
+export const flag: ValueType<boolean> = {
   form: 'flag',
   parse: parseFlag,
   nothing: false,
@@ -54,7 +58,7 @@ export const flag: Kind<boolean> = {
   },
 }
 
-export function choice<const T extends string>(choices: readonly [T, ...T[]]): Kind<T> {
+export function choice<const T extends string>(choices: readonly [T, ...T[]]): ValueType<T> {
   return {
     form: 'text',
     parse: (written) => parseChoice(written, choices),
@@ -63,7 +67,7 @@ export function choice<const T extends string>(choices: readonly [T, ...T[]]): K
   }
 }
 
-export function integer(min: number, max: number): Kind<number> {
+export function integer(min: number, max: number): ValueType<number> {
   return {
     form: 'text',
     parse: (written) => parseInteger(written, min, max),
@@ -78,7 +82,7 @@ export function integer(min: number, max: number): Kind<number> {
   }
 }
 
-export function duration(least: '0s' | '1s'): Kind<number> {
+export function duration(least: '0s' | '1s'): ValueType<number> {
   return {
     form: 'text',
     parse: (written) => parseDuration(written, least),
@@ -87,7 +91,7 @@ export function duration(least: '0s' | '1s'): Kind<number> {
   }
 }
 
-export function durationOrOff(least: '0s' | '1s'): Kind<number | undefined> {
+export function durationOrOff(least: '0s' | '1s'): ValueType<number | undefined> {
   return {
     form: 'text',
     parse: (written) => parseDurationOrOff(written, least),
@@ -96,7 +100,7 @@ export function durationOrOff(least: '0s' | '1s'): Kind<number | undefined> {
   }
 }
 
-export const share: Kind<number> = {
+export const share: ValueType<number> = {
   form: 'text',
   parse: parseShare,
   nothing: 0,

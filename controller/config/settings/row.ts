@@ -2,7 +2,7 @@
 import type { Result } from '../../../agent/shared/result.ts'
 
 /** How values of one kind are written and read. */
-export interface Kind<T> {
+export interface ValueType<T> {
   /** `list`: text with commas, or a list of text, as in the CPI. `flag`: in INI, a key without a value means true. */
   readonly form: 'text' | 'list' | 'flag'
   /** Refuses with what was expected; never repeats the text. */
@@ -34,7 +34,7 @@ interface RowOptions<T, S> {
   readonly warn?: (value: T, section: S) => string | undefined
 }
 
-export interface Row<T, S> extends Kind<T>, RowOptions<T, S> {
+export interface Row<T, S> extends ValueType<T>, RowOptions<T, S> {
   /** What counts where nothing is written. */
   readonly standard: T
 }
@@ -45,7 +45,7 @@ export type Rows<S> = { readonly [K in keyof S]-?: Row<S[K], S> }
 /**
  * @throws RangeError where the default is not a value: a mistake in the table
  */
-export function row<T, S>(kind: Kind<T>, options: RowOptions<T, S>): Row<T, S> {
+export function row<T, S>(kind: ValueType<T>, options: RowOptions<T, S>): Row<T, S> {
   const { default: written } = options
   const parsed = written === undefined ? undefined : kind.parse(written)
   if (parsed?.ok === false) throw new RangeError(`the default "${written}": ${parsed.message}`)

@@ -7,7 +7,7 @@ import { type ConditionValue, no, yes } from '../condition.ts'
 import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
 import * as because from './conditions.ts'
 import { current, kept, withCurrent } from './current.ts'
-import { type Discovered, discover, type Kind, mayBecome, mayStay, sameNetwork } from './discover.ts'
+import { type AddressType, type Discovered, discover, mayBecome, mayStay, sameNetwork } from './discover.ts'
 import { hostname } from './hostname.ts'
 import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
 import { type Claims, sortOut, type Taken } from './taken.ts'
@@ -84,7 +84,7 @@ export function chooseAddresses(
     if (discovered === undefined && !decided) return none(because.networkUnknown(ofFamily, vm))
     const known = discovered ?? undecided(ofFamily, wanted, externals, nodes)
     const { internal, external } = withProvided(known, ofFamily, wanted, nodes)
-    const keep = (kind: Kind) => kept(kind, family, [...free, ...taken], spec, vm, context)
+    const keep = (kind: AddressType) => kept(kind, family, [...free, ...taken], spec, vm, context)
     found.push({
       family,
       internal: internal ?? keep('InternalIP'),

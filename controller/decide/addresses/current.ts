@@ -5,7 +5,7 @@ import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from './candidate-addresses.ts'
-import { type Kind, mayStay } from './discover.ts'
+import { type AddressType, mayStay } from './discover.ts'
 import { type Claims, sortOut } from './taken.ts'
 
 type Context = Claims & { readonly node: Node; readonly settings: { readonly nodes: NodesConfig } }
@@ -14,7 +14,7 @@ type Context = Claims & { readonly node: Node; readonly settings: { readonly nod
  * A running Node's addresses of a kind and family: those that it was verified with, since a kubelet can write others; where
  * it never was, those that it has from another provider. A new Node has only what its kubelet wrote.
  */
-export function current(kind: Kind, family: Family, { node, before }: Context): readonly string[] {
+export function current(kind: AddressType, family: Family, { node, before }: Context): readonly string[] {
   if (isUninitialized(node)) return []
   const known: Node['addresses'] = before.length > 0 ? before : node.addresses
   return known.flatMap(({ type, address }) => {
@@ -44,7 +44,7 @@ export function withCurrent(
   return [...missed, ...seen]
 }
 
-const KINDS: readonly Kind[] = ['InternalIP', 'ExternalIP']
+const KINDS: readonly AddressType[] = ['InternalIP', 'ExternalIP']
 const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
 
 /**
@@ -52,7 +52,7 @@ const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
  * of its family but not this one either (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
-  kind: Kind,
+  kind: AddressType,
   family: Family,
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,

@@ -2,7 +2,7 @@ import type { NodesConfig } from '../../config/config.ts'
 import type { CandidateAddress } from './candidate-addresses.ts'
 import { contains } from './subnet.ts'
 
-export type Kind = 'InternalIP' | 'ExternalIP'
+export type AddressType = 'InternalIP' | 'ExternalIP'
 
 /** Of one family. Either may be missing, as in the CPI: where only one of them is found, the other is not made up. */
 export interface Discovered {
@@ -36,13 +36,13 @@ export function discover({ internal, external }: Preferences, nodes: NodesConfig
 }
 
 /** Whether an address may become InternalIP or ExternalIP at all. */
-export function mayBecome(kind: Kind, { address }: CandidateAddress, nodes: NodesConfig): boolean {
+export function mayBecome(kind: AddressType, { address }: CandidateAddress, nodes: NodesConfig): boolean {
   const { excluded } = kind === 'InternalIP' ? INTERNAL(nodes) : EXTERNAL(nodes)
   return !excluded.some((subnet) => contains(subnet, address))
 }
 
 /** Whether a running Node may keep an address that is not seen: no ExternalIP where the configuration makes none up. */
-export function mayStay(kind: Kind, candidate: CandidateAddress, nodes: NodesConfig): boolean {
+export function mayStay(kind: AddressType, candidate: CandidateAddress, nodes: NodesConfig): boolean {
   const { subnets, network } = EXTERNAL(nodes)
   const none = nodes.externalIP === 'none' && subnets.length === 0 && network === undefined
   return mayBecome(kind, candidate, nodes) && !(kind === 'ExternalIP' && none)

@@ -8,7 +8,7 @@ import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written
 import { LeaseBody, NewReport, type NodeObject, type ReportObject } from './objects.ts'
 import { wallTime } from './process.ts'
 
-export type Kind = 'nodes' | 'reports'
+export type ResourceName = 'nodes' | 'reports'
 export type Stored = NodeObject | ReportObject
 
 /** A write by a controller, as the API server took it. */
@@ -55,18 +55,18 @@ export interface ApiServer {
    *
    * @returns how to end it; throws an ApiError where so old a version is forgotten
    */
-  watch(kind: Kind, version: number, changed: (change: Change) => void): () => void
+  watch(kind: ResourceName, version: number, changed: (change: Change) => void): () => void
 }
 
 /** Of each kind, so many changes are remembered. */
 const REMEMBERED = 500
-const LISTS: Readonly<Record<string, Kind>> = {
+const LISTS: Readonly<Record<string, ResourceName>> = {
   '/api/v1/nodes': 'nodes',
   [`/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`]: 'reports',
 }
 
 /** The kind of object whose collection this is. */
-export function kindAt(path: string): Kind | undefined {
+export function kindAt(path: string): ResourceName | undefined {
   return LISTS[path]
 }
 
@@ -84,13 +84,13 @@ export function createApiServer(
     nodes: new Set<(change: Change) => void>(),
     reports: new Set<(change: Change) => void>(),
   }
-  const changes: Record<Kind, Change[]> = { nodes: [], reports: [] }
+  const changes: Record<ResourceName, Change[]> = { nodes: [], reports: [] }
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
   let holder = { identity: '', since: 0 }
 
   function store<T extends Stored>(
-    kind: Kind,
+    kind: ResourceName,
     map: Map<string, T>,
     name: string,
     object: T | undefined,
@@ -177,7 +177,7 @@ export function createApiServer(
     return reports.get(name) ?? { metadata: { ...metadata, uid: 'collected', resourceVersion: '0' } }
   }
 
-  function list(kind: Kind): unknown {
+  function list(kind: ResourceName): unknown {
     return { metadata: { resourceVersion: String(version) }, items: [...self[kind].values()] }
   }
 
