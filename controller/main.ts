@@ -136,7 +136,7 @@ async function start(options: RunFlags): Promise<number> {
         ...(options.cpi?.apiLimit === undefined ? {} : { apiLimit: options.cpi.apiLimit }),
         // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.
         identity: `${options.identity ?? hostname()}_${randomBytes(4).toString('hex')}`,
-        listen: options.listen,
+        ...(options.listen === undefined ? {} : { listen: options.listen }),
         ...(options.cpi?.secure === undefined ? {} : { secure: options.cpi.secure }),
         version: VERSION,
         clock: systemClock,

@@ -20,6 +20,7 @@ const right: readonly [string, Partial<RunFlags>][] = [
   ['run --config /c --listen [::1]:0', { listen: { host: '::1', port: 0 } }],
   ['run --config /c --listen localhost:1', { listen: { host: 'localhost', port: 1 } }],
   ['run --config /c --listen :1', { listen: { host: '', port: 1 } }],
+  ['run --config /c --listen off', { listen: undefined }],
   ['run --config /c --lease-namespace ns-1 --lease-name a.b', { leaseNamespace: 'ns-1', leaseName: 'a.b' }],
   ['run --config /c --identity pod-1_a --log-level debug', { identity: 'pod-1_a', logLevel: 'debug' }],
   ['run --config -', { config: '-' }],
@@ -39,6 +40,7 @@ const given = { initializes: true, endsNodes: true, nodeLabels: {} }
 const cpiForm: readonly [string, Partial<RunFlags>][] = [
   ['--secure-port=0 --cloud-config=/c', {}],
   ['--secure-port=0 --v=4 --cloud-config /c --kubeconfig /k', { kubeconfig: '/k', logLevel: 'debug' }],
+  ['--secure-port=0 --cloud-config=/c --bind-address ::1 --listen=off', { listen: undefined }],
   ['--secure-port=0 --cloud-config=/c --listen :1 --bind-address ::1', { listen: { host: '::1', port: 1 } }],
   [
     '--secure-port=0 --cloud-config=/c --listen=127.0.0.1:1 --bind-address=::',
@@ -95,7 +97,7 @@ const wrong: readonly [string, string][] = [
   ['run --config /c --log-level trace', '--log-level: expected one of debug, info, warn, error'],
   ['run --config /c --lease-namespace Kube', '--lease-namespace: expected the name of a namespace'],
   ['run --config /c --lease-name a_b', '--lease-name: expected an object name'],
-  ...['8080', 'host:1', ':70000', '[1.2.3.4]:1', '::1:1', '[::1]', '1.2.3.4:x'].map(
+  ...['8080', 'OFF:1', 'host:1', ':70000', '[1.2.3.4]:1', '::1:1', '[::1]', '1.2.3.4:x'].map(
     (listen): [string, string] => [`run --config /c --listen ${listen}`, '--listen: expected ADDRESS:PORT'],
   ),
 ]

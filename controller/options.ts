@@ -24,7 +24,8 @@ export interface RunFlags {
   readonly config: string
   /** Without it the service account of the Pod. */
   readonly kubeconfig: string | undefined
-  readonly listen: ListenAddress
+  /** The plain port; undefined where it is turned off. */
+  readonly listen: ListenAddress | undefined
   readonly leaseNamespace: string
   readonly leaseName: string
   /** This replica's name in the Lease, to which each process adds a suffix of its own; without it the host's. */
@@ -77,8 +78,8 @@ nothing; its exit code is 0 where nothing would change, 2 where something would,
 
   --config FILE          the vSphere configuration, as the vSphere CPI has it
   --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
-  --listen ADDRESS:PORT  where /metrics, /healthz and /readyz are served; without an address, on all
-                         (default ${DEFAULTS.listen})
+  --listen ADDRESS:PORT  where /metrics, /healthz and /readyz are served; without an address, on all; "off" for
+                         nowhere (default ${DEFAULTS.listen})
   --lease-namespace NS   namespace of the Lease that replicas compete for (default ${DEFAULTS['lease-namespace']})
   --lease-name NAME      its name (default ${DEFAULTS['lease-name']})
   --identity NAME        name of this replica in the Lease, to which each start adds a suffix (default: the host's name)
@@ -146,7 +147,7 @@ function asRun({
   ...said
 }: CpiArguments): ControllerCommandLine {
   const listen = parseListen(said.listen ?? DEFAULTS.listen)
-  if (listen === undefined) return wrong(WRONG_LISTEN)
+  if (!listen.ok) return wrong(listen.message)
   const lease = checkLease(said.leaseNamespace, said.leaseName ?? DEFAULTS['lease-name'], {
     namespace: '--leader-elect-resource-namespace',
     name: '--leader-elect-resource-name',
@@ -157,7 +158,7 @@ function asRun({
     options: {
       config: said.config,
       kubeconfig: said.kubeconfig,
-      listen: { host: listen.host || bindAddress, port: listen.port },
+      listen: listen.value && { host: listen.value.host || bindAddress, port: listen.value.port },
       ...lease.value,
       identity: undefined,
       // klog's -v=4 is debug level.
@@ -174,7 +175,7 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   const config = values.get('config')
   if (config === undefined) return wrong(NO_CONFIG)
   const listen = parseListen(values.get('listen') ?? DEFAULTS.listen)
-  if (listen === undefined) return wrong(WRONG_LISTEN)
+  if (!listen.ok) return wrong(listen.message)
   const lease = checkLease(
     values.get('lease-namespace') ?? DEFAULTS['lease-namespace'],
     values.get('lease-name') ?? DEFAULTS['lease-name'],
@@ -187,7 +188,7 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
   return {
     kind: 'run',
-    options: { config, kubeconfig, listen, ...lease.value, identity, logLevel },
+    options: { config, kubeconfig, listen: listen.value, ...lease.value, identity, logLevel },
   }
 }
 
@@ -217,7 +218,7 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
 const FROM_CPI = '--from-cpi'
 const NO_CONFIG = '--config is missing: expected the path of the vSphere configuration'
 const WRONG_LEVEL = `--log-level: expected one of ${LOG_LEVELS.join(', ')}`
-const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270'
+const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270, or off'
 
 /** @param flags how each of the two is spelt on this command line */
 function checkLease(
@@ -259,13 +260,15 @@ function readOptions(args: readonly string[], known: readonly string[]): Result<
   return ok(values)
 }
 
-function parseListen(text: string): ListenAddress | undefined {
+/** @returns undefined for `off` */
+function parseListen(text: string): Result<ListenAddress | undefined> {
+  if (text === 'off') return ok(undefined)
   const match = /^(\[(?<v6>[^\]]+)\]|(?<other>[^:[\]]*)):(?<port>\d{1,5})$/.exec(text)
   const { v6, other, port } = match?.groups ?? {}
-  if (port === undefined || Number(port) > 65535) return undefined
-  if (v6 !== undefined) return isIP(v6) === 6 ? { host: v6, port: Number(port) } : undefined
-  const host = other ?? ''
-  return host === '' || host === 'localhost' || isIP(host) === 4 ? { host, port: Number(port) } : undefined
+  if (port === undefined || Number(port) > 65535) return failed(WRONG_LISTEN)
+  const host = v6 ?? other ?? ''
+  const known = v6 === undefined ? host === '' || host === 'localhost' || isIP(host) === 4 : isIP(v6) === 6
+  return known ? ok({ host, port: Number(port) }) : failed(WRONG_LISTEN)
 }
 
 function suggestion(word: string, known: readonly string[], prefix: string): string {

@@ -37,7 +37,8 @@ export interface ControllerOptions {
   readonly apiLimit?: RateLimit
   /** Unique to this process. */
   readonly identity: string
-  readonly listen: { readonly host: string; readonly port: number }
+  /** The plain port; none where it is turned off. */
+  readonly listen?: { readonly host: string; readonly port: number }
   /** The HTTPS port; none by default. */
   readonly secure?: SecurePortOptions['serving']
   readonly version: string
@@ -50,6 +51,7 @@ export interface ControllerOptions {
 }
 
 const COMPONENT = 'rollcall-controller'
+const NO_PORT = 'no port is open: nobody can ask for metrics, and a probe of the kubelet fails'
 /** What remains of a five second grace period after logging out and releasing the Lease. */
 const FLUSH_MS = 500
 
@@ -117,9 +119,11 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     const { problem } = election.status()
     return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
   }
-  const server = createTelemetryServer({ ...options.listen, metrics, healthy, ready, logger })
-  await server.listen()
-  const securePort = await openIfWanted(options.secure, {
+  const { listen, secure } = options
+  if (listen === undefined && secure === undefined) logger.warn(NO_PORT)
+  const server = listen && createTelemetryServer({ ...listen, metrics, healthy, ready, logger })
+  await server?.listen()
+  const securePort = await openIfWanted(secure, {
     client: unlimited,
     userAgent,
     metrics,
@@ -129,7 +133,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     random,
     logger,
   }).catch(async (error: unknown) => {
-    await server.close()
+    await server?.close()
     throw error
   })
 
@@ -182,7 +186,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     await recorder
     await client.close()
     await securePort?.close()
-    await server.close()
+    await server?.close()
   }
 }
 

@@ -10,7 +10,7 @@ const ADDRESS: FlagRow<string> = {
   ...served(
     text,
     ':10270',
-    "Rollcall's own: `ADDRESS:PORT` of the plain port, where /metrics, /healthz and /readyz are served to everybody. Its address is that of `--bind-address` unless it has one.",
+    "Rollcall's own: `ADDRESS:PORT` of the plain port, where /metrics, /healthz and /readyz are served to everybody. Its address is that of `--bind-address` unless it has one; `off` turns it off, see [below](#--secure-port).",
   ),
   own: true,
 }

@@ -21,7 +21,7 @@ export interface CpiArguments {
   readonly kubeconfig: string | undefined
   /** An address, or empty for all of them. */
   readonly bindAddress: string
-  /** `ADDRESS:PORT`. */
+  /** `ADDRESS:PORT`, or `off`. */
   readonly listen: string | undefined
   readonly leaseNamespace: string
   readonly leaseName: string | undefined
