@@ -1,6 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
-import type { ConfigSource, LoadedConfig } from '../config/load.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { createCredentialWatch } from '../credentials/credential-watch.ts'
 import { sourceWatcher } from '../credentials/watch-source.ts'
 import type { Decision } from '../decide/decision.ts'
@@ -9,7 +9,7 @@ import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import type { Logger } from '../log.ts'
 import { createClusterCopy } from '../plan/cluster-copy.ts'
-import { handOver } from '../plan/hand-over.ts'
+import { givenBy, handOver } from '../plan/hand-over.ts'
 import { planOf } from '../plan/node-plan.ts'
 import type { Plan } from '../plan/print-plan.ts'
 import { readCluster } from '../plan/read-cluster.ts'
@@ -28,7 +28,7 @@ import { createEventHandlers, createInventoryHandler } from '../watch/event-hand
 export interface PlanOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
-  /** Whether to look for the CPI as well. */
+  /** Whether to look for the CPI as well, and to plan by its arguments. */
   readonly fromCPI: boolean
   readonly version: string
   readonly clock: Clock
@@ -61,8 +61,11 @@ export async function plan(options: PlanOptions, signal: AbortSignal): Promise<P
     userAgent: `rollcall-controller/${version}`,
   })
   try {
-    const plan = await planWith(client, options, signal)
-    return options.fromCPI ? { ...plan, handOver: handOver(await readCPI(client, signal)) } : plan
+    if (!options.fromCPI) return await planWith(client, options, signal)
+    const findings = await readCPI(client, signal)
+    const loaded = await loadConfig({ ...options.config, given: givenBy(findings) })
+    const plan = await planWith(client, { ...options, config: { ...options.config, loaded } }, signal)
+    return { ...plan, handOver: handOver(findings) }
   } finally {
     await client.close()
   }

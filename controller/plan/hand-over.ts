@@ -1,5 +1,9 @@
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import type { GivenArguments } from '../config/apply-arguments.ts'
+import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from '../cpi/find-cpi.ts'
+import { pairs } from '../cpi-arguments/kinds.ts'
+import { type CheckedLabels, checkNodeLabels } from '../cpi-arguments/node-labels.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
-import type { Manager, Managers } from './find-cpi.ts'
 
 /** What the cluster has of the CPI. */
 export interface CPIFindings extends Managers {
@@ -15,6 +19,23 @@ const NOT_FOUND =
 /** Most Services that are named. */
 const MAX_NAMES = 5
 
+/** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
+export function givenBy({ cpi }: Managers): GivenArguments {
+  const found = cpi.find(handlesNodes)
+  const labels = found && labelsOf(found)
+  return {
+    initializes: found?.controllers.node ?? true,
+    endsNodes: found?.controllers.lifecycle ?? true,
+    nodeLabels: labels?.ok ? labels.value.labels : {},
+  }
+}
+
+function labelsOf({ flags: { nodeLabels } }: Manager): Result<CheckedLabels> {
+  if (nodeLabels === undefined) return ok({ labels: {}, warnings: [] })
+  const parsed = pairs.parse(nodeLabels)
+  return parsed.ok ? checkNodeLabels(parsed.value) : failed(`--node-labels: ${parsed.message}`)
+}
+
 /** What was found, and then the steps of the hand-over in this cluster, one line each. */
 export function handOver(findings: CPIFindings): readonly string[] {
   return [
@@ -29,18 +50,19 @@ function found({ cpi, others, lease, loadBalancers }: CPIFindings): readonly str
   const named = loadBalancers.slice(0, MAX_NAMES).join(', ')
   return [
     ...(cpi.length === 0 ? [NOT_FOUND] : []),
-    ...cpi.map((each) =>
-      each.handlesNodes
-        ? `the vSphere CPI is ${text(each)}`
-        : `the vSphere CPI is ${text(each)}, and leaves Nodes alone by its --controllers`,
-    ),
-    ...cpi
-      .filter((each) => each.lease === undefined)
-      .map((each) => `${text(each)} runs without leader election`),
+    ...cpi.flatMap((each) => [
+      handlesNodes(each)
+        ? `the vSphere CPI is ${nameOf(each)}`
+        : `the vSphere CPI is ${nameOf(each)}, and leaves Nodes alone by its --controllers`,
+      each.lease === undefined
+        ? `${nameOf(each)} runs without leader election`
+        : `${nameOf(each)} has the Lease ${textOf(each.lease)}`,
+      ...labelNotes(each),
+    ]),
     ...(lease === undefined || lease.holder === ''
       ? []
       : [`its Lease is held by ${lease.holder}, and was last renewed at ${lease.renewTime}`]),
-    ...others.map((each) => `${text(each)} is another cloud's, and stays`),
+    ...others.map((each) => `${nameOf(each)} is another cloud's, and stays`),
     ...(loadBalancers.length === 0
       ? []
       : [
@@ -49,23 +71,65 @@ function found({ cpi, others, lease, loadBalancers }: CPIFindings): readonly str
   ]
 }
 
+function labelNotes(cpi: Manager): readonly string[] {
+  const labels = labelsOf(cpi)
+  return labels.ok ? labels.value.warnings : [labels.message]
+}
+
 function steps({ cpi, loadBalancers }: CPIFindings): readonly string[] {
+  const handling = cpi.filter(handlesNodes)
   return [
-    'apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}", and 0 replicas of its controller',
-    ...cpi.filter(({ handlesNodes }) => handlesNodes).map((each) => stop(each, loadBalancers.length > 0)),
-    'wait until none of its Pods that initialise Nodes is left; no Node changes meanwhile, new ones wait with their taint',
-    'start the controller of Rollcall, and look: kubectl get nr; every Node that the CPI had initialised stays as it is',
+    ...handling.flatMap(takeConfig),
+    `apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}"${handling.map(withItsFlags).join('')}`,
+    ...handling.flatMap(mayRead),
+    'look: kubectl get nr has how the VM of each Node is known; Nodes are left to the CPI as long as it handles them, and the Pods of Rollcall say so at /readyz',
+    ...handling.map((each) => stop(each, loadBalancers.length > 0)),
+    'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint',
     'let agents run on the nodes; once "kubectl get nr" shows none as asserted, set "identity: {require: reported}"',
     'to go back: stop the controller of Rollcall and start the CPI; what to remove is in docs/hand-over.md',
   ]
 }
 
-function stop(cpi: Manager, balances: boolean): string {
-  return balances
-    ? `start ${text(cpi)} with --controllers=service,route, so that it serves those Services and nothing else`
-    : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, with what would create it again`
+/** How to get the file that the CPI reads. */
+function takeConfig({ namespace, config, flags: { cloudConfig } }: Manager): readonly string[] {
+  if (cloudConfig === undefined) return []
+  if (config === undefined) return [`take the file of the CPI, ${cloudConfig} where it runs, as vsphere.conf`]
+  const key = cloudConfig.slice(config.path.length).replace(/^\//, '')
+  if (!isName(key) || !isName(config.name)) return []
+  const decode = config.kind === 'secret' ? ' | base64decode' : ''
+  return [
+    `take the file of the CPI: kubectl -n ${namespace} get ${config.kind} ${config.name} -o go-template='{{index .data "${key}"${decode}}}' > vsphere.conf`,
+  ]
 }
 
-function text({ kind, namespace, name }: Pick<Manager, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind} ${namespace}/${name}`
+/** Arguments that Rollcall needs as well, and has in the CPI's form of the command line alone. */
+function withItsFlags({ controllers: { node, lifecycle }, flags }: Manager): string {
+  const given = [
+    ...(flags.controllers === undefined || (node && lifecycle) ? [] : [`--controllers=${flags.controllers}`]),
+    ...(flags.nodeLabels === undefined ? [] : [`--node-labels=${flags.nodeLabels}`]),
+  ]
+  if (given.length === 0) return ''
+  return `, its controller started in the CPI's form (docs/command-line.md) with --secure-port=0 as long as both run, for the CPI has ${given.join(' ')}`
+}
+
+/** The manifests have the right to read the default Lease alone. */
+function mayRead({ lease }: Manager): readonly string[] {
+  if (lease === undefined || textOf(lease) === textOf(DEFAULT_LEASE)) return []
+  const { namespace, name } = lease
+  if (!isName(namespace) || !isName(name)) return []
+  const role = 'rollcall-cpi-lease'
+  return [
+    `let it read the CPI's Lease: kubectl -n ${namespace} create role ${role} --verb=get --resource=leases.coordination.k8s.io --resource-name=${name} && kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=kube-system:rollcall-controller`,
+  ]
+}
+
+/** Whether it may stand in a command: anybody who may run a Pod chooses the arguments that are read here. */
+function isName(text: string): boolean {
+  return /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(text)
+}
+
+function stop(cpi: Manager, balances: boolean): string {
+  return balances
+    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it serves those Services and nothing else`
+    : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, with what would create it again`
 }

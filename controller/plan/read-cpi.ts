@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { readManagers } from '../cpi/read-managers.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { readList } from '../kubernetes/list.ts'
-import { findManagers, parseWorkload, type Workload } from './find-cpi.ts'
 import type { CPIFindings } from './hand-over.ts'
 
 /** Of `k8s.io/cloud-provider/service/helpers`: set on a Service while a cloud provider has a load balancer for it. */
@@ -16,19 +16,9 @@ const Service = v.object({
   }),
 })
 
-const WORKLOADS = { DaemonSet: '/apis/apps/v1/daemonsets', Deployment: '/apis/apps/v1/deployments' } as const
-
 /** Looks for the CPI in the whole cluster. Throws as `KubeClient.request`. */
 export async function readCPI(client: KubeClient, signal: AbortSignal): Promise<CPIFindings> {
-  const workloads: Workload[] = []
-  for (const kind of ['DaemonSet', 'Deployment'] as const) {
-    const take = (object: unknown) => {
-      const workload = parseWorkload(kind, object)
-      if (workload !== undefined) workloads.push(workload)
-    }
-    await readList(client, { path: WORKLOADS[kind] }, take, signal)
-  }
-  const managers = findManagers(workloads)
+  const managers = await readManagers(client, undefined, signal)
   const held = managers.cpi.find(({ lease }) => lease !== undefined)?.lease
   const lease = held && (await createLeaseStore(client, held.namespace, held.name).get(signal))
   return { ...managers, lease: lease?.record, loadBalancers: await loadBalancers(client, signal) }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { binary } from '../../build/binaries.ts'
+import { cpiObject } from '../../controller/cpi/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/plan/node-plan.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
@@ -80,15 +81,12 @@ t.test('what would change is said, and nothing is written', async (t) => {
 })
 
 t.test('the CPI is found, and the steps of the hand-over are those of this cluster', async (t) => {
-  const labels = { app: 'cpi' }
-  const containers = [{ name: 'cpi', image: 'example.com/cloud-provider-vsphere:v1.36.0', args: ['--v=2'] }]
+  const args = ['--cloud-config=/etc/cloud/vsphere.conf', '--node-labels=example.com/rack=r1']
   for (const object of [
-    {
-      apiVersion: 'apps/v1',
-      kind: 'DaemonSet',
-      metadata: { namespace: 'kube-system', name: 'vsphere-cpi' },
-      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
-    },
+    cpiObject(args, {
+      volumeMounts: [{ name: 'config', mountPath: '/etc/cloud' }],
+      volumes: [{ name: 'config', configMap: { name: 'vsphere-cloud-config' } }],
+    }),
     {
       apiVersion: 'v1',
       kind: 'Service',
@@ -100,7 +98,7 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   }
   const service = '/api/v1/namespaces/default/services/web'
   t.teardown(async () => {
-    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/vsphere-cpi')
+    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
     await cluster.request('PATCH', service, { metadata: { finalizers: null } })
     await cluster.request('DELETE', service)
   })
@@ -110,9 +108,11 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
     args: ['plan', '--from-cpi', `--config=${configFile}`, `--kubeconfig=${admin}`],
   })
   t.equal((await program.ended).code, 2)
-  t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/vsphere-cpi$/m)
+  t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/cpi$/m)
+  t.match(program.output(), /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
+  t.match(program.output(), /^1\. take the file of the CPI: .* get configmap vsphere-cloud-config /m)
   t.match(program.output(), /^1 Services of type LoadBalancer .*: default\/web$/m)
-  t.match(program.output(), /^2\. start DaemonSet kube-system\/vsphere-cpi with --controllers=service,route/m)
+  t.match(program.output(), /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
 })
 
 t.test('what it cannot tell is an error, and says why', async (t) => {

@@ -1,0 +1,100 @@
+import t from 'tap'
+import { DEFAULT_LEASE, findManagers, handlesNodes, parseWorkload, type Workload } from './find-cpi.ts'
+import { cpiObject } from './testing/cpi-object.ts'
+
+function workload(args: readonly string[], changes: Parameters<typeof cpiObject>[1] = {}): Workload {
+  const parsed = parseWorkload('DaemonSet', cpiObject(args, changes))
+  if (parsed === undefined) throw new Error('it is no workload')
+  return parsed
+}
+
+const cpi = (args: readonly string[], changes: Parameters<typeof cpiObject>[1] = {}) =>
+  findManagers([workload(args, changes)]).cpi[0]
+
+t.test('the CPI is told by image, command or arguments, and from other clouds', async (t) => {
+  t.match(cpi(['--v=2']), {
+    kind: 'DaemonSet',
+    namespace: 'kube-system',
+    name: 'cpi',
+    lease: DEFAULT_LEASE,
+    controllers: { node: true, lifecycle: true },
+  })
+  const image = 'example.com/ccm:1'
+  t.ok(cpi(['--cloud-provider', 'vsphere'], { image }))
+  t.ok(cpi([], { image, command: ['/bin/vsphere-cloud-controller-manager'] }))
+  const none = (args: readonly string[], changes: Parameters<typeof cpiObject>[1]) =>
+    findManagers([workload(args, changes)])
+  t.match(none([], { image: 'example.com/aws-cloud-controller-manager:1' }), { cpi: [], others: [{}] })
+  t.same(none(['--provider=vsphere'], { image: 'nginx' }), { cpi: [], others: [] })
+  t.equal(parseWorkload('Deployment', { metadata: {} }), undefined)
+})
+
+t.test('this controller is not taken for it, whatever its image is called', async (t) => {
+  const args = ['--cloud-provider=vsphere', '--leader-elect=false']
+  for (const own of [
+    { name: 'rollcall-controller' },
+    { account: 'rollcall-controller' },
+    { image: 'a/rollcall:1' },
+  ])
+    t.equal(cpi(args, { image: 'example.com/ccm:1', ...own }), undefined)
+})
+
+t.test('its Lease is what the arguments say', async (t) => {
+  for (const off of ['--leader-elect=false', '--leader-elect=F', '--leader_elect=0'])
+    t.same(cpi([off])?.lease, undefined, off)
+  t.same(cpi(['--leader-elect', '--v=2'])?.lease, DEFAULT_LEASE)
+  t.same(cpi(['--leader-elect-resource-name=a', '--leader_elect_resource_namespace', 'b'])?.lease, {
+    namespace: 'b',
+    name: 'a',
+  })
+})
+
+t.test('what it does to Nodes is what --controllers says', async (t) => {
+  const rows: [string[], { node: boolean; lifecycle: boolean }][] = [
+    [['--controllers=service,route'], { node: false, lifecycle: false }],
+    [['--controllers=service', '--controllers=cloud-node'], { node: true, lifecycle: false }],
+    [['--controllers=*,-cloud-node'], { node: false, lifecycle: true }],
+    [['--controllers=something-new'], { node: true, lifecycle: true }],
+  ]
+  for (const [args, controllers] of rows) {
+    const found = cpi(args)
+    t.same(found?.controllers, controllers, args.join(' '))
+    t.equal(found && handlesNodes(found), controllers.node || controllers.lifecycle)
+  }
+})
+
+t.test('its Pods, and whether they are of the present template', async (t) => {
+  const at = (status: object, generation = 2) => cpi([], { status, generation })
+  t.match(at({}), { pods: 0, upToDate: true }, 'nobody has looked at it yet')
+  const running = { observedGeneration: 2, currentNumberScheduled: 3, updatedNumberScheduled: 3 }
+  t.match(at(running), { pods: 3, upToDate: true })
+  t.match(at({ ...running, updatedNumberScheduled: 2 }), { pods: 3, upToDate: false })
+  t.match(at(running, 3), { upToDate: false })
+  t.match(at({ ...running, numberMisscheduled: 1 }), { pods: 4, upToDate: true })
+  const deployment = parseWorkload(
+    'Deployment',
+    cpiObject([], { status: { replicas: 2, updatedReplicas: 1 } }),
+  )
+  t.match(deployment, { pods: 2, upToDate: false })
+})
+
+t.test('where its configuration comes from', async (t) => {
+  const args = ['--cloud-config=/etc/cloud/vsphere.conf', '--node-labels=a=b', '--node-labels=c=d']
+  const changes = {
+    volumeMounts: [
+      { name: 'certs', mountPath: '/etc/ssl' },
+      { name: 'config', mountPath: '/etc/cloud/' },
+    ],
+    volumes: [{ name: 'certs' }, { name: 'config', configMap: { name: 'vsphere-cloud-config' } }],
+  }
+  t.match(cpi(args, changes), {
+    config: { kind: 'configmap', name: 'vsphere-cloud-config', path: '/etc/cloud/' },
+    flags: { cloudConfig: '/etc/cloud/vsphere.conf', nodeLabels: 'a=b,c=d', controllers: undefined },
+  })
+  const secret = [{ name: 'config', secret: { secretName: 's' } }]
+  t.match(cpi(args, { ...changes, volumes: secret })?.config, { kind: 'secret', name: 's' })
+  t.equal(
+    cpi(args, { volumeMounts: [{ name: 'config', mountPath: '/etc/clou' }], volumes: secret })?.config,
+    undefined,
+  )
+})

@@ -1,0 +1,241 @@
+import * as v from 'valibot'
+import { chooseControllers } from '../cpi-arguments/controllers.ts'
+import { readCSV } from '../cpi-arguments/csv.ts'
+import { bool } from '../cpi-arguments/kinds.ts'
+import { FLAGS } from '../cpi-arguments/table.ts'
+
+/** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
+export interface Workload {
+  readonly kind: 'DaemonSet' | 'Deployment'
+  readonly namespace: string
+  readonly name: string
+  readonly account: string
+  readonly images: readonly string[]
+  /** Command and arguments of all containers. */
+  readonly words: readonly string[]
+  /** What is mounted from a ConfigMap or a Secret. */
+  readonly mounts: readonly ConfigMount[]
+  /** How many Pods there are. */
+  readonly pods: number
+  /** Whether all of them are of the present template, as far as its controller has looked. */
+  readonly upToDate: boolean
+}
+
+export interface ConfigMount {
+  readonly path: string
+  readonly kind: 'configmap' | 'secret'
+  readonly name: string
+}
+
+const count = v.nullish(v.number(), 0)
+const words = v.nullish(v.array(v.string()), [])
+const WorkloadObject = v.object({
+  metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
+  spec: v.object({
+    template: v.object({
+      spec: v.object({
+        serviceAccountName: v.optional(v.string(), ''),
+        containers: v.array(
+          v.object({
+            image: v.optional(v.string(), ''),
+            command: words,
+            args: words,
+            volumeMounts: v.nullish(v.array(v.object({ name: v.string(), mountPath: v.string() })), []),
+          }),
+        ),
+        volumes: v.nullish(
+          v.array(
+            v.object({
+              name: v.string(),
+              configMap: v.nullish(v.object({ name: v.optional(v.string(), '') })),
+              secret: v.nullish(v.object({ secretName: v.optional(v.string(), '') })),
+            }),
+          ),
+          [],
+        ),
+      }),
+    }),
+  }),
+  status: v.optional(
+    v.object({
+      observedGeneration: v.nullish(v.number()),
+      // Of a DaemonSet.
+      currentNumberScheduled: count,
+      numberMisscheduled: count,
+      updatedNumberScheduled: count,
+      // Of a Deployment.
+      replicas: count,
+      updatedReplicas: count,
+    }),
+    {},
+  ),
+})
+type Spec = v.InferOutput<typeof WorkloadObject>['spec']['template']['spec']
+
+/** Undefined for anything else. */
+export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
+  const parsed = v.safeParse(WorkloadObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec, status } = parsed.output
+  const { namespace, name, generation } = metadata
+  const { containers, serviceAccountName } = spec.template.spec
+  // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
+  const [current, updated, strays] =
+    kind === 'DaemonSet'
+      ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
+      : [status.replicas, status.updatedReplicas]
+  return {
+    kind,
+    namespace,
+    name,
+    account: serviceAccountName,
+    images: containers.map(({ image }) => image),
+    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]),
+    mounts: mountsOf(spec.template.spec),
+    pods: (current ?? 0) + (strays ?? 0),
+    // Where nobody has looked at it yet, it has no Pods.
+    upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
+  }
+}
+
+function mountsOf({ containers, volumes }: Spec): readonly ConfigMount[] {
+  return containers.flatMap(({ volumeMounts }) =>
+    (volumeMounts ?? []).flatMap(({ name, mountPath: path }): readonly ConfigMount[] => {
+      const volume = volumes?.find((each) => each.name === name)
+      if (volume?.configMap) return [{ path, kind: 'configmap', name: volume.configMap.name }]
+      return volume?.secret ? [{ path, kind: 'secret', name: volume.secret.secretName }] : []
+    }),
+  )
+}
+
+/** The Lease by which the replicas of a cloud controller manager elect one. */
+export interface ManagerLease {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** As `kube-system/cloud-controller-manager`. */
+export function textOf({ namespace, name }: ManagerLease): string {
+  return `${namespace}/${name}`
+}
+
+/** The CPI's own, and that of every other manager that is told no other name (`cloud-provider/options`, v0.36). */
+export const DEFAULT_LEASE: ManagerLease = {
+  namespace: FLAGS['leader-elect-resource-namespace'].default,
+  name: FLAGS['leader-elect-resource-name'].default,
+}
+
+/** What a manager, or this controller, does to Nodes. */
+export interface NodeControllers {
+  /** Initialises them and keeps them current, as `cloud-node`. */
+  readonly node: boolean
+  /** Deletes and taints them, as `cloud-node-lifecycle`. */
+  readonly lifecycle: boolean
+}
+
+/** A cloud controller manager that is set up in the cluster. */
+export interface Manager extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate'> {
+  /** Undefined where leader election is switched off. */
+  readonly lease: ManagerLease | undefined
+  /** By `--controllers`. */
+  readonly controllers: NodeControllers
+  /** As given; undefined where they are not. */
+  readonly flags: {
+    readonly controllers: string | undefined
+    readonly nodeLabels: string | undefined
+    readonly cloudConfig: string | undefined
+  }
+  /** Where the file of `--cloud-config` comes from. */
+  readonly config: ConfigMount | undefined
+}
+
+export interface Managers {
+  /** The vSphere CPI, as a rule once. */
+  readonly cpi: readonly Manager[]
+  /** Another cloud's, by the same flags: the default name of its Lease is the same. */
+  readonly others: readonly Manager[]
+}
+
+/**
+ * Tells the vSphere CPI from other clouds' managers by image and arguments: the Lease tells nothing, since all have the same
+ * default name.
+ */
+export function findManagers(workloads: readonly Workload[]): Managers {
+  const theirs = workloads.filter(
+    ({ name, account, images, words }) => ![name, account, ...images, ...words].some(isRollcall),
+  )
+  const isCPI = ({ images, words }: Workload) =>
+    images.some((image) =>
+      /cloud-provider-vsphere|vsphere-cloud-controller|cloud-provider-for-vsphere/.test(image),
+    ) ||
+    words.some((word) => /vsphere-cloud-controller-manager/.test(word)) ||
+    valuesOf(words, 'cloud-provider').at(-1) === 'vsphere'
+  const isManager = ({ images, words }: Workload) =>
+    [...images, ...words].some((each) => /cloud-controller-manager/.test(each)) ||
+    valuesOf(words, 'cloud-provider').length > 0
+  return {
+    cpi: theirs.filter(isCPI).map(managerOf),
+    others: theirs.filter((each) => isManager(each) && !isCPI(each)).map(managerOf),
+  }
+}
+
+function isRollcall(word: string): boolean {
+  return word.includes('rollcall')
+}
+
+function managerOf({ kind, namespace, name, words, mounts, pods, upToDate }: Workload): Manager {
+  const last = (flag: string) => valuesOf(words, flag).at(-1)
+  // Both add up over several flags, and a comma parts their items.
+  const all = (flag: string) => valuesOf(words, flag).join(',') || undefined
+  const elects = bool.parse(last('leader-elect') ?? 'true')
+  const [controllers, cloudConfig] = [all('controllers'), last('cloud-config')]
+  return {
+    kind,
+    namespace,
+    name,
+    pods,
+    upToDate,
+    controllers: nodeControllers(controllers),
+    flags: { controllers, nodeLabels: all('node-labels'), cloudConfig },
+    config: mounts.find(({ path }) => cloudConfig?.startsWith(`${path.replace(/\/$/, '')}/`)),
+    lease:
+      elects.ok && !elects.value
+        ? undefined
+        : {
+            namespace: last('leader-elect-resource-namespace') ?? DEFAULT_LEASE.namespace,
+            name: last('leader-elect-resource-name') ?? DEFAULT_LEASE.name,
+          },
+  }
+}
+
+/** What cannot be read may be anything. */
+function nodeControllers(controllers: string | undefined): NodeControllers {
+  const items = readCSV(controllers ?? '')
+  const chosen = items.ok ? chooseControllers(controllers === undefined ? [] : [items.value]) : items
+  return chosen.ok
+    ? { node: chosen.value.node, lifecycle: chosen.value.lifecycle }
+    : { node: true, lifecycle: true }
+}
+
+/** Whether it initialises, deletes or taints Nodes. */
+export function handlesNodes({ controllers: { node, lifecycle } }: Pick<Manager, 'controllers'>): boolean {
+  return node || lifecycle
+}
+
+/** As `DaemonSet kube-system/vsphere-cpi`. */
+export function nameOf({ kind, namespace, name }: Pick<Manager, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind} ${namespace}/${name}`
+}
+
+/**
+ * The values of a flag, in either form, as often as it is given. Unlike `parseFlags` it passes over flags that it does not
+ * know: the CPI may be of any version, and the words may begin with a command.
+ */
+function valuesOf(words: readonly string[], flag: string): readonly string[] {
+  return words.flatMap((word, index) => {
+    const [name = '', inline] = word.split(/=(.*)/s)
+    if (name.replace(/^--?/, '').replaceAll('_', '-') !== flag || !name.startsWith('-')) return []
+    const value = inline ?? words[index + 1]
+    return value === undefined ? [] : [value]
+  })
+}

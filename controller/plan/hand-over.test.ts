@@ -1,0 +1,107 @@
+import t from 'tap'
+import { findManagers, parseWorkload } from '../cpi/find-cpi.ts'
+import { type CPIObjectChanges, cpiObject } from '../cpi/testing/cpi-object.ts'
+import { givenBy, handOver } from './hand-over.ts'
+
+function managers(args: readonly string[], changes: CPIObjectChanges = {}) {
+  const workload = parseWorkload('DaemonSet', cpiObject(args, changes))
+  return findManagers(workload === undefined ? [] : [workload])
+}
+
+function steps(
+  args: readonly string[],
+  changes: CPIObjectChanges = {},
+  loadBalancers: readonly string[] = [],
+) {
+  return handOver({ ...managers(args, changes), lease: undefined, loadBalancers })
+}
+
+t.test('the steps are those of this cluster', async (t) => {
+  const lease = { holder: 'node-1_ab', durationSeconds: 15, acquireTime: '', renewTime: 'T', transitions: 0 }
+  const plain = handOver({ ...managers([]), lease, loadBalancers: [] })
+  t.match(plain, [
+    'the vSphere CPI is DaemonSet kube-system/cpi',
+    /has the Lease kube-system\/cloud-controller-manager$/,
+    /held by node-1_ab, .* renewed at T/,
+  ])
+  t.ok(plain.some((line) => line.includes('kubectl -n kube-system delete daemonset cpi')))
+  t.notOk(plain.some((line) => line.includes('create role')))
+  const balancing = steps([], {}, ['a/b'])
+  t.ok(balancing.some((line) => line.startsWith('1 Services of type LoadBalancer')))
+  t.ok(balancing.some((line) => line.includes('--controllers=service,route')))
+  t.notOk(balancing.some((line) => line.includes('delete daemonset')))
+  const beside = steps(['--controllers=service,route'], {}, ['a/b'])
+  t.match(beside[0], 'leaves Nodes alone')
+  t.notOk(
+    beside.some((line) => line.includes('so that it serves')),
+    'nothing is to be done about it',
+  )
+  t.match(handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [] })[0], 'no vSphere CPI')
+})
+
+t.test('they carry the arguments of the CPI over', async (t) => {
+  const given = steps(['--node-labels=example.com/rack=r1', '--controllers=*,-cloud-node-lifecycle'])
+  t.ok(
+    given.some((line) =>
+      /--controllers=\*,-cloud-node-lifecycle --node-labels=example.com\/rack=r1$/.test(line),
+    ),
+  )
+  const elsewhere = steps(['--leader-elect-resource-name=own', '--leader-elect-resource-namespace=cpi'])
+  t.ok(elsewhere.some((line) => /kubectl -n cpi create role .* --resource-name=own && /.test(line)))
+  t.ok(steps(['--leader-elect=false']).some((line) => line.endsWith('runs without leader election')))
+})
+
+t.test('they say how to get its vsphere.conf', async (t) => {
+  const args = ['--cloud-config=/etc/cloud/vsphere.conf']
+  const volumeMounts = [{ name: 'config', mountPath: '/etc/cloud' }]
+  const from = (volume: object) => steps(args, { volumeMounts, volumes: [{ name: 'config', ...volume }] })
+  t.ok(
+    from({ configMap: { name: 'c' } }).some((line) =>
+      line.endsWith(
+        `kubectl -n kube-system get configmap c -o go-template='{{index .data "vsphere.conf"}}' > vsphere.conf`,
+      ),
+    ),
+  )
+  t.ok(from({ secret: { secretName: 's' } }).some((line) => line.includes('"vsphere.conf" | base64decode}}')))
+  t.ok(steps(args).some((line) => line.includes('/etc/cloud/vsphere.conf where it runs')))
+})
+
+t.test('nothing stands in a command that would be one itself', async (t) => {
+  const volumeMounts = [{ name: 'config', mountPath: '/etc/cloud' }]
+  const volumes = [{ name: 'config', configMap: { name: 'c' } }]
+  const evil = `x"}}' ; reboot '`
+  const lines = steps([`--cloud-config=/etc/cloud/${evil}`, `--leader-elect-resource-name=${evil}`], {
+    volumeMounts,
+    volumes,
+  })
+  t.notOk(lines.some((line) => line.includes('kubectl') && line.includes('reboot')))
+})
+
+t.test('the plan is made by the arguments of the CPI that handles Nodes', async (t) => {
+  t.same(givenBy(managers([])), { initializes: true, endsNodes: true, nodeLabels: {} })
+  t.same(givenBy(managers(['--controllers=service,route', '--node-labels=a=b'])), {
+    initializes: true,
+    endsNodes: true,
+    nodeLabels: {},
+  })
+  const args = [
+    '--controllers=cloud-node',
+    '--node-labels=example.com/a=b,kubernetes.io/c=d',
+    '--node-labels=e=f',
+  ]
+  t.same(givenBy(managers(args)), {
+    initializes: true,
+    endsNodes: false,
+    nodeLabels: { 'example.com/a': 'b', e: 'f' },
+  })
+  t.match(
+    handOver({ ...managers(args), lease: undefined, loadBalancers: [] }).join('\n'),
+    /kubernetes.io\/c is left out/,
+  )
+  const wrong = managers(['--node-labels=a=b c'])
+  t.same(givenBy(wrong).nodeLabels, {})
+  t.match(
+    handOver({ ...wrong, lease: undefined, loadBalancers: [] }).join('\n'),
+    /the value of a is not a label's/,
+  )
+})
