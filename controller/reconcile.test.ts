@@ -85,6 +85,7 @@ function setUp(t: Test) {
         },
       ],
       policy: () => ({ state: 'in-force' }),
+      interlock: () => ({ state: 'open' }),
       settings: SETTINGS,
       tracker,
       leadingFor: () => 3_600_000,

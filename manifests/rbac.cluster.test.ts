@@ -54,6 +54,15 @@ t.test('on a real API server, with real credentials', async (t) => {
         namespace: 'kube-system',
         name: 'other',
       }),
+      ...verbs('update delete', {
+        on: 'leases.coordination.k8s.io',
+        namespace: 'kube-system',
+        name: 'cloud-controller-manager',
+      }),
+      ...verbs('list', { on: 'daemonsets.apps' }),
+      ...verbs('list', { on: 'deployments.apps' }),
+      ...verbs('get watch create update patch delete', { on: 'daemonsets.apps', namespace: 'kube-system' }),
+      ...verbs('get watch create update patch delete', { on: 'deployments.apps', namespace: 'kube-system' }),
       ...verbs('create', { on: 'leases.coordination.k8s.io', namespace: 'default' }),
       ...verbs('create', { on: 'serviceaccounts/token', namespace: 'kube-system', name: 'rollcall-agent' }),
       ...verbs('impersonate', { on: 'serviceaccounts' }),
@@ -91,6 +100,12 @@ t.test('on a real API server, with real credentials', async (t) => {
       ...verbs('create', { on: 'events', namespace: 'default' }),
       ...verbs('create', { on: 'leases.coordination.k8s.io', namespace: 'kube-system' }),
       ...verbs('get', { on: 'leases.coordination.k8s.io', namespace: 'kube-node-lease' }),
+      ...verbs('get', {
+        on: 'leases.coordination.k8s.io',
+        namespace: 'kube-system',
+        name: 'cloud-controller-manager',
+      }),
+      ...verbs('list', { on: 'daemonsets.apps', namespace: 'kube-system' }),
       ...verbs('impersonate', { on: 'serviceaccounts', namespace: 'kube-system', name: 'rollcall-agent' }),
     ]
     for (const right of agents) t.notOk(await may(senders[agent], right), sentence({ who: agent, ...right }))

@@ -5,11 +5,11 @@ import { createInventories, type OpenInventory } from './inventory-pool.ts'
 import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
 
 export interface LeadTermOptions
-  extends Pick<LeadOptions, 'client' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
+  extends Pick<LeadOptions, 'client' | 'lease' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
   /** Opens the inventory of one vCenter. */
   readonly openInventory: OpenInventory
-  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading' | 'controllersRun'>
+  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
   /** Called with the leader's work when it starts, and with undefined when it ends. */
   readonly onWork: (leadership: Leadership | undefined) => void
 }
@@ -27,10 +27,6 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       const { config, superseded } = configuration.current()
       inventories.adopt(config)
       metrics.leading(true)
-      metrics.controllersRun({
-        node: config.initialization.on,
-        lifecycle: config.lifecycle.deletion !== 'off' || config.lifecycle.shutdownTaint,
-      })
       const leadership = createLeadership({
         ...options,
         config,

@@ -1,6 +1,8 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
+import type { ManagerLease } from '../cpi/find-cpi.ts'
+import { createInterlock } from '../cpi/interlock.ts'
 import { timeOfDay } from '../format-time.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
@@ -21,6 +23,7 @@ import { createProbeWorker } from '../probes/probe-worker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { InterlockState } from '../types/interlock-state.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
@@ -30,6 +33,8 @@ import { createDatacenterScope } from './datacenter-scope.ts'
 export interface LeadOptions {
   readonly config: Config
   readonly client: KubeClient
+  /** By which this replica leads. */
+  readonly lease: ManagerLease
   /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
   readonly tracker: ProbeTracker
   /** Must confirm the Lease before anything that cannot be undone. */
@@ -55,6 +60,8 @@ export interface LeadOptions {
     | 'workQueue'
     | 'vCentersUp'
     | 'policyInForce'
+    | 'cpiRuns'
+    | 'controllersRun'
     | 'lifecycle'
     | 'nodeDeleted'
   >
@@ -143,6 +150,23 @@ export function createLeadership(options: LeadOptions): Leadership {
     },
   })
 
+  const own = {
+    node: config.initialization.on,
+    lifecycle: config.lifecycle.deletion !== 'off' || config.lifecycle.shutdownTaint,
+  }
+  const interlock = createInterlock({
+    client,
+    own: { lease: options.lease, controllers: own },
+    clock,
+    random,
+    logger,
+    onChange() {
+      metrics.controllersRun(isHeld() ? { node: false, lifecycle: false } : own)
+      for (const { name } of nodes.values()) queue.add(name)
+    },
+  })
+  const isHeld = () => interlock.state().state === 'held'
+
   const { reconcile, run: writeStatuses } = createReconciler({
     sources: {
       node: nodes.get,
@@ -150,6 +174,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       index,
       inventories,
       policy: policy.state,
+      interlock: interlock.state,
       settings,
       tracker,
       leadingFor: options.term.leadingFor,
@@ -158,7 +183,7 @@ export function createLeadership(options: LeadOptions): Leadership {
     enqueueProbe: probeQueue.add,
     writer: {
       ...createNodeWriter(client, writing),
-      confirm: () => options.term.confirm(writing),
+      confirm: async () => !isHeld() && (await options.term.confirm(writing)),
       recordEvent: ({ name, uid }, event) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
     },
@@ -203,6 +228,7 @@ export function createLeadership(options: LeadOptions): Leadership {
     })),
   )
   metrics.policyInForce(() => policy.state().state === 'in-force')
+  metrics.cpiRuns(isHeld)
   metrics.vCentersUp(() =>
     inventories.map((inventory) => ({
       name: inventory.vCenter,
@@ -224,7 +250,10 @@ export function createLeadership(options: LeadOptions): Leadership {
   }
 
   const work: Task = async (signal) => {
-    await Promise.race([Promise.all([synced.nodes.promise, synced.reports.promise]), aborted(signal)])
+    await Promise.race([
+      Promise.all([synced.nodes.promise, synced.reports.promise, interlock.known]),
+      aborted(signal),
+    ])
     if (!signal.aborted) {
       tracker.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
@@ -241,10 +270,12 @@ export function createLeadership(options: LeadOptions): Leadership {
       ...(nodes.synced ? [] : ['Nodes are not listed yet']),
       ...(reports.synced ? [] : ['NodeReports are not listed yet']),
       ...policyProblem(policy.state()),
+      ...interlockProblem(interlock.state()),
       ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
     ],
     remarks: () => [
       ...scope.remarks(),
+      ...interlock.remarks(),
       ...(settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
     ],
     run: (signal) =>
@@ -253,6 +284,7 @@ export function createLeadership(options: LeadOptions): Leadership {
           nodes.run,
           reports.run,
           policy.run,
+          interlock.run,
           scope.run,
           work,
           ...inventories.map((inventory) => inventory.run),
@@ -265,6 +297,10 @@ export function createLeadership(options: LeadOptions): Leadership {
 function policyProblem(policy: PolicyState): readonly string[] {
   if (policy.state === 'in-force') return []
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
+}
+
+function interlockProblem(interlock: InterlockState): readonly string[] {
+  return interlock.state === 'held' ? [interlock.message] : []
 }
 
 /** Without the failure's message, which names users and addresses: anyone can read this port. The log has it. */

@@ -142,6 +142,7 @@ async function planFor(
       index,
       inventories,
       policy: () => ({ state: 'in-force' }),
+      interlock: () => ({ state: 'open' }),
       settings,
       tracker,
       leadingFor: () => 0,

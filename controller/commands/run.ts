@@ -157,6 +157,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
             }),
           // A write may wait for its turn: whether the term still holds counts when that comes.
           client: limit(createLeaderOnlyClient(unlimited, term)),
+          lease: { namespace, name },
           tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),
           events,
           clock,

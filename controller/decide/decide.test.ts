@@ -535,6 +535,57 @@ t.test('where another provider initialises Nodes, none is changed but for the st
   t.equal(decide({ ...off, settings }).patch?.taints?.length, 1)
 })
 
+t.test('while a CPI handles Nodes, none is changed, and those that wait say so', async (t) => {
+  const interlock = { state: 'held', message: 'stop the CPI' } as const
+  const fresh = decide(facts({ interlock }))
+  t.match(fresh, { state: 'waiting', patch: undefined, refusal: { reason: 'CPIRuns' } })
+  t.match(condition(fresh, 'Initialized'), { status: 'False', reason: 'CPIRuns', message: 'stop the CPI' })
+  t.equal(fresh.status?.identityLevel, 'proven', 'what its VM is is found out all the same')
+  t.equal(decide(facts({ interlock, node: node({ providerID: 'aws:///a/i-1' }) })).patch, undefined)
+
+  const running = settled()
+  const off = vm({ powerState: 'poweredOff' })
+  const shut = decide({ ...running, lookups: facts({ vms: [off] }).lookups })
+  const variants: Record<string, NodeFacts> = {
+    'a Node that lacks all': { ...running, node: { ...running.node, labels: {}, addresses: [] } },
+    'one whose VM is off': { ...running, lookups: facts({ vms: [off] }).lookups },
+    'one whose VM runs again': { ...running, node: after(running, shut).node },
+    'one that may go, and whose VM is there': { ...running, node: { ...running.node, deletion: 'proceed' } },
+    'one that another VM contradicts': { ...running, lookups: facts({ vms: [vm({ nics: [] })] }).lookups },
+    'one whose labels are to follow': {
+      ...running,
+      settings: { ...SETTINGS, topology: { ...SETTINGS.topology, onChange: 'relabel' } },
+      lookups: facts({ vms: [vm({ cpus: 64 })] }).lookups,
+    },
+  }
+  for (const [what, each] of Object.entries(variants)) {
+    t.ok(decide(each).patch, `${what} would be patched`)
+    const held = decide({ ...each, interlock })
+    t.equal(held.patch, undefined, what)
+    t.notOk(
+      held.events.some(({ reason }) => ['VMShutDown', 'VMRuns', 'Relabelled'].includes(reason)),
+      'and nothing is told that does not happen',
+    )
+  }
+  t.same(decide({ ...running, interlock }).events, [], 'a Node that is as it should be stays quiet')
+
+  // The agent sees two addresses, and the CPI has moved the Node to the other one.
+  const addresses = ['10.0.0.5', '10.0.0.6'].map((address) => ({ address, prefixLength: 24 }))
+  const interfaces = [{ name: 'ens192', mac: MAC, defaultRoute: true, addresses }]
+  const sees = (facts: NodeFacts) => ({
+    ...facts,
+    report: facts.report && { ...facts.report, spec: { ok: true, spec: spec({ interfaces }) } as const },
+  })
+  const elsewhere = running.node.addresses.map(({ type, address }) => ({
+    type,
+    address: address === '10.0.0.5' ? '10.0.0.6' : address,
+  }))
+  const moved = sees({ ...running, node: { ...running.node, addresses: elsewhere } })
+  t.ok(decide(moved).patch?.addresses, 'Rollcall would move it back')
+  const left = after(moved, decide({ ...moved, interlock }))
+  t.equal(decide(left).patch, undefined, 'but not once the CPI was left to it')
+})
+
 t.test('labels of a running Node are filled in, never changed', async (t) => {
   const running = node({
     taints: [],

@@ -38,12 +38,12 @@ export function decide(facts: NodeFacts): Decision {
       ? ownership
       : judgeIdentity(ownership.spec, previous, lifecycle.vmFound, facts)
   const decided = decideOnIdentity(identity, previous, lifecycle, facts)
-  return merge(heeding(facts.settings, decided), lifecycle, previous, facts.now)
+  return merge(heeding(facts, decided), lifecycle, previous, facts.now)
 }
 
 /** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
-function heeding({ initialization }: NodeFacts['settings'], decided: IdentityDecision): IdentityDecision {
-  if (initialization.on) return decided
+function heeding(facts: NodeFacts, decided: IdentityDecision): IdentityDecision {
+  if (leftToAnother(facts) === undefined) return decided
   const { patch: _, ...rest } = decided
   return rest
 }
@@ -130,9 +130,10 @@ function decideOnVerified(
     // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
-  if (isUninitialized(node) && !settings.initialization.on) {
+  const left = leftToAnother(facts)
+  if (isUninitialized(node) && left !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
-    return refuse({ node, previous, now }, { type: 'Initialized', condition: leftToAnother(), ...details })
+    return refuse({ node, previous, now }, { type: 'Initialized', condition: left, ...details })
   }
   const patch = patchFor(node, {
     vm,
@@ -160,7 +161,8 @@ function decideOnVerified(
       ...(isUninitialized(node) ? [SYNCED] : []),
       ...levelEvents(before, level, identity.conditions.IdentityVerified),
       ...overriddenLabelEvents(node, patch),
-      ...events,
+      // What is not written is not told.
+      ...(left === undefined ? events : []),
       ...untaintedEvents(node, before, now),
     ],
     requeue: false,
@@ -170,7 +172,10 @@ function decideOnVerified(
   }
 }
 
-function leftToAnother(): ConditionValue {
+/** Why this controller writes no labels, addresses and provider IDs; undefined where it does. */
+function leftToAnother({ interlock, settings }: NodeFacts): ConditionValue | undefined {
+  if (interlock.state === 'held') return no('CPIRuns', interlock.message)
+  if (settings.initialization.on) return undefined
   return no(
     'InitializationOff',
     'Rollcall was started with --controllers=-cloud-node, so another provider is to initialise this Node; take that out if there is none',

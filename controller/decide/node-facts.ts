@@ -1,6 +1,7 @@
 /** Everything that a decision on one Node depends on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
+import type { InterlockState } from '../types/interlock-state.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
@@ -43,6 +44,8 @@ export interface NodeFacts {
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
+  /** Whether Nodes are left to a vSphere CPI. */
+  readonly interlock: InterlockState
   readonly settings: DecisionConfig
   /** What the probes of this Node's VM have shown while it is missing or off. */
   readonly evidence: Evidence | undefined

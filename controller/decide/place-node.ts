@@ -29,7 +29,12 @@ export interface Placement {
 export function placeNode(
   { spec, vm, ancestry }: VerifiedIdentity,
   previous: PreviousReport,
-  { node, settings, addressHolder }: Pick<NodeFacts, 'node' | 'settings' | 'addressHolder'>,
+  {
+    node,
+    settings,
+    interlock,
+    addressHolder,
+  }: Pick<NodeFacts, 'node' | 'settings' | 'interlock' | 'addressHolder'>,
 ): Placement {
   const topology = resolveTopology(ancestry, settings.labels)
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
@@ -40,7 +45,8 @@ export function placeNode(
   const { addresses, incomplete, holders, condition } = chooseAddresses(spec, vm, {
     node,
     settings,
-    before: identityLevel === undefined ? [] : before,
+    // A CPI that keeps them current may have moved the Node since.
+    before: identityLevel === undefined || interlock.state === 'held' ? [] : before,
     holder: addressHolder,
   })
   return {

@@ -63,6 +63,7 @@ function setUp(names: readonly string[]) {
       },
     ],
     policy: () => ({ state: 'in-force' }),
+    interlock: () => ({ state: 'open' }),
     settings: SETTINGS,
     tracker,
     leadingFor: () => 3_600_000,

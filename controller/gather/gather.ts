@@ -5,6 +5,7 @@ import type { NodeFacts, Rival } from '../decide/node-facts.ts'
 import { isUnseen, machinesOf } from '../node/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../node/previous-status.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
+import type { InterlockState } from '../types/interlock-state.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
@@ -18,6 +19,7 @@ export interface Sources {
   readonly index: NodeIndex
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
+  readonly interlock: () => InterlockState
   readonly settings: DecisionConfig
   readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince' | 'tracksMissing'>
   /** Milliseconds since this replica became leader. */
@@ -45,6 +47,7 @@ export function gather(
         .addressHolders(address)
         .find((other) => other !== name && heldAddresses(other, sources).includes(address)),
     policy: sources.policy(),
+    interlock: sources.interlock(),
     settings,
     evidence: tracker.evidence(name),
     provable: provable(node, report, sources),

@@ -56,6 +56,7 @@ export function createMetrics({ version, lease, clock }: MetricsOptions): Metric
       queueDepth(() => 0)
       cpi.queueActive(() => [])
       work.policyInForce(() => false)
+      work.cpiRuns(() => false)
     },
     queueDepth,
     text: () => registry.metrics(),
@@ -70,6 +71,8 @@ interface WorkMetrics {
   queueDepth(read: () => number): void
   /** Whether the report policy was seen to refuse, read at each scrape of the leader. */
   policyInForce(read: () => boolean): void
+  /** Whether Nodes are left to a vSphere CPI, read at each scrape of the leader. */
+  cpiRuns(read: () => boolean): void
   /** Events since the start, read at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
@@ -112,6 +115,15 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
       this.set(readPolicy() ? 1 : 0)
     },
   })
+  let readInterlock = () => false
+  new Gauge({
+    name: 'rollcall_cpi_runs',
+    help: '1 on the leader while it leaves Nodes to a vSphere CPI, else 0',
+    registers,
+    collect() {
+      this.set(readInterlock() ? 1 : 0)
+    },
+  })
   let readEvents = () => ({ written: 0, dropped: 0 })
   new Counter({
     name: 'rollcall_events_written_total',
@@ -142,6 +154,9 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     },
     policyInForce(read) {
       readPolicy = read
+    },
+    cpiRuns(read) {
+      readInterlock = read
     },
     events(read) {
       readEvents = read

@@ -29,6 +29,7 @@ export const REASONS = [
   'Asserted',
   'BIOSUUIDChanged',
   'BrakeEngaged',
+  'CPIRuns',
   'CSITopologyDiffers',
   'CanaryNotFound',
   'ClaimedByAnotherNode',

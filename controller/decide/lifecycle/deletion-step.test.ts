@@ -76,6 +76,17 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 
+t.test('while a CPI handles Nodes, none is deleted, and one that was to go says so', async (t) => {
+  const interlock = { state: 'held', message: 'stop the CPI' } as const
+  const before = after(gone(), decide(gone({ leadingFor: 0 })))
+  t.equal(pending(decide(gone({ leadingFor: 0 })))?.reason, 'LeaderTooYoung')
+  const held = decide({ ...before, interlock })
+  t.match(held, { deletion: undefined, patch: undefined, probePlan: undefined })
+  t.match(pending(held), { status: 'Unknown', reason: 'CPIRuns', message: 'stop the CPI' })
+  t.equal(decide(gone({ interlock })).deletion, undefined)
+  t.ok(decide(after(before, held)).deletion, 'and goes on when that is over')
+})
+
 /** A Node that the kubelet of another machine took over, which no vCenter has shown; its report names that one, too. */
 function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
   const changed = settings(changes)

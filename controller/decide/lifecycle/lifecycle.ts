@@ -25,11 +25,18 @@ import { isStarting, stillSpeaks } from './unseen.ts'
  * what the status says, so that it survives any restart.
  */
 export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
+  if (facts.interlock.state === 'held') return leftToCPI(previous, facts.interlock.message)
   const deletionPossible = judgeDeletionPossible(previous, facts)
   return {
     ...judgeMachine(previous, facts),
     ...(deletionPossible === undefined ? {} : { deletionPossible }),
   }
+}
+
+/** A CPI deletes and taints Nodes by its own rules; what was pending begins anew when it has stopped. */
+function leftToCPI(previous: PreviousReport, message: string): LifecycleResult {
+  const kept = untouched(previous.status)
+  return isPending(previous) ? { ...kept, deletionPending: unknown('CPIRuns', message) } : kept
 }
 
 function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResult {

@@ -71,6 +71,8 @@ export function kindAt(path: string): ResourceName | undefined {
 }
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+const CPI_LEASE = '/cloud-controller-manager'
+const WORKLOADS = '/apis/apps/v1/namespaces/kube-system/'
 const KUBELET_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/'
 
 export function createApiServer(
@@ -220,9 +222,11 @@ export function createApiServer(
         )
       const kindOfList = kindAt(path)
       if (method === 'GET' && kindOfList !== undefined) return list(kindOfList)
-      if (path.startsWith(LEASES)) return writeLease(request)
+      if (path.startsWith(LEASES) && !path.endsWith(CPI_LEASE)) return writeLease(request)
       if (path.startsWith(KUBELET_LEASES)) return readHeartbeat(path)
       if (path.endsWith('/volumeattachments')) return listAttachments()
+      // There is no CPI in this world.
+      if (path.startsWith(WORKLOADS)) return { metadata: { resourceVersion: String(version) }, items: [] }
       if (method === 'POST' && path.endsWith('/nodereports')) return createReport(body)
       const [, kind = '', name = '', sub] = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/.exec(path) ?? []
       const node = nodes.get(name)
