@@ -18,6 +18,7 @@ const versionVariables = (version: string) => {
 const here = import.meta.dirname
 const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.36.3') }
 const cpi = { dir: join(here, 'cpi') }
+const csi = { dir: join(here, 'csi') }
 const older = (minor: string, version: string) => ({
   dir: join(here, `kubernetes-${minor}`),
   variables: versionVariables(version),
@@ -31,6 +32,7 @@ const commands = {
   'kube-apiserver-1.34': older('1.34', '1.34.4'),
   'kube-apiserver-1.31': older('1.31', '1.31.0'),
   'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager', takes: '1 min' },
+  'kube-scheduler': { ...kubernetes, package: './kube-scheduler', takes: '1 min' },
   kubectl: { ...kubernetes, package: './kubectl', takes: '1 min' },
   vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },
   rpctool: { dir: join(here, 'rpctool') },
@@ -42,6 +44,9 @@ const commands = {
   },
   'cpi-config': { ...cpi, package: './config', takes: '30 s' },
   'cpi-addresses': { ...cpi, package: './addresses', takes: '3 min' },
+  csi: { ...csi, package: 'sigs.k8s.io/vsphere-csi-driver/v3/cmd/vsphere-csi', takes: '3 min' },
+  'csi-syncer': { ...csi, package: 'sigs.k8s.io/vsphere-csi-driver/v3/cmd/syncer', takes: '3 min' },
+  'csi-call': { ...csi, package: './call', takes: '20 s' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 
 export type ServerName = keyof typeof commands

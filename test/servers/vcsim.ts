@@ -33,6 +33,8 @@ export interface VcsimOptions {
   guestId?: string
   /** Another seed makes other UUIDs and MACs: for a second vCenter beside the first. References stay the same. */
   seed?: string
+  /** What it says of itself, "8.0.3.0" for one; else the simulator's own, 6.5. */
+  apiVersion?: string
   /** 0, the default, takes a free one. */
   port?: number
 }
@@ -154,7 +156,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
 }
 
 function vcsimArgs(options: VcsimOptions, user: string, password: string, certificate: string): string[] {
-  const { cpus, memoryMB, disks, guestId, seed, port = 0 } = options
+  const { cpus, memoryMB, disks, guestId, seed, apiVersion, port = 0 } = options
   const flags = {
     listen: `127.0.0.1:${port}`,
     user,
@@ -169,6 +171,7 @@ function vcsimArgs(options: VcsimOptions, user: string, password: string, certif
     disks,
     'guest-id': guestId,
     seed,
+    'api-version': apiVersion,
   }
   return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]))
 }

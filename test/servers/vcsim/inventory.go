@@ -21,7 +21,7 @@ import (
 type inventory struct {
 	datacenters, clusters, hosts, vms int
 	cpus, memoryMB, disks             int
-	guestID, seed                     string
+	guestID, seed, apiVersion         string
 }
 
 // firstCardKey is the device key that vSphere gives a machine's first network card.
@@ -46,6 +46,9 @@ func (inv *inventory) create() (*simulator.Model, error) {
 	model.Host = 0
 	model.Machine = 0
 	model.ServiceContent.About.InstanceUuid = inv.uuid("vcenter")
+	if inv.apiVersion != "" {
+		model.ServiceContent.About.ApiVersion = inv.apiVersion
+	}
 	if err := model.Create(); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	_ "github.com/vmware/govmomi/cns/simulator"
 	_ "github.com/vmware/govmomi/vapi/simulator"
 
 	_ "rollcall.dev/test/servers/lifeline"
@@ -38,6 +39,7 @@ func main() {
 	flag.IntVar(&inv.memoryMB, "memory", 4096, "memory of each machine in MB")
 	flag.IntVar(&inv.disks, "disks", 1, "disks of each machine")
 	flag.StringVar(&inv.guestID, "guest-id", "ubuntu64Guest", "guest OS of each machine")
+	flag.StringVar(&inv.apiVersion, "api-version", "", "of the API, as the vCenter says of itself; else the simulator's own")
 	flag.StringVar(&inv.seed, "seed", "", "changes every UUID and MAC, for a second vCenter beside the first")
 	flag.Parse()
 	log.SetFlags(0)
