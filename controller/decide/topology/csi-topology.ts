@@ -7,6 +7,13 @@ import { type ConditionValue, no } from '../condition.ts'
 const DOMAIN = 'topology.csi.vmware.com'
 
 /**
+ * What ends it: the driver's pod says what its CSINodeTopology says, and a kubelet does not register a driver whose topology
+ * differs from a label that the Node has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
+ */
+const REMEDY =
+  "leave one tag of each category on the VM's way up, drain the Node, delete its CSINodeTopology and those labels of the driver, then restart the driver's pod on it"
+
+/**
  * The condition about zone and region where the labels that the CSI driver's registration has left on the Node differ from
  * those of Kubernetes. A volume's zone is the driver's, a pod's is the label's, so they would miss each other.
  *
@@ -30,6 +37,6 @@ export function compareWithCSI(
   if (different.length === 0) return resolved
   return no(
     'CSITopologyDiffers',
-    `${different.join('; ')}: volumes follow the CSI driver, pods the labels of Kubernetes; leave one tag of each category on the VM's way up, then restart the driver's pod on this node`,
+    `${different.join('; ')}: volumes follow the CSI driver, pods the labels of Kubernetes; ${REMEDY}`,
   )
 }
