@@ -34,7 +34,8 @@ export function trustConnector({
   return ({ hostname, port }, callback) => {
     const socket = connect({
       host: hostname,
-      port: Number(port),
+      // A URL does not keep its scheme's own port, which is vCenter's: undici hands on nothing then.
+      port: port === '' ? 443 : Number(port),
       servername: isIP(hostname) === 0 ? hostname : '',
       rejectUnauthorized: false,
       ca,
