@@ -1,6 +1,7 @@
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
+import type { Gone } from './promises.ts'
 
 /** How long others must have been gone, or held by the brake, before a deleting controller knows, milliseconds. */
 const KNOWN = 60_000
@@ -21,8 +22,14 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   const own = api.reports.get(name)?.status
   if (own?.brakeEngagedAt !== undefined) says('the brake holds', `it engaged at ${own.brakeEngagedAt}`)
 
-  const others: Gone[] = []
-  let bound = 0
+  const { maxAbsentMinimum, maxAbsentShare, absentFor } = settings.lifecycle
+  // Those that were deleted since are part of what there was, and of what vanished.
+  const deleted = (age: number): readonly Gone[] =>
+    judge.deletions.flatMap((each) =>
+      each.vCenter === vCenter && each.by === by && timeline.now - each.at < age ? (each.gone ?? []) : [],
+    )
+  const others = [...deleted(2 * absentFor - WRITES)]
+  let bound = deleted(2 * absentFor + WRITES).length
   for (const [other, { status }] of api.reports) {
     // Who only names a VM counts for nobody who was verified.
     const { vm, nodeUID, brakeEngagedAt } = status
@@ -45,7 +52,6 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
   if (gone === undefined || gone.untold || api.holder.since > gone.at) return
-  const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
@@ -61,14 +67,8 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
   )
 }
 
-interface Gone {
-  readonly at: number
-  /** vCenter may have told nobody. */
-  readonly untold: boolean
-}
-
 /** When the last of a Node's VMs vanished; undefined where one is listed. */
-function goneSince(world: World, nodeUID: string): Gone | undefined {
+export function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
   if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
   return {

@@ -2,7 +2,7 @@
 import type { Machine, VM } from '../model/machine.ts'
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { judgeBrake } from './brake.ts'
+import { goneSince, isMeant, judgeBrake } from './brake.ts'
 import type { Work } from './promises.ts'
 
 export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
@@ -77,6 +77,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   // Those that were never verified are counted together.
   const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
+  judge.deletions.push({ vCenter, by, at: now, gone: isMeant(before) ? undefined : goneSince(world, uid) })
   judgeRate(world, by, vCenter, says)
 }
 
@@ -148,7 +149,6 @@ const SLACK = 10_000
 
 function judgeRate({ judge, settings, timeline }: World, by: string, vCenter: string, says: Says): void {
   const { now } = timeline
-  judge.deletions.push({ vCenter, by, at: now })
   const recent = judge.deletions.filter(
     (each) => each.vCenter === vCenter && each.by === by && now - each.at < 60_000 - SLACK,
   )

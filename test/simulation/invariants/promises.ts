@@ -28,6 +28,20 @@ export interface Work {
   decided?: Moment & { readonly arrived: number; readonly answered: Work['answered'] }
 }
 
+export interface DeletedNode {
+  readonly vCenter: string
+  readonly by: string
+  readonly at: number
+  /** When its VM vanished; undefined where a person or an autoscaler meant it to go. */
+  readonly gone: Gone | undefined
+}
+
+export interface Gone {
+  readonly at: number
+  /** vCenter may have told nobody. */
+  readonly untold: boolean
+}
+
 export interface Judge extends ControllerWatch, LoginJudge {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
@@ -45,8 +59,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   /** When the deletion of each Node was refused. */
   readonly refusals: Map<string, number[]>
   work(process: string, nodeName: string): Work
-  /** Of the Nodes that were deleted: the vCenter and when. */
-  readonly deletions: { readonly vCenter: string; readonly by: string; readonly at: number }[]
+  /** The Nodes that were deleted. */
+  readonly deletions: DeletedNode[]
   /** Writes to and probes of each Node since the last {@link Judge.count}. */
   readonly writes: Map<string, number>
   readonly probes: Map<string, number>
