@@ -189,7 +189,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     deletion: {
       vCenter: 'vc1',
       group: 'uuid',
-      absentSince: 0,
+      vanished: undefined,
       event: { type: 'Normal', reason: 'NodeDeleted', message: 'it is gone' },
       cpiEvent: { type: 'Normal', reason: 'DeletingNode', message: 'gone' },
     },

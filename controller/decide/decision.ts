@@ -1,6 +1,7 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Reason } from '../types/reasons.ts'
 import type { ConditionValues } from './condition.ts'
+import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodePatch } from './node-patch.ts'
@@ -55,21 +56,23 @@ export interface Deletion {
   readonly vCenter: string
   /** See `disruptionGroup`. */
   readonly group: string
-  /** Monotonic; undefined where the VM was removed on purpose and does not count for the brake. */
-  readonly absentSince: number | undefined
+  /** When the VM vanished; undefined where it was removed on purpose and does not count for the brake. */
+  readonly vanished: Span | undefined
   /** Recorded once the Node is deleted, ours and the CPI's. */
   readonly event: NodeEvent
   readonly cpiEvent: NodeEvent
 }
 
-/** One missing VM, as the brake counts it. */
-export interface Absence {
+/**
+ * One missing VM, as the brake counts it. It vanished `from` when its vCenter was last known to show it, which is before
+ * `since` where vCenter did not answer, `until` its machine was last known to be alive, which is after `since` where its
+ * kubelet has spoken since.
+ */
+export interface Absence extends Span {
   /** The Nodes among which it counts: see `disruptionGroup`. */
   readonly group: string
   /** When it first went missing, monotonic. */
   readonly since: number
-  /** When its machine was last known to be alive, but not before `since`: later where its kubelet has spoken since. */
-  readonly until: number
   /** Whether it counts towards the limit. */
   readonly counts: boolean
   /** Whether it may still come to count. */

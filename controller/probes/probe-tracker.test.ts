@@ -11,6 +11,7 @@ function absent(changes: Partial<Absence> = {}): Absence {
   return {
     group: VCENTER,
     since: 0,
+    from: 0,
     until: 0,
     counts: true,
     pending: false,
@@ -22,7 +23,7 @@ function absent(changes: Partial<Absence> = {}): Absence {
 }
 
 function deletion(group = VCENTER) {
-  return { group, absentSince: 7 }
+  return { group, vanished: { from: 5, until: 7 } }
 }
 
 function probePlan(changes: Partial<ProbePlan> = {}, vm = boundVM()): ProbePlan {
@@ -197,7 +198,10 @@ t.test('Nodes that went while nobody watched are forgotten, what was deleted is 
   tracker.deleting(deletion(), 'gone')
   tracker.resume((name) => name === 'n2')
   t.same(tracker.fleet(VCENTER, 'n3', []).pendingSince, [])
-  t.match(tracker.fleet(VCENTER, 'n3', []), { absentSince: [{ since: 0 }], deleted: [{ absentSince: 7 }] })
+  t.match(tracker.fleet(VCENTER, 'n3', []), {
+    absentSince: [{ from: 0 }],
+    deleted: [{ vanished: { from: 5, until: 7 } }],
+  })
   t.equal(tracker.request('n1'), undefined)
 })
 

@@ -46,7 +46,7 @@ export interface ProbeTracker {
     latched: Iterable<LatchedNode>,
   ): { readonly missing: number; readonly brakeEngaged: boolean }
   /** To be called before a deletion, so that two at once count as two. A deletion that is retried counts once. */
-  deleting(deletion: Pick<Deletion, 'group' | 'absentSince'>, nodeUID: string): Attempt
+  deleting(deletion: Pick<Deletion, 'group' | 'vanished'>, nodeUID: string): Attempt
   /** What the API server said if it refused the deletion of this Node in the last few minutes. */
   refusal(name: string): string | undefined
 }
@@ -60,7 +60,7 @@ export interface Attempt {
 
 interface Deleted {
   readonly at: number
-  readonly absentSince: number | undefined
+  readonly vanished: Span | undefined
   /** Whether the API server has confirmed it; otherwise its answer is still to come, or was lost. */
   readonly sure: boolean
 }
@@ -148,7 +148,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         absentSince,
         pendingSince,
         latched: closedFor.size,
-        deleted: [...gone.values()].map(({ at, absentSince }) => ({ ago: monotonic() - at, absentSince })),
+        deleted: [...gone.values()].map(({ at, vanished }) => ({ ago: monotonic() - at, vanished })),
         fewFor: monotonic() - (few.get(group) ?? monotonic()),
       }
     },
@@ -173,15 +173,15 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
           absences.some(({ held }) => held) || [...latched].some((node) => node.vCenter === vCenter),
       }
     },
-    deleting({ group, absentSince }, nodeUID) {
+    deleting({ group, vanished }, nodeUID) {
       const at = monotonic()
       const known = recent(group)
       const before = known.get(nodeUID)
-      if (!before?.sure) known.set(nodeUID, { at, absentSince, sure: false })
+      if (!before?.sure) known.set(nodeUID, { at, vanished, sure: false })
       deleted.set(group, known)
       return {
         succeeded() {
-          deleted.get(group)?.set(nodeUID, { at, absentSince, sure: true })
+          deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })
         },
         failed(name, refusal) {
           if (before === undefined) deleted.get(group)?.delete(nodeUID)

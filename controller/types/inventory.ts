@@ -19,6 +19,11 @@ export type Lookup =
        * yet. The inventory will call back.
        */
       readonly othersUnread?: true
+      /**
+       * Where there was a VM: until when vCenter was known to show it, monotonic. That may be long before anybody missed it,
+       * for a vCenter that does not answer tells nobody what vanishes.
+       */
+      readonly shownUntil?: number
     }
 
 /** One vCenter's VMs, kept up to date by push. */

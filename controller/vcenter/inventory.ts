@@ -106,6 +106,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       triggers.provability.trigger()
     },
     onLost: triggers.lost.trigger,
+    monotonic: clock.monotonic,
   })
   const health = createConnectionHealth({
     grace: timings.failureGrace,
@@ -138,6 +139,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: ({ readonly content: ServiceContent } & Opened) | undefined
+    let heardAt = clock.monotonic()
+    const onHeard = () => {
+      heardAt = clock.monotonic()
+    }
 
     async function connect(): Promise<void> {
       const content = await session.ensure(signal)
@@ -149,7 +154,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
       opened = undefined
       instanceUUID = content.instanceUUID
-      table.wantAll()
+      table.wantAll(heardAt)
+      // All is read now; what vanishes while that goes on is told by the watch.
+      onHeard()
       triggers.provability.trigger()
       const onOpen = (made: Opened) => {
         opened = { content, ...made }
@@ -176,7 +183,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger,
         metrics,
       }
-      await listAndWatch({ ...context, onOpen, onDatacenters, onReady }, signal)
+      await listAndWatch({ ...context, onOpen, onDatacenters, onReady, onHeard }, signal)
     }
 
     function failed(error: unknown): void {

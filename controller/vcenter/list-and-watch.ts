@@ -49,6 +49,8 @@ export interface ListAndWatchOptions {
   readonly onDatacenters: (datacenters: readonly DatacenterPath[] | undefined) => void
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
+  /** vCenter has told what changed until now. */
+  readonly onHeard: () => void
   /** Called with what will create objects in the session, which are to be destroyed if it outlives this run. */
   readonly onOpen: (opened: Opened) => void
 }
@@ -110,6 +112,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   function take(list: readonly Update[]): void {
+    options.onHeard()
     const { changed, left, unclear } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
       if (hasMoved(machine, table.machine(machine.moref), topology)) stale.add(machine.moref)

@@ -1,6 +1,7 @@
 /** A vCenter that takes calls and does not answer them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, NEVER, openLab, QUICK, vmAt } from './testing/lab.ts'
 
@@ -30,6 +31,33 @@ t.test('a vCenter that hangs is told as soon as a small call was waited for in v
     await answered(lab, uuid)
     await lab.stop()
   }
+})
+
+t.test('a VM that vanishes while vCenter hangs is known to have been shown before that alone', async (t) => {
+  const timings = { ...QUICK, callDeadline: 1_000 }
+  const lab = await openLab(t, { timings })
+  const [before, during] = await lab.vCenter.vms()
+  if (before === undefined || during === undefined) throw new Error('the simulator has too few VMs')
+  const shownUntil = (uuid: string) => {
+    const lookup = lab.inventory.lookup(uuid)
+    return lookup.state === 'answered' && lookup.shownUntil
+  }
+  for (const { uuid } of [before, during]) {
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    t.equal(shownUntil(uuid), undefined)
+  }
+  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  const destroyedAt = systemClock.monotonic()
+  await lab.vCenter.destroy(before.ref)
+  t.ok((await until('its loss', () => shownUntil(before.uuid))) > destroyedAt)
+  await lab.vCenter.fault({ operation: '*', kind: 'hang' })
+  lab.inventory.follow('42000000-0000-4000-8000-100000000000')
+  await until('a failure', () => lab.inventory.failure())
+  const hangs = systemClock.monotonic()
+  await lab.vCenter.destroy(during.ref)
+  await lab.vCenter.clearFaults()
+  t.ok((await until('the loss of the other', () => shownUntil(during.uuid))) < hangs)
 })
 
 t.test('a big call may take long while vCenter answers small ones', async (t) => {

@@ -22,6 +22,7 @@ function setUp() {
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),
     onChange() {},
+    monotonic: () => 0,
   })
   const scene = { cpus: '2', meanwhile: () => {}, reads: [''] }
   const reader: PropertyReader = {

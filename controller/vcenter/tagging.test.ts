@@ -20,6 +20,7 @@ function setUp(read: TagReader['read']) {
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),
     onChange() {},
+    monotonic: () => 0,
   })
   const trigger = createDebounce(TIMINGS.tags, clock)
   const running = keepTagsRead(

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
 import {
   after,
+  at,
   BIOS_UUID,
   boundVM,
   facts,
@@ -72,7 +73,7 @@ t.test('a Node whose VM is gone beyond doubt is deleted', async (t) => {
   t.equal(decision.confirmLease, true)
   t.equal(decision.patch, undefined, 'what is deleted is not patched')
   t.equal(decision.probePlan?.absence, undefined, 'from now on it counts among the deleted alone')
-  t.equal(decision.deletion?.absentSince, gone().monotonic)
+  t.same(decision.deletion?.vanished, at(gone().monotonic))
   t.match(pending(decision), { status: 'True', reason: 'VMGone' })
 })
 
@@ -160,7 +161,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     'VolumesAttached',
   ],
   RateAllows: [
-    { fleet: () => fleet({ deleted: Array(10).fill({ ago: 59_999, absentSince: undefined }) }) },
+    { fleet: () => fleet({ deleted: Array(10).fill({ ago: 59_999, vanished: undefined }) }) },
     'RateLimited',
   ],
   KubeletSilent: [{ evidence: absence(gone(), { beats: true }) }, 'SignOfLife'],
@@ -254,6 +255,28 @@ t.test('one that fell silent long after its VM first went missing was there unti
   t.match(span('True', 500_000), { since: monotonic - 500_000, until: monotonic - 500_000 })
 })
 
+t.test('one that vanished while vCenter did not answer may have vanished just before', async (t) => {
+  const { monotonic, lookups } = gone()
+  // Missing for as long as it takes to prove it, since vCenter answers again; it had hung for three minutes.
+  const since = monotonic - lifecycle.absentFor
+  const hungFrom = since - 180_000
+  const others = { fleet: () => fleet({ bound: 3, absentSince: [hungFrom - 1_000] }) }
+  const lost = (shownUntil: number): Partial<NodeFacts> => ({
+    ...others,
+    absentSince: since,
+    lookups: lookups.map((each) => ({ ...each, lookup: { ...NO_VM, shownUntil } })),
+  })
+  const held = decide(gone(lost(hungFrom)))
+  t.equal(held.deletion, undefined)
+  t.match(pending(held), { reason: 'BrakeEngaged' })
+  t.ok(held.status?.brakeEngagedAt)
+  t.match(held.probePlan?.absence, { from: hungFrom, since, until: since })
+  t.same(decide(gone(lost(since))).deletion?.vanished, at(since), 'it was shown until then')
+  const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
+  const young = { ...lost(0), absentSince: monotonic, node: ready }
+  t.match(decide(gone(young)).probePlan?.absence, { pending: true }, 'it is missing since just now')
+})
+
 t.test('the brake stays engaged until a person releases it, or the VM is back', async (t) => {
   const engaged = decide(gone(many(4)))
   t.match(engaged.status, { brakeEngagedAt: '2026-03-01T10:00:00Z', brakeEngagedFor: 'vc1' })
@@ -273,7 +296,7 @@ t.test('the brake stays engaged until a person releases it, or the VM is back', 
   const leave = { ...remembered, node: { ...remembered.node, deletion: 'proceed' } }
   const released = decide(leave)
   t.ok(released.deletion, 'a person lets it go')
-  t.equal(released.deletion?.absentSince, undefined, 'and it counts for nobody else')
+  t.equal(released.deletion?.vanished, undefined, 'and it counts for nobody else')
   t.equal(
     released.status?.brakeEngagedAt,
     '2026-03-01T10:00:00Z',
@@ -369,7 +392,9 @@ t.test('a vCenter that empties by and by is slowed down, and no more', async (t)
   const { monotonic } = facts()
   const after = (...ago: number[]) =>
     decide(
-      gone({ fleet: () => fleet({ deleted: ago.map((ago) => ({ ago, absentSince: monotonic - 50_000 })) }) }),
+      gone({
+        fleet: () => fleet({ deleted: ago.map((ago) => ({ ago, vanished: at(monotonic - 50_000) })) }),
+      }),
     )
   t.ok(after(100_000).deletion)
   const held = after(100_000, 200_000)

@@ -51,7 +51,7 @@ t.test('those that vanish one after the other are no wave', async (t) => {
 })
 
 t.test('what goes missing in parts and falls silent together is one wave', async (t) => {
-  const parts = [0, 0, 5 * MINUTE, 9 * MINUTE].map((since) => ({ since, until: 9 * MINUTE }))
+  const parts = [0, 0, 5 * MINUTE, 9 * MINUTE].map((from) => ({ from, until: 9 * MINUTE }))
   const [own = at(0), ...others] = parts
   t.equal(waveOf(own, others, MINUTE), 4)
   t.equal(waveOf(at(8 * MINUTE), parts, MINUTE), 5, 'and what vanished in between')
@@ -63,7 +63,7 @@ t.test('in a cluster of three to nine, workers that go minutes apart are not too
   for (const bound of [3, 5, 9]) {
     const others = Array.from({ length: bound - 2 }, (_, index) => -(index + 1) * 1.5 * MINUTE)
     t.equal(tooManyAbsent(at(0), fleet({ bound, absentSince: others }), settings), false)
-    const deleted = others.map((absentSince) => ({ ago: 0, absentSince }))
+    const deleted = others.map((moment) => ({ ago: 0, vanished: at(moment) }))
     t.equal(tooManyForNow(at(0), fleet({ bound, deleted }), settings), false)
   }
   t.equal(tooManyAbsent(at(0), fleet({ bound: 9, absentSince: [-MINUTE] }), settings), true)
@@ -73,11 +73,14 @@ t.test(
   'those that were deleted just before are part of the wave, unless they were meant to go',
   async (t) => {
     const deleted = (...moments: (number | undefined)[]) =>
-      fleet({ bound: 5, deleted: moments.map((absentSince) => ({ ago: 1, absentSince })) })
+      fleet({
+        bound: 5,
+        deleted: moments.map((moment) => ({ ago: 1, vanished: moment === undefined ? moment : at(moment) })),
+      })
     t.equal(tooManyForNow(at(0), deleted(0), settings), true)
     t.equal(tooManyForNow(at(0), deleted(undefined, undefined), settings), false)
     t.equal(tooManyAbsent(at(0), deleted(0), settings), false, 'alone, they do not engage it')
-    const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, absentSince: 0 }] })
+    const long = fleet({ bound: 5, deleted: [{ ago: 2 * settings.absentFor, vanished: at(0) }] })
     t.equal(tooManyForNow(at(0), long, settings), false)
   },
 )
@@ -143,7 +146,7 @@ t.test('what counts is proven absent, not Ready, and meant by nobody', async (t)
 t.test('no minute has more deletions than it may', async (t) => {
   const wait = (deletedAgo: number[], deletionsPerMinute = 2) =>
     waitForRate(
-      { deleted: deletedAgo.map((ago) => ({ ago, absentSince: undefined })) },
+      { deleted: deletedAgo.map((ago) => ({ ago, vanished: undefined })) },
       { ...settings, deletionsPerMinute },
     )
   t.equal(wait([]), 0)

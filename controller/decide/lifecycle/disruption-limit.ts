@@ -11,9 +11,12 @@ import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing } from './absence-proofs.ts'
 import type { Evidence } from './evidence.ts'
 
-/** When a VM vanished: between the moment it first went missing and the last moment its machine was certainly alive. */
+/**
+ * When a VM vanished: at the earliest when its vCenter last showed it, at the latest when it first went missing, or when its
+ * machine was last certainly alive, if that is later.
+ */
 export interface Span {
-  readonly since: number
+  readonly from: number
   readonly until: number
 }
 
@@ -21,7 +24,7 @@ export interface Span {
 export interface Fleet {
   /** Nodes verified to be VMs of this vCenter, including the one being decided on. */
   readonly bound: number
-  /** For each other Node that counts, since when its VM has been missing. */
+  /** For each other Node that counts, when its VM vanished. */
   readonly absentSince: readonly Span[]
   /** The same for each Node that may still come to count. */
   readonly pendingSince: readonly Span[]
@@ -30,8 +33,8 @@ export interface Fleet {
   /** Recent deletions. */
   readonly deleted: readonly {
     readonly ago: number
-    /** Since when the VM was missing; undefined where its removal was meant. */
-    readonly absentSince: number | undefined
+    /** When the VM vanished; undefined where its removal was meant. */
+    readonly vanished: Span | undefined
   }[]
   /** For how long the number of missing VMs has been within the limit. */
   readonly fewFor: number
@@ -43,7 +46,7 @@ export function allowedAbsent(bound: number, settings: LifecycleConfig): number 
 }
 
 /**
- * VMs that vanish within this many milliseconds of one another vanish at once. A VM vanishes when a search first fails to
+ * VMs that vanish within this many milliseconds of one another vanish at once. A VM goes missing when a search first fails to
  * find it, and searching for many takes a while: hence a minute, or less where `absentFor` is below its default.
  */
 export function atOnce({ absentFor }: LifecycleConfig): number {
@@ -54,8 +57,8 @@ export function atOnce({ absentFor }: LifecycleConfig): number {
 function wavesOf(spans: readonly Span[], gap: number): readonly (readonly Span[])[] {
   const waves: Span[][] = []
   let end = Number.NEGATIVE_INFINITY
-  for (const span of spans.toSorted((a, b) => a.since - b.since)) {
-    if (span.since - end > gap) waves.push([])
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    if (span.from - end > gap) waves.push([])
     waves.at(-1)?.push(span)
     end = Math.max(end, span.until)
   }
@@ -155,9 +158,5 @@ export function brakeEngaged(
 }
 
 function recentlyDeleted({ deleted }: Fleet, settings: LifecycleConfig): readonly Span[] {
-  return deleted.flatMap(({ ago, absentSince }) =>
-    absentSince !== undefined && ago < quietTime(settings)
-      ? [{ since: absentSince, until: absentSince }]
-      : [],
-  )
+  return deleted.flatMap(({ ago, vanished }) => (ago < quietTime(settings) ? (vanished ?? []) : []))
 }

@@ -37,7 +37,7 @@ export interface DisruptionLimitFacts {
   /** Whether vCenter has the VM after all, though no search finds it. */
   readonly there: boolean
   readonly fleet: Fleet
-  readonly facts: Pick<NodeFacts, 'node' | 'settings' | 'absentSince' | 'monotonic' | 'now'>
+  readonly facts: Pick<NodeFacts, 'node' | 'lookups' | 'settings' | 'absentSince' | 'monotonic' | 'now'>
 }
 
 /**
@@ -57,7 +57,7 @@ export function judgeDisruptionLimit({
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
-  const own = { since, until: Math.max(since, aliveUntil(facts)) }
+  const own = { from: Math.min(since, shownUntil(facts)), until: Math.max(since, aliveUntil(facts)) }
   const counts = !there && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && mayGo
   const wasEngaged = deletes && before.brakeEngagedAt !== undefined
@@ -73,7 +73,7 @@ export function judgeDisruptionLimit({
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
   const pending = !there && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
   return {
-    absence: { group, ...own, counts, pending, latched: engaged && !isDecided(node), held, few },
+    absence: { group, since, ...own, counts, pending, latched: engaged && !isDecided(node), held, few },
     status: {
       ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.monotonic - since)) }),
       ...(engaged
@@ -96,6 +96,17 @@ function absentSince(
   if (absentSince !== undefined) return absentSince
   const written = Date.parse(before.absentSince ?? '')
   return Number.isNaN(written) ? monotonic : monotonic - Math.max(0, now - written)
+}
+
+/**
+ * The last moment at which a vCenter is known to have shown the VM. While vCenter hangs or is away VMs may vanish that go
+ * missing when it is back: they may have vanished with those of which it told just before.
+ */
+function shownUntil({ lookups }: DisruptionLimitFacts['facts']): number {
+  const moments = lookups.flatMap(({ lookup }) =>
+    lookup.state === 'answered' ? (lookup.shownUntil ?? []) : [],
+  )
+  return moments.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...moments)
 }
 
 /** A silent kubelet is noticed within this many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */

@@ -177,7 +177,7 @@ function deletionOf(
   return {
     vCenter,
     group: absence.group,
-    absentSince: absence.counts ? absence.until : undefined,
+    vanished: absence.counts ? { from: absence.from, until: absence.until } : undefined,
     event: { type: 'Normal', reason: 'NodeDeleted', message },
     cpiEvent: deletingNode(name),
   }

@@ -35,10 +35,12 @@ const machine = (
 function setUp() {
   const changes: string[][] = []
   let cluster = 'c1'
+  let now = 0
   const table = new Table({
     identity: () => ({ name: 'lab', instanceUUID: 'i' }),
     place: () => ({ host: 'h', cluster, datacenter: 'd', ancestry: undefined }),
     onChange: (uuids) => changes.push([...uuids].sort()),
+    monotonic: () => now,
   })
   for (const uuid of ['u1', 'u2']) table.follow(uuid)
   table.answer(
@@ -53,7 +55,8 @@ function setUp() {
       const answer = table.lookup(uuid)
       return answer.state === 'answered' ? answer.vms.map((vm) => vm.moref).join() : answer.state
     })
-  return { table, changes, states, setCluster: (name: string) => (cluster = name) }
+  const setCluster = (name: string) => (cluster = name)
+  return { table, changes, states, setCluster, turn: (ms: number) => (now += ms) }
 }
 
 t.test('answers', (t) => {
@@ -145,6 +148,48 @@ t.test('whether a VM vanished alone is known once all have been read again', (t)
   t.end()
 })
 
+t.test('a VM that is lost was shown until there was doubt, or until vCenter fell silent', (t) => {
+  const { table, turn } = setUp()
+  const shownUntil = (uuid: string) => {
+    const answer = table.lookup(uuid)
+    return answer.state === 'answered' ? answer.shownUntil : answer.state
+  }
+  const found = new Map([['u1', [machine('vm-1', 'u1')]]])
+  const lost = new Map([['u1', []]])
+  t.equal(shownUntil('u2'), undefined, 'there never was one')
+  turn(100)
+  table.leave(['vm-1'])
+  turn(20)
+  table.answer(lost)
+  t.equal(shownUntil('u1'), 100, 'the search took a while')
+  turn(100)
+  table.answer(found)
+  t.equal(shownUntil('u1'), undefined, 'it is shown')
+  table.answer(lost)
+  t.equal(shownUntil('u1'), 220, 'a search finds it gone, unasked')
+  table.answer(found)
+  table.wantAll(200)
+  turn(100)
+  table.wantAll(300)
+  table.leave(['vm-1'])
+  table.answer(lost)
+  t.equal(shownUntil('u1'), 200, 'nothing was answered in between')
+  table.answer(found)
+  table.wantAll(310)
+  turn(100)
+  table.answer(found)
+  turn(100)
+  table.leave(['vm-1'])
+  table.answer(lost)
+  t.equal(shownUntil('u1'), 520, 'it was there when vCenter was back')
+  table.answer(found)
+  table.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
+  turn(100)
+  table.answer(lost)
+  t.equal(shownUntil('u1'), 520, 'it could not be read since')
+  t.end()
+})
+
 t.test('only what differs is told', (t) => {
   const { table, changes, setCluster } = setUp()
   table.update([machine('vm-1', 'u1')])
@@ -155,7 +200,7 @@ t.test('only what differs is told', (t) => {
   setCluster('c2')
   table.refresh()
   t.same(changes, [['u1']])
-  table.wantAll()
+  table.wantAll(0)
   t.equal(table.lookup('u1').state, 'answered', 'asking again casts no doubt')
   t.end()
 })

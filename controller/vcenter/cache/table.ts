@@ -1,5 +1,6 @@
 /** The followed UUIDs, the VMs that have them, and the UUIDs still to be searched for. No I/O. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import type { VMPlacement } from './placement.ts'
@@ -7,16 +8,21 @@ import { unreadableFacts } from './refused.ts'
 import type { VMProperties } from './vm-properties.ts'
 
 export type LookupResult =
-  | { readonly state: 'pending' }
+  | Exclude<Lookup, { readonly state: 'unknown' }>
   | { readonly state: 'failed'; readonly error: VCenterError }
-  | { readonly state: 'answered'; readonly vms: readonly VirtualMachine[]; readonly othersUnread?: true }
 
 interface Entry {
   /** VMs that have the UUID, or had it when last seen. */
   vms: readonly string[]
   state: 'pending' | 'answered' | { readonly error: VCenterError }
-  /** The number of the last read of all VMs that had begun when the last VM was lost; undefined where none was seen. */
-  lostAt?: number
+  /** Until when vCenter was known to show these VMs; undefined while it is. */
+  shownUntil?: number | undefined
+  /** How the last VM was lost; undefined where none was seen. */
+  lost?: {
+    /** The number of the last read of all VMs that had begun by then. */
+    readonly read: number
+    readonly shownUntil: number
+  }
 }
 
 interface Row {
@@ -39,6 +45,8 @@ export interface TableOptions {
   readonly onChange: (uuids: ReadonlySet<string>) => void
   /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
   readonly onLost?: () => void
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number
 }
 
 export class Table {
@@ -73,11 +81,17 @@ export class Table {
     const entry = this.#entries.get(uuid)
     if (entry === undefined) return
     this.#wanted.add(uuid)
-    if (doubted) entry.state = 'pending'
+    if (!doubted) return
+    entry.state = 'pending'
+    entry.shownUntil ??= this.#options.monotonic()
   }
 
-  wantAll(): void {
-    for (const uuid of this.#entries.keys()) this.#wanted.add(uuid)
+  /** The same for all, after a time without word from vCenter: it is known to have shown them until `heardAt`, monotonic. */
+  wantAll(heardAt: number): void {
+    for (const [uuid, entry] of this.#entries) {
+      this.#wanted.add(uuid)
+      entry.shownUntil ??= heardAt
+    }
   }
 
   /** Marks the UUIDs whose search failed. Returns whether any UUID is marked. */
@@ -116,8 +130,9 @@ export class Table {
     if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
     if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
     const vms = entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? [])
-    const othersUnread = vms.length === 0 && entry.lostAt !== undefined && entry.lostAt >= this.#ended
-    return { state: 'answered', vms, ...(othersUnread ? { othersUnread } : {}) }
+    if (vms.length > 0 || entry.lost === undefined) return { state: 'answered', vms }
+    const { read, shownUntil } = entry.lost
+    return { state: 'answered', vms, shownUntil, ...(read >= this.#ended ? { othersUnread: true } : {}) }
   }
 
   /** A read of all VMs begins. Returns its number, for {@link endRead}. */
@@ -136,7 +151,7 @@ export class Table {
     const before = this.#ended
     this.#ended = Math.max(before, number)
     const settled = [...this.#entries].filter(
-      ([, { lostAt = -1 }]) => lostAt >= before && lostAt < this.#ended,
+      ([, { lost }]) => lost !== undefined && lost.read >= before && lost.read < this.#ended,
     )
     this.#notify(new Set(settled.map(([uuid]) => uuid)))
   }
@@ -151,6 +166,7 @@ export class Table {
       const before = entry.state === 'answered' ? entry.vms : undefined
       if (!isList(answer)) {
         entry.state = { error: answer }
+        entry.shownUntil ??= this.#options.monotonic()
         changed.add(uuid)
         continue
       }
@@ -160,9 +176,11 @@ export class Table {
         if (!present.has(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
       for (const machine of answer) if (this.#put(uuid, machine)) changed.add(uuid)
       if (vms.length === 0 && entry.vms.length > 0) {
-        entry.lostAt = this.#begun
+        const { shownUntil = this.#options.monotonic() } = entry
+        entry.lost = { read: this.#begun, shownUntil }
         this.#options.onLost?.()
       }
+      entry.shownUntil = undefined
       entry.vms = vms
       entry.state = 'answered'
       if (before === undefined || !isDeepStrictEqual(before, vms)) changed.add(uuid)

@@ -53,7 +53,7 @@ export interface Updates {
 export interface OpenUpdates {
   /** The list whose members are watched. */
   readonly listView: ManagedObjectReference
-  /** Polls until the signal aborts or a call fails. */
+  /** Polls until the signal aborts or a call fails. Takes each answer, also one without updates. */
   run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
 }
 
@@ -141,10 +141,8 @@ export function createUpdates({ soap, content, paths, timings, clock }: UpdatesO
         atMost = answer.fewer
         continue
       }
-      if (answer !== undefined) {
-        version = answer.version
-        take(answer.updates)
-      }
+      if (answer !== undefined) version = answer.version
+      take(answer?.updates ?? [])
       await clock.sleep(pauseAfter(answer, clock.monotonic() - start), signal)
     }
   }

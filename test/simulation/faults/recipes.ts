@@ -84,6 +84,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [{ kind: 'destroyed-unseen' }],
   [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
+  [{ kind: 'vms-lost-in-hanging', until: 0.6 }],
   [{ kind: 'workers-replaced' }],
   [
     { kind: 'all-silent', until: 1.1 },

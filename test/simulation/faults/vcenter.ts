@@ -143,6 +143,19 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.impostor = undefined
     }
   },
+  /** Some VMs are destroyed, of which vCenter tells of the first before it hangs: the others are gone when it is back. */
+  'vms-lost-in-hanging'({ random, machines, timeline }, { vCenter }) {
+    const going = machines.all.filter(({ vm }) => vm?.vCenter === vCenter && random.chance(0.6))
+    const told = 1 + random.below(going.length)
+    for (const machine of going.slice(0, told)) machines.destroy(machine)
+    timeline.after(random.between(200, 2_000), `vCenter ${vCenter.name} hangs`, () => {
+      reach(vCenter, 'hangs')
+      for (const machine of going.slice(told)) machines.destroy(machine)
+    })
+    return () => {
+      vCenter.reach = 'works'
+    }
+  },
   'old-backup-restored'({ random, machines }, { vCenter }) {
     const share = random.between(0.2, 1)
     const lost = [...vCenter.vms.values()].filter(

@@ -124,10 +124,16 @@ const OTHERS: readonly Mutation[] = [
   {
     name: 'brake: what vanished at once counts together',
     edits: [
+      edit(`${LIFECYCLE}/disruption-limit.ts`, 'if (span.from - end > gap) waves.push([])', 'waves.push([])'),
+    ],
+  },
+  {
+    name: 'brake: what vanished while vCenter was away counts with what vanished before',
+    edits: [
       edit(
-        `${LIFECYCLE}/disruption-limit.ts`,
-        'if (span.since - end > gap) waves.push([])',
-        'waves.push([])',
+        `${LIFECYCLE}/judge-disruption-limit.ts`,
+        'from: Math.min(since, shownUntil(facts))',
+        'from: since',
       ),
     ],
   },
@@ -234,7 +240,7 @@ const OTHERS: readonly Mutation[] = [
       edit('controller/probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
       edit(
         'controller/probes/probe-tracker.ts',
-        'deleted.get(group)?.set(nodeUID, { at, absentSince, sure: true })',
+        'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
         '',
       ),
     ],
