@@ -1,0 +1,159 @@
+// What the CPI's chart and manifests deploy starts the controller as it stands: file, Secrets, arguments.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { type Access, chart, firstReleases, releases, type Shape } from '../cpi-manifests/shapes.ts'
+import { mountSecret } from '../fixtures/secret-mount.ts'
+import { openFront } from '../fixtures/vcenter-front.ts'
+import { applyManifest, readManifests } from '../servers/manifests.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { isInitialized } from './objects.ts'
+import { openStage, REGION_CATEGORY } from './stage.ts'
+
+const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
+const ARGUMENTS: Record<Shape['args'], string[]> = parse(readFileSync(lists, 'utf8'))
+
+const stage = await openStage(t, { dcs: 2, vms: 12, password: 'pa"s#s: x' })
+const { cluster, nodes } = stage
+const other = await startVcsim({ vms: 4, seed: 'second', user: 'tenant@vsphere.local', password: 'an=other' })
+t.teardown(() => other.stop())
+await other.tag({ category: REGION_CATEGORY, tag: 'region-2', object: 'DC0' })
+const otherVMs = await other.vms()
+
+async function access(vcsim: Vcsim): Promise<Access> {
+  const front = await openFront(vcsim)
+  t.teardown(() => front.close())
+  return { ...vcsim, ...front }
+}
+const [first, second] = await Promise.all([access(stage.vcsim), access(other)])
+
+const [, ...rights] = await readManifests('../credentials.example.yaml')
+const names = ['vsphere-cloud-secret', 'cpi-engineering-secret', 'own-secret', 'vccm']
+for (const right of rights) {
+  const text = JSON.stringify(right).replace('["vsphere-cloud-secret"]', JSON.stringify(names))
+  await applyManifest(cluster, JSON.parse(text))
+}
+
+interface Trial {
+  readonly name: string
+  readonly shape: Shape
+  /** All that is told of the file and the arguments, beside what the CPI's arguments always bring. */
+  readonly warnings?: readonly RegExp[]
+  /** One machine of each is initialised, and gets this region. */
+  readonly regions: readonly [string | undefined, string?]
+}
+
+const trials: readonly Trial[] = [
+  {
+    name: 'chart',
+    shape: chart({ vcenter: first, datacenter: 'DC0' }),
+    regions: ['region-1'],
+  },
+  {
+    name: 'chart-and-all-its-values',
+    shape: chart(
+      {
+        // The address that its certificate is for.
+        vcenter: stage.vcsim,
+        datacenter: 'DC0,DC1',
+        region: '',
+        zone: '',
+        caFile: stage.vcsim.certificateFile,
+        nodes: {
+          internalNetworkSubnetCidr: '10.0.0.0/8',
+          externalVmNetworkName: 'VM Network',
+          excludeInternalNetworkSubnetCidr: '10.0.0.9/32,fe80::1/128',
+        },
+      },
+      'chart-with-more',
+    ),
+    regions: [undefined],
+  },
+  {
+    name: 'chart-with-a-secret-of-its-own',
+    shape: chart({
+      vcenter: first,
+      datacenter: 'DC0',
+      thumbprint: stage.vcsim.thumbprint,
+      secretName: 'own-secret',
+    }),
+    regions: ['region-1'],
+  },
+  {
+    name: 'releases',
+    shape: releases(first, second),
+    warnings: ['user', 'password'].map(
+      (key) =>
+        new RegExp(`vcenter\\.your-vcenter-name-here\\.${key}: has no effect, the Secret or folder is`),
+    ),
+    regions: ['region-1', 'region-2'],
+  },
+  {
+    name: 'first-releases',
+    shape: firstReleases(first, second, 'inline'),
+    regions: ['region-1', 'region-2'],
+  },
+  {
+    name: 'first-releases-and-a-secret',
+    shape: firstReleases(first, second, 'secret'),
+    warnings: [/global\.serviceAccount: has no effect, the Pod says which account it uses/],
+    regions: ['region-1', 'region-2'],
+  },
+]
+
+for (const { name, shape, warnings = [], regions } of trials)
+  t.test(name, async (t) => {
+    for (const secret of shape.secrets) await write(secret)
+    // The kubelet mounts a ConfigMap as it does a Secret.
+    const mount = await mountSecret(join(stage.dir, `etc-cloud-${name}`), { 'vsphere.conf': shape.file })
+    const controller = await stage.controller({
+      cpiArguments: ARGUMENTS[shape.args],
+      configFile: mount.path('vsphere.conf'),
+      // Other tests run on this machine, too.
+      args: ['--secure-port=0'],
+    })
+    t.teardown(() => controller.stop())
+    const told = controller.stderr.flatMap((line) => {
+      const { level, warning, notice }: Record<string, string | undefined> = JSON.parse(line)
+      return level === 'warn' ? [warning ?? notice ?? line] : []
+    })
+    const rest = told.filter((text) => !text.startsWith('command line: identity.require: '))
+    t.equal(rest.length, warnings.length, rest.join('\n'))
+    for (const each of warnings)
+      t.ok(
+        rest.some((text) => each.test(text)),
+        `${each} is told`,
+      )
+    await initialises(stage.vcsim, `${name}-1`, regions[0])
+    if (regions[1] !== undefined) await initialises(other, `${name}-2`, regions[1])
+  })
+
+async function write({ name, stringData }: Shape['secrets'][number]): Promise<void> {
+  const path = '/api/v1/namespaces/kube-system/secrets'
+  await cluster.request('DELETE', `${path}/${name}`)
+  const { status } = await cluster.request('POST', path, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'kube-system' },
+    stringData,
+  })
+  t.equal(status, 201)
+}
+
+let members = 0
+
+/** Registers a Node without an agent, for a machine in the first datacenter, and waits for it. */
+async function initialises(vcsim: Vcsim, name: string, region: string | undefined): Promise<void> {
+  const vms = vcsim === other ? otherVMs : stage.vms
+  const index = vms.findIndex(({ datacenter }) => datacenter === 'DC0')
+  const [vm] = vms.splice(index, 1)
+  if (vm === undefined) throw new Error('every virtual machine has a Node')
+  members += 1
+  const addresses = [`10.7.0.${members}/24`]
+  await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses }] })
+  await stage.member(name, { vm })
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+  t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
+  t.equal(nodes.last(name)?.metadata.labels?.['topology.kubernetes.io/region'], region)
+}
