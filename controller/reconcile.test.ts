@@ -80,6 +80,7 @@ function setUp(t: Test) {
           unfollow: () => undefined,
           recheck: () => undefined,
           probe: () => Promise.reject(new Error('nobody asks')),
+          instanceUUID: () => '',
           provable: () => undefined,
           failure: () => undefined,
         },

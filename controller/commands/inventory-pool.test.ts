@@ -43,6 +43,7 @@ async function open(t: Test) {
       recheck: () => undefined,
       lookup: () => ({ state: 'pending' }),
       probe: () => Promise.reject(new Error('not asked for')),
+      instanceUUID: () => '',
       provable: () => undefined,
       provableEverywhere: () => undefined,
       failure: () => stub.failure,

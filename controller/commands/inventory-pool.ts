@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sameConnection } from '../config/changes.ts'
-import type { Config, VCenterConfig } from '../config/config.ts'
+import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { Secret } from '../config/secret.ts'
 import { aborted } from '../tasks.ts'
 import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
@@ -92,8 +92,10 @@ export function createInventories(open: OpenInventory, signal: AbortSignal): Inv
   }
 
   async function run({ config, inventory, end }: Entry): Promise<void> {
-    // Never two sessions with one vCenter: the old one is logged out first.
-    const before = [...ending].filter(([, other]) => sameServer(other, config)).map(([done]) => done)
+    // Never more sessions with one vCenter than entries that name it: the old one is logged out first.
+    const before = [...ending]
+      .filter(([, other]) => serverKey(other) === serverKey(config))
+      .map(([done]) => done)
     await Promise.all(before)
     const either = AbortSignal.any([signal, end.signal])
     if (!either.aborted) await inventory.run(either)
@@ -144,8 +146,4 @@ export function createInventories(open: OpenInventory, signal: AbortSignal): Inv
  */
 function mayGoOn(entry: Entry, wanted: VCenterConfig, labels: Config['labels']): boolean {
   return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.categories, labels)
-}
-
-function sameServer(a: VCenterConfig, b: VCenterConfig): boolean {
-  return a.server === b.server && a.port === b.port
 }

@@ -8,7 +8,7 @@ import { SECTIONS } from './settings/table.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { readTrust } from './trust.ts'
 import { parseServer } from './values.ts'
-import { type CheckedVCenter, refuseDoubled, vCentersOf, type WantedVCenter } from './vcenters.ts'
+import { type CheckedVCenter, vCentersOf, type WantedVCenter, warnDoubled } from './vcenters.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.
@@ -34,7 +34,7 @@ export async function buildConfig(
     if (vCenter !== undefined) checked.push(vCenter)
   }
   warnInline(checked, sections.global, findings)
-  refuseDoubled(checked, findings)
+  warnDoubled(checked, findings)
   const config: Config = {
     vCenters: checked.map(({ config }) => config),
     labels: valuesOf(SECTIONS.labels, sections.labels, findings),

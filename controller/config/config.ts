@@ -134,6 +134,8 @@ export interface DecisionConfig
   > {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
+  /** Server and port by vCenter name, equal where two names, as of two tenants, are one vCenter. */
+  readonly servers: Readonly<Record<string, string>>
 }
 
 /** What decisions depend on, of the whole. */
@@ -147,5 +149,16 @@ export function settingsOf(config: Config): DecisionConfig {
     nodes: config.nodes,
     ipFamilies: config.ipFamilies,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
+    servers: Object.fromEntries(config.vCenters.map((each) => [each.name, serverKey(each)])),
   }
+}
+
+/** Equal where two entries name one server. */
+export function serverKey({ server, port }: Pick<VCenterConfig, 'server' | 'port'>): string {
+  return `${canonicalServer(server)} ${port}`
+}
+
+/** Host names are case-insensitive and may end with a dot. */
+export function canonicalServer(server: string): string {
+  return server.toLowerCase().replace(/\.$/, '')
 }

@@ -45,7 +45,6 @@ export function formatProblem(file: string, problem: Problem): string {
 export class Findings {
   readonly problems: Problem[] = []
   readonly warnings: Problem[] = []
-  readonly #unserved = new Set<Problem>()
 
   refuse(path: string, at: Place | undefined, message: string): void {
     this.problems.push(problemOf(path, at, message))
@@ -55,16 +54,9 @@ export class Findings {
     this.warnings.push(problemOf(path, at, message))
   }
 
-  /** The setting is right, and refused only because the controller cannot act on it yet. */
-  unserved(path: string, at: Place | undefined, message: string): void {
-    const problem = problemOf(path, at, message)
-    this.problems.push(problem)
-    this.#unserved.add(problem)
-  }
-
-  /** Whether anything is wrong with the file itself. */
+  /** Whether anything was refused. */
   get wrong(): boolean {
-    return this.problems.length > this.#unserved.size
+    return this.problems.length > 0
   }
 
   /** Whether this setting was refused already, so that it is not called missing as well. */

@@ -67,7 +67,7 @@ async function load(source: ConfigSource, findings: Findings): Promise<Config | 
 /**
  * Checks a file's text, whatever its form, with what the environment and the command line say.
  *
- * @returns undefined where it is wrong. What is right but cannot be served yet is in the findings as well.
+ * @returns undefined where it is wrong; what is wrong is in the findings
  */
 export async function parseConfig(
   text: string,

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { IPFamily, VCenterConfig, VCenterCredentials } from './config.ts'
+import {
+  canonicalServer,
+  type IPFamily,
+  serverKey,
+  type VCenterConfig,
+  type VCenterCredentials,
+} from './config.ts'
 import type { Findings } from './findings.ts'
 import type { GivenVCenter, Sections } from './sections.ts'
 
@@ -17,7 +23,7 @@ export function vCentersOf({ global, vCenters }: Sections): readonly WantedVCent
   const { server } = global
   if (server === undefined) return listed
   const same = (text: string | undefined): boolean =>
-    text !== undefined && canonical(text) === canonical(server.value)
+    text !== undefined && canonicalServer(text) === canonicalServer(server.value)
   const known = listed.some(({ name, given }) => same(name) || same(given.server?.value))
   return known ? listed : [...listed, { name: server.value, path: 'global', at: server.at, given: global }]
 }
@@ -31,31 +37,26 @@ export interface CheckedVCenter {
 }
 
 /**
- * One server under two names. With one account and the same datacenters that is a mistake. With others it means two tenants,
- * as the CPI has them; that is refused only until a VM that both accounts may read no longer counts as two.
+ * Warns of one server under two names where that brings nothing. With other accounts or datacenters it means two tenants, as
+ * the CPI has them.
  */
-export function refuseDoubled(vCenters: readonly CheckedVCenter[], findings: Findings): void {
-  const first = new Map<string, CheckedVCenter>()
-  for (const vCenter of vCenters) {
+export function warnDoubled(vCenters: readonly CheckedVCenter[], findings: Findings): void {
+  for (const [index, vCenter] of vCenters.entries()) {
     const { wanted, config } = vCenter
-    const where = `${canonical(config.server)} ${config.port}`
-    const other = first.get(where)
-    if (other === undefined) {
-      first.set(where, vCenter)
-      continue
-    }
-    const path = `${wanted.path}.server`
-    const at = wanted.given.server?.at ?? wanted.at
-    const message = `names the same server as ${other.wanted.path}, which would show each VM twice: keep one of the two`
-    if (!sameAccount(vCenter, other)) {
-      findings.unserved(
-        path,
-        at,
-        `${message}, for an account that may read all; one for each tenant is not supported yet`,
+    const other = vCenters
+      .slice(0, index)
+      .find(
+        (each) =>
+          serverKey(each.config) === serverKey(config) &&
+          sameAccount(each, vCenter) &&
+          sameDatacenters(each.config, config),
       )
-    } else if (!sameDatacenters(config, other.config)) {
-      findings.unserved(path, at, `${message}, and list the datacenters of both there`)
-    } else findings.refuse(path, at, message)
+    if (other === undefined) continue
+    findings.warn(
+      `${wanted.path}.server`,
+      wanted.given.server?.at ?? wanted.at,
+      `names the same server as ${other.wanted.path}, with the same user and datacenters, so that all is asked twice: keep one of the two`,
+    )
   }
 }
 
@@ -65,9 +66,4 @@ function sameAccount(a: CheckedVCenter, b: CheckedVCenter): boolean {
 
 function sameDatacenters(a: VCenterConfig, b: VCenterConfig): boolean {
   return isDeepStrictEqual(new Set(a.datacenters), new Set(b.datacenters))
-}
-
-/** Host names are case-insensitive and may end with a dot. */
-function canonical(server: string): string {
-  return server.toLowerCase().replace(/\.$/, '')
 }

@@ -5,6 +5,7 @@ import { disruptionGroup, machinesOf } from '../node/machines.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
+import type { Proof } from '../types/vcenter-probe.ts'
 import { gather, type Sources } from './gather.ts'
 import { createNodeIndex } from './node-index.ts'
 
@@ -58,6 +59,7 @@ function setUp(names: readonly string[]) {
         unfollow: () => undefined,
         recheck: () => undefined,
         probe: () => Promise.reject(new Error('nobody asks')),
+        instanceUUID: () => '',
         provable: () => undefined,
         failure: () => undefined,
       },
@@ -81,7 +83,7 @@ function setUp(names: readonly string[]) {
     for (const uuid of index.uuidsOf(name)) lookups.set(uuid, GONE)
   }
   const reconcile = (name: string) => tracker.track(name, decide(factsOf(name)).probePlan)
-  return { nodes, uncounted, vanish, reconcile }
+  return { nodes, sources, uncounted, vanish, reconcile }
 }
 
 t.test('a Node whose VM has vanished is known before it is reconciled', async (t) => {
@@ -97,4 +99,28 @@ t.test('a Node whose VM has vanished is known before it is reconciled', async (t
   const c = nodes.get('c')
   if (c !== undefined) nodes.set('c', { ...c, deleting: true })
   t.equal(uncounted('a'), undefined, 'nobody looks at what is being deleted')
+})
+
+t.test('one account of a vCenter that may read enough will do, and each vCenter needs one', async (t) => {
+  const { sources } = setUp(['a'])
+  const [inventory] = sources.inventories
+  if (inventory === undefined) throw new Error('there is one')
+  const own = vm().vCenter.instanceUUID
+  const proven: Proof = { state: 'proven' }
+  const failure = { vCenter: 'hr', reason: 'PrivilegeMissing', message: 'lacks System.Read' } as const
+  const unproven: Proof = { state: 'unproven', failure }
+  const provable = (...accounts: readonly (readonly [string, Proof | undefined])[]) => {
+    const inventories = accounts.map(([instanceUUID, proof], index) => ({
+      ...inventory,
+      vCenter: `vc${index}`,
+      instanceUUID: () => instanceUUID,
+      provable: () => proof,
+    }))
+    return gather('a', { ...sources, inventories }, { now: NOW, monotonic: 0 })?.provable
+  }
+  t.same(provable([own, unproven]), [unproven])
+  t.same(provable([own, unproven], [own, proven]), [proven])
+  t.same(provable([own, unproven], [own, undefined]), [undefined], 'not known yet')
+  t.same(provable([own, proven], ['two', unproven]), [proven, unproven])
+  t.same(provable(['', unproven], ['', proven]), [unproven, proven], 'nobody knows which they are')
 })

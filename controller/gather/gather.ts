@@ -1,3 +1,4 @@
+import type { BoundVM } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
@@ -11,6 +12,7 @@ import type { Node, NodeReport } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import type { NodeIndex } from './node-index.ts'
+import { oneViewOfEach } from './one-view.ts'
 
 /** Where facts are read from: memory only, no calls. */
 export interface Sources {
@@ -36,10 +38,11 @@ export function gather(
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
+  const bound = verifiedVM(previousStatus(report, node))
   return {
     node,
     report,
-    lookups: lookups(name, sources),
+    lookups: lookups(name, bound, sources),
     rivals: (uuids) => rivals(name, uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) =>
@@ -50,7 +53,7 @@ export function gather(
     interlock: sources.interlock(),
     settings,
     evidence: tracker.evidence(name),
-    provable: provable(node, report, sources),
+    provable: provable(bound, sources),
     deletionRefused: tracker.refusal(name),
     absentSince: tracker.absentSince(name, node.uid),
     fleet: (group) => ({
@@ -65,12 +68,14 @@ export function gather(
 
 function lookups(
   name: string,
-  { index, inventories }: Pick<Sources, 'index' | 'inventories'>,
+  bound: BoundVM | undefined,
+  { index, inventories, settings }: Pick<Sources, 'index' | 'inventories' | 'settings'>,
 ): NodeFacts['lookups'] {
   const uuids = index.uuidsOf(name)
-  return inventories.flatMap((inventory) =>
+  const all = inventories.flatMap((inventory) =>
     uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
   )
+  return inventories.length === 1 ? all : oneViewOfEach(all, bound?.vCenter, settings)
 }
 
 function uncounted(group: string, except: string, sources: Sources): string | undefined {
@@ -79,10 +84,15 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     // A Node that is being deleted is not reconciled any more.
     if (name === except || node === undefined || node.deleting) continue
     if (sources.tracker.tracksMissing(name, node.uid)) continue
-    const nodeMachines = machinesOf(node, sources.report(name))
+    const report = sources.report(name)
+    const nodeMachines = machinesOf(node, report)
     // A machine that was never seen is probed only where its Node is initialised and not Ready.
     if (nodeMachines === undefined || isUnseen(nodeMachines.machines[0])) continue
-    if (presenceOf(nodeMachines, lookups(name, sources)).kind === 'missing') return name
+    if (
+      presenceOf(nodeMachines, lookups(name, verifiedVM(previousStatus(report, node)), sources)).kind ===
+      'missing'
+    )
+      return name
   }
   return undefined
 }
@@ -98,15 +108,21 @@ export function heldAddresses(
   return gone ? held.filter((each) => each === name) : held
 }
 
-function provable(
-  node: Node,
-  report: NodeReport | undefined,
-  { inventories }: Sources,
-): readonly (Proof | undefined)[] {
-  const bound = verifiedVM(previousStatus(report, node))
+/** By vCenter, however many entries of the configuration name it: one account that may read enough will do. */
+function provable(bound: BoundVM | undefined, { inventories }: Sources): readonly (Proof | undefined)[] {
   if (bound === undefined) return []
-  return inventories.map((inventory) =>
-    inventory.provable(inventory.vCenter === bound.vCenter ? (bound.parents ?? []) : []),
+  const proofs = new Map<string, (Proof | undefined)[]>()
+  for (const inventory of inventories) {
+    const instanceUUID = inventory.instanceUUID()
+    const proof = inventory.provable(instanceUUID === bound.vCenterInstanceUUID ? (bound.parents ?? []) : [])
+    // As long as it has not said who it is, it counts by itself.
+    const key = instanceUUID === '' ? `name ${inventory.vCenter}` : instanceUUID
+    proofs.set(key, [...(proofs.get(key) ?? []), proof])
+  }
+  return Array.from(
+    proofs.values(),
+    (each) =>
+      each.find((proof) => proof?.state === 'proven') ?? (each.includes(undefined) ? undefined : each[0]),
   )
 }
 

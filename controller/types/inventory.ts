@@ -29,6 +29,8 @@ export type Lookup =
 /** One vCenter's VMs, kept up to date by push. */
 export interface Inventory {
   readonly vCenter: string
+  /** `about.instanceUuid`, by which one vCenter is known under two names; empty as long as it has never answered. */
+  instanceUUID(): string
   /**
    * Starts following the VMs with this BIOS UUID (lower case). The inventory's callback is called when the answer is there.
    * Following the same UUID again costs nothing.

@@ -257,6 +257,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         : answer
     },
     probe: prober.probe,
+    instanceUUID: () => instanceUUID,
     provable: prober.provable,
     provableEverywhere: prober.provableEverywhere,
     failure: () => health.failure(),

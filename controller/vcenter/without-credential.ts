@@ -17,6 +17,7 @@ export function withoutCredential(
   const nothing = () => undefined
   return {
     vCenter,
+    instanceUUID: () => '',
     run: aborted,
     passwordChanged: nothing,
     follow: nothing,

@@ -59,10 +59,6 @@ const cases: Record<string, { config: string; says: readonly RegExp[] }> = {
     config: good.replace(/caFile: .*/, 'caFile: /nowhere/ca.crt'),
     says: [/vcenter\.main\.caFile: .*\/nowhere\/ca\.crt/],
   },
-  'the same vCenter twice': {
-    config: vsphereConf(stage.vcsim, { otherVCenters: { again: stage.vcsim } }),
-    says: [/:9:13: vcenter\.again\.server: names the same server as vcenter\.main.*keep one/],
-  },
   'mistakes in the lifecycle': {
     config: `${good}lifecycle:\n  deletion: dryrum\n  absentFor: 300\n  maxAbsentShare: 20\ntopology: {onChange: x}\n`,
     says: [

@@ -9,6 +9,7 @@ export function drawSettings(random: Random): DecisionConfig {
   return {
     labels: random.derive('labels').chance(0.4) ? CATEGORIES : { zone: undefined, region: undefined },
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
+    servers: {},
     identity: { require: 'reported', exempt: undefined },
     lifecycle: {
       deletion: random.pick(['on', 'on', 'on', 'on', 'on', 'on', 'dry-run', 'off'] as const),

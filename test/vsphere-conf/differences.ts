@@ -146,13 +146,6 @@ export const DIFFERENCES: readonly Difference[] = [
     shown: { 'yaml-tenants-of-one-server.conf': 'other values' },
   },
   {
-    what: 'One server and port under two names, with one account and the same datacenters',
-    cpi: 'has a session for each, and takes the first VM that either shows',
-    rollcall: 'refuses it; with other accounts or datacenters, too, in this version',
-    because: 'Each VM would be there twice, and every Node would seem to have a copy.',
-    shown: { 'yaml-one-server-twice.conf': REFUSED, 'yaml-tenants.conf': 'same' },
-  },
-  {
     what: 'NSX-T load balancers and routes',
     cpi: 'serves them',
     rollcall: 'refuses the sections; `nsxt` itself draws a warning',

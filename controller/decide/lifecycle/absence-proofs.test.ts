@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM } from '../../../test/fixtures/facts.ts'
-import { probe } from '../../../test/fixtures/probes.ts'
-import { missingProofs } from './absence-proofs.ts'
+import { probe, seenVM } from '../../../test/fixtures/probes.ts'
+import { isOffForGood, missingProofs, registeredAs, seenIn } from './absence-proofs.ts'
 
 const OWN = boundVM().vCenterInstanceUUID
 const other = (changes: Parameters<typeof probe>[0] = {}) =>
@@ -30,4 +30,55 @@ t.test('a vCenter must be readable from its root, whether or not it had the VM',
   t.match(missing([probe({ privileges: { state: 'unproven', failure } }), other()]), [
     /^vCenter vc2: the account/,
   ])
+})
+
+const unproven = { state: 'unproven', failure } as const
+/** The same vCenter under another name, with another account. */
+const tenant = (changes: Parameters<typeof probe>[0] = {}) => probe({ vCenter: 'tenant', ...changes })
+const found = (changes: Parameters<typeof seenVM>[0] = {}) =>
+  ({ state: 'found', vm: seenVM(changes) }) as const
+const unknown = { state: 'unknown', failure } as const
+
+t.test('of two accounts of one vCenter, one must be such that its finding nothing counts', async (t) => {
+  const blind = { privileges: unproven }
+  t.same(missing([probe(), tenant(blind)]), [])
+  t.same(missing([tenant(blind), probe()]), [], 'in either order')
+  t.match(missing([probe(blind), tenant(blind)]), [/lacks System\.Read/])
+  t.match(missing([probe({ canary: unproven }), tenant(blind)]), [/lacks System\.Read/], 'not half of each')
+  t.match(missing([probe({ canary: none }), tenant(blind)], OWN), [/^vCenter vc1 shows no VM at all/])
+  t.same(missing([probe({ canary: none }), tenant()], OWN), [], 'its datacenter is empty')
+  t.match(missing([probe(), other(blind)]), [/lacks System\.Read/], 'another vCenter needs one of its own')
+  t.match(
+    missing([probe(), tenant({ ...blind, vCenterInstanceUUID: undefined })]),
+    [/lacks System\.Read/],
+    'one that never answered may be any',
+  )
+})
+
+t.test('each account of a vCenter must find nothing', async (t) => {
+  for (const [one, two] of [
+    [probe, tenant],
+    [tenant, probe],
+  ] as const) {
+    t.match(missing([one(), two({ moref: found() })]), [/is found by reference$/])
+    t.match(missing([one({ moref: unknown }), two({ moref: found() })]), [/is found by reference$/])
+    t.match(missing([one(), two({ moref: unknown })]), [/lacks System\.Read/])
+    t.match(missing([one(), two({ biosUUID: found() })]), [/is found by its BIOS UUID$/])
+    t.match(missing([one(), two({ instanceUUID: unknown })]), [/lacks System\.Read/])
+    t.match(seenIn(boundVM(), [one(), two({ moref: found() })]), { moref: boundVM().moref })
+  }
+})
+
+t.test('what any account of a vCenter says of a VM counts against its being off, or another', async (t) => {
+  const off = found({ powerState: 'poweredOff' })
+  const protectedByHA = found({ powerState: 'poweredOff', mayRestart: ['vSphere HA protects it'] })
+  const isOff = (...probes: readonly ReturnType<typeof probe>[]) => isOffForGood(boundVM(), probes)
+  t.equal(isOff(probe({ moref: off }), tenant({ moref: unknown })), true)
+  t.equal(isOff(probe({ moref: unknown }), tenant({ moref: off })), true)
+  t.equal(isOff(probe({ moref: off }), tenant({ moref: protectedByHA })), false)
+  t.equal(isOff(probe({ moref: off }), tenant({ moref: found() })), false)
+  t.equal(isOff(probe(), tenant()), false)
+  const moved = found({ moref: 'vm-99' })
+  t.equal(registeredAs(boundVM(), [probe(), tenant({ instanceUUID: moved })]), 'vm-99')
+  t.equal(registeredAs(boundVM(), [probe({ moref: found() }), tenant({ instanceUUID: moved })]), undefined)
 })

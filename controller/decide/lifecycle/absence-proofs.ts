@@ -29,13 +29,17 @@ export interface ProofFacts extends Pick<ProbeResult, 'probes' | 'inhabited'> {
 /**
  * All that the vCenters must have said in one probe before a VM counts as gone. A search that finds nothing proves nothing
  * by itself: a missing privilege, an inaccessible VM and an inventory that is still loading look the same.
+ *
+ * Where several entries of the configuration name one vCenter, each account must find nothing, and one of them must be such
+ * that its finding nothing means something: it may read enough, and the same search finds its canary. That one alone would
+ * prove as much; what the others may not read takes nothing from it.
  */
 export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'OwnVCenterAnswers',
     missing: ({ vm, probes }) =>
       // A machine that was never seen has no vCenter of its own: all are searched for its UUID.
-      ownProbe(vm, probes) === undefined && !isUnseen(vm)
+      ownProbes(vm, probes).length === 0 && !isUnseen(vm)
         ? {
             reason: 'VCenterOfBindingMissing',
             message: `vCenter ${vm.vCenter} (instance UUID ${vm.vCenterInstanceUUID}), which had the VM, is not configured or does not answer; configure it, or delete the Node by hand if it is gone for good`,
@@ -45,23 +49,25 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'PrivilegesProven',
     missing: ({ probes }) =>
-      first(probes, ({ privileges }) =>
-        privileges.state === 'unproven' ? fromFailure(privileges.failure) : undefined,
-      ),
+      first(byVCenter(probes), (accounts) => (accounts.some(mayRead) ? undefined : lacking(accounts))),
   },
   {
     name: 'CanaryFound',
     missing: ({ probes, inhabited }) =>
-      first(probes, ({ canary, vCenter, vCenterInstanceUUID = '' }) => {
-        if (canary.state === 'unproven') return fromFailure(canary.failure)
-        return canary.state === 'none' && inhabited.has(vCenterInstanceUUID)
-          ? nothingShown(vCenter)
-          : undefined
+      first(byVCenter(probes), (accounts) => {
+        const able = accounts.filter(mayRead)
+        const doubts = (able.length > 0 ? able : accounts).map((probe) => doubtOf(probe, inhabited))
+        return doubts.includes(undefined) ? undefined : doubts[0]
       }),
   },
   {
     name: 'ReferenceNotFound',
-    missing: ({ vm, probes }) => fromFinding(ownProbe(vm, probes)?.moref, 'by reference'),
+    missing({ vm, probes }) {
+      const findings = ownProbes(vm, probes).map(({ moref }) => moref)
+      // One account may not read what another one finds.
+      const found = findings.find((finding) => finding?.state === 'found')
+      return first(found === undefined ? findings : [found], (each) => fromFinding(each, 'by reference'))
+    },
   },
   {
     name: 'InstanceUUIDNowhere',
@@ -84,8 +90,8 @@ export function missingProofs(
 
 /** The VM, where any vCenter has it. */
 export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | undefined {
-  const own = ownProbe(vm, probes)
-  const findings = [own?.moref, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
+  const own = ownProbes(vm, probes).map(({ moref }) => moref)
+  const findings = [...own, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
   return first(findings, (finding) => (finding?.state === 'found' ? finding.vm : undefined))
 }
 
@@ -94,11 +100,13 @@ export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | u
  * Undefined where the VM is not found or still has its moref.
  */
 export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): string | undefined {
-  const own = ownProbe(vm, probes)
-  if (own?.moref?.state !== 'not-found' || own.instanceUUID.state !== 'found' || vm.instanceUUID === '')
-    return undefined
-  const { moref } = own.instanceUUID.vm
-  return moref === vm.moref ? undefined : moref
+  const own = ownProbes(vm, probes)
+  if (vm.instanceUUID === '' || own.some(({ moref }) => moref?.state === 'found')) return undefined
+  return first(own, ({ moref, instanceUUID: finding }) =>
+    moref?.state === 'not-found' && finding.state === 'found' && finding.vm.moref !== vm.moref
+      ? finding.vm.moref
+      : undefined,
+  )
 }
 
 /**
@@ -106,15 +114,43 @@ export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): stri
  * nor Fault Tolerance, nor a task. A suspended VM does not count, since it goes on writing when it resumes.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): boolean {
-  const finding = ownProbe(vm, probes)?.moref
-  if (finding?.state !== 'found') return false
-  const { connectionState, powerState, mayRestart } = finding.vm
-  return connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
+  const seen = ownProbes(vm, probes).flatMap(({ moref }) => (moref?.state === 'found' ? [moref.vm] : []))
+  const isOff = ({ connectionState, powerState, mayRestart }: SeenVM): boolean =>
+    connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
+  return seen.length > 0 && seen.every(isOff)
 }
 
-/** The probe by the vCenter that the VM is bound to. */
-export function ownProbe(vm: BoundVM, probes: readonly VCenterProbe[]): VCenterProbe | undefined {
-  return probes.find(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
+/** The probes by the vCenter that the VM is bound to: one for each entry of the configuration that names it. */
+function ownProbes(vm: BoundVM, probes: readonly VCenterProbe[]): readonly VCenterProbe[] {
+  return probes.filter(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
+}
+
+/** A group for each vCenter. One that has never answered is known by no more than its name, and may be any. */
+function byVCenter(probes: readonly VCenterProbe[]): readonly (readonly VCenterProbe[])[] {
+  const groups = Map.groupBy(
+    probes,
+    ({ vCenter, vCenterInstanceUUID }) => vCenterInstanceUUID ?? `name ${vCenter}`,
+  )
+  return [...groups.values()]
+}
+
+function mayRead({ privileges }: VCenterProbe): boolean {
+  return privileges.state === 'proven'
+}
+
+function lacking(accounts: readonly VCenterProbe[]): Missing | undefined {
+  return first(accounts, ({ privileges }) =>
+    privileges.state === 'unproven' ? fromFailure(privileges.failure) : undefined,
+  )
+}
+
+/** Why an account's search is not to be trusted, judged by another VM. */
+function doubtOf(
+  { canary, vCenter, vCenterInstanceUUID = '' }: VCenterProbe,
+  inhabited: ProofFacts['inhabited'],
+): Missing | undefined {
+  if (canary.state === 'unproven') return fromFailure(canary.failure)
+  return canary.state === 'none' && inhabited.has(vCenterInstanceUUID) ? nothingShown(vCenter) : undefined
 }
 
 function fromFinding(finding: Finding | undefined, how: string): Missing | undefined {

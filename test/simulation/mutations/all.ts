@@ -52,13 +52,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/absence-proofs.ts`,
-        "privileges.state === 'unproven' ?",
-        "privileges.state === 'unproven' && privileges.failure.vCenter === vm.vCenter ?",
-      ),
-      edit(
-        `${LIFECYCLE}/absence-proofs.ts`,
-        'missing: ({ probes }) =>\n      first(probes, ({ privileges }',
-        'missing: ({ vm, probes }) =>\n      first(probes, ({ privileges }',
+        'missing: ({ probes }) =>\n      first(byVCenter(probes), (accounts) => (accounts.some(mayRead)',
+        'missing: ({ vm, probes }) =>\n      first(byVCenter(ownProbes(vm, probes)), (accounts) => (accounts.some(mayRead)',
       ),
     ],
   },

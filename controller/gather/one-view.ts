@@ -1,0 +1,83 @@
+import type { DecisionConfig } from '../config/config.ts'
+import type { NodeFacts } from '../decide/node-facts.ts'
+import { outOfScope } from '../decide/topology/scope.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
+
+type Lookups = NodeFacts['lookups']
+type Each = Lookups[number]
+
+/**
+ * Leaves one view of each VM where the configuration names one vCenter several times, once for each tenant: what two
+ * accounts may both read is still one VM. The view of the entry whose datacenters have the VM counts; of several the one
+ * that the Node is bound by, then the one that may read more, then the first.
+ *
+ * Which entry a VM belongs to is not known while another entry of its server, which may be the one, has not answered: until
+ * then the VM is not known either.
+ *
+ * @param boundBy the entry by which the Node was last verified
+ */
+export function oneViewOfEach(
+  lookups: Lookups,
+  boundBy: string | undefined,
+  settings: Pick<DecisionConfig, 'datacenters' | 'servers'>,
+): Lookups {
+  const { datacenters, servers } = settings
+  const scope = (vm: VirtualMachine): number => {
+    const listed = datacenters[vm.vCenter.name] ?? []
+    if (listed.length === 0) return IN
+    if (vm.ancestry === undefined) return NOT_KNOWN
+    return outOfScope(vm, vm.ancestry, listed) === undefined ? IN : OUT
+  }
+  const unread = ({ unreadable, ancestry }: VirtualMachine): number =>
+    unreadable.length + (ancestry?.unreadable.length ?? 0) + (ancestry?.unseen === undefined ? 0 : 1)
+  const rank = (vm: VirtualMachine): readonly number[] => [
+    scope(vm),
+    vm.vCenter.name === boundBy ? 0 : 1,
+    unread(vm),
+  ]
+
+  const best = new Map<string, VirtualMachine>()
+  for (const vm of lookups.flatMap(vmsOf)) {
+    const other = best.get(identityOf(vm))
+    if (other === undefined || isLess(rank(vm), rank(other))) best.set(identityOf(vm), vm)
+  }
+  const isBest = (vm: VirtualMachine): boolean => best.get(identityOf(vm)) === vm
+
+  /** Another entry of the same server that may yet show the VM in a datacenter of its own. */
+  const awaited = (one: Each): Each | undefined =>
+    lookups.find(
+      (other) =>
+        other.vCenter !== one.vCenter &&
+        other.uuid === one.uuid &&
+        other.lookup.state !== 'answered' &&
+        servers[other.vCenter] !== undefined &&
+        servers[other.vCenter] === servers[one.vCenter],
+    )
+
+  return lookups.map((one) => {
+    const { lookup } = one
+    if (lookup.state !== 'answered' || lookup.vms.length === 0) return one
+    const vms = lookup.vms.filter(isBest)
+    const waitsFor = vms.some((vm) => scope(vm) === OUT) ? awaited(one) : undefined
+    if (waitsFor !== undefined) return { ...one, lookup: waitsFor.lookup }
+    return vms.length === lookup.vms.length ? one : { ...one, lookup: { ...lookup, vms } }
+  })
+}
+
+const IN = 0
+const NOT_KNOWN = 1
+const OUT = 2
+
+function vmsOf({ lookup }: Each): readonly VirtualMachine[] {
+  return lookup.state === 'answered' ? lookup.vms : []
+}
+
+/** A moref is unique within one vCenter, whatever the configuration calls that. */
+function identityOf({ vCenter: { instanceUUID }, moref }: VirtualMachine): string {
+  return `${instanceUUID} ${moref}`
+}
+
+function isLess(one: readonly number[], other: readonly number[]): boolean {
+  const index = one.findIndex((each, index) => each !== other[index])
+  return index >= 0 && (one[index] ?? 0) < (other[index] ?? 0)
+}
