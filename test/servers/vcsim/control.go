@@ -32,6 +32,7 @@ type control struct {
 
 func newControl(service *simulator.Service, front *front, inv *inventory, content types.ServiceContent, renewals *renewals) http.Handler {
 	c := &control{ctx: service.Context, service: service, front: front, tags: newTagStore(service), veil: newVeil(), inventory: inv}
+	front.next = &sharedSessions{next: front.next, tags: c.tags, ctx: c.ctx, user: service.Listen.User.Username()}
 	c.veil.enforce(c.ctx, content)
 	views := &listViews{veil: c.veil}
 	views.enforce(c.ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -91,6 +92,18 @@ func (s *tagStore) sessions() int {
 	s.Lock()
 	defer s.Unlock()
 	return s.fields.FieldByName("Session").Len()
+}
+
+// setSession adds a REST session, or with nil takes it away; it counts as any other.
+func (s *tagStore) setSession(id string, session *rest.Session) {
+	s.Lock()
+	defer s.Unlock()
+	all := s.fields.FieldByName("Session").Interface().(map[string]*rest.Session)
+	if session == nil {
+		delete(all, id)
+		return
+	}
+	all[id] = session
 }
 
 func (s *tagStore) endSessions() {
