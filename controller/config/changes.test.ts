@@ -67,6 +67,7 @@ await t.test('whether one session will do for both', async (t) => {
     [{ server: 't' }, false],
     [{ port: 444 }, false],
     [{ user: 'v' }, false],
+    [{ sessionManager: 'https://m/s' }, false],
     [{ trust: { kind: 'ca', pem: `${CERTIFICATE}\n` } }, false],
     [{ trust: { kind: 'insecure' } }, false],
   ]

@@ -42,6 +42,8 @@ const EFFECTS = {
   password: 'compared apart',
   // Not a setting, and said in messages alone.
   userSource: 'nothing',
+  // Not a setting: it stands in a Secret or a folder.
+  sessionManager: 'new inventory, unnamed',
   // Not a setting. What cannot log in yet has nothing to lose.
   noCredential: 'new inventory, unnamed',
 } as const satisfies Record<keyof VCenterConfig, string>

@@ -21,10 +21,15 @@ export interface VCenterConfig {
   readonly user: string
   readonly password: Secret
   /**
-   * Which key of which Secret or folder has the user. Messages name this instead: nobody has checked what is there, and it may
-   * be the password.
+   * Which key of which Secret or folder has the user, or the session manager's URL. Messages name this instead: nobody has
+   * checked what is there, and it may be the password.
    */
   readonly userSource?: string
+  /**
+   * Set where a session manager gives the sessions: its https URL. `user` is empty then, and `password` the token that the
+   * session manager asks for. Only a Secret or a folder can say so.
+   */
+  readonly sessionManager?: string
   /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
   readonly noCredential?: NoCredential
   readonly trust: Trust

@@ -189,6 +189,27 @@ export function parsePort(text: string): Result<number> {
   return failed(`expected a number from 1 to 65535, got ${shapeOfText(text)}`)
 }
 
+/**
+ * The URL of a session manager. Plain HTTP, which the CPI takes, would show token and tickets to everybody on the way.
+ *
+ * @returns the URL as a URL parser writes it
+ */
+export function parseSessionManagerURL(text: string): Result<string> {
+  const refused = (got: string) =>
+    failed(`expected a URL such as https://sessions.example.com/session, got ${got}`)
+  const url = text.length <= MAX_URL ? URL.parse(text) : null
+  if (url === null) return refused(shapeOfText(text))
+  if (url.protocol === 'http:') return refused('one without TLS: write https://')
+  if (url.protocol !== 'https:') return refused(shapeOfText(text))
+  if (url.username !== '' || url.password !== '')
+    return refused('one with a user or a password: leave them out, the token has a key of its own')
+  url.hash = ''
+  return ok(url.href)
+}
+
+/** Characters. */
+const MAX_URL = 2_048
+
 /** The CPI takes a certificate as user and its key as password for a login by SAML token. */
 export function parseUser(text: string): Result<string> {
   if (!text.includes('-----BEGIN')) return ok(text)

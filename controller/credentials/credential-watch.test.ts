@@ -75,6 +75,38 @@ async function open(t: Test, text: string) {
   }
 }
 
+t.test('a session manager comes in place of a password, has another token, and goes', async (t) => {
+  const { watch, lines, tell, vCenters } = await open(t, ONE)
+  const manager = (token: string, url = 'https://m/s') =>
+    read({ 'a.vc-session-manager-url': url, 'a.vc-session-manager-token': token })
+  const now = () => watch.current().config.vCenters[0]
+  const changes = () => lines.splice(0).map(({ changed }) => changed)
+  await tell(creds('hunter1'))
+  t.same(changes(), [['user', 'password']])
+  await tell(manager('hunter2'))
+  t.match(now(), {
+    user: '',
+    sessionManager: 'https://m/s',
+    userSource: 'the Secret n/s under "a.vc-session-manager-url"',
+  })
+  t.same(vCenters(), ['/hunter2'])
+  t.same(changes(), [['session manager', 'token']])
+  const before = watch.current()
+  await tell(manager('hunter3'))
+  t.ok(before.superseded.aborted)
+  t.same(changes(), [['token']])
+  await tell(manager('hunter3', 'https://m/other'))
+  t.equal(now()?.sessionManager, 'https://m/other')
+  t.same(changes(), [['session manager']])
+  await tell(manager('hunter3', 'hunter'))
+  t.equal(now()?.sessionManager, 'https://m/other', 'the last one stays')
+  t.same(changes(), [undefined])
+  await tell(creds('hunter1'))
+  t.equal(now()?.sessionManager, undefined)
+  t.same(vCenters(), ['u/hunter1'])
+  t.notMatch(inspect([lines, watch.remarks()], { depth: 9 }), /hunter/)
+})
+
 t.test('it comes, changes and goes', async (t) => {
   const { watch, lines, tell, vCenters } = await open(t, ONE)
   t.same(vCenters(), ['pending'])

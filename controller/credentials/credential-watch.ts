@@ -33,7 +33,7 @@ const FREE_CHANGES = 10
 const CHANGE_COUNTS_FOR = 60_000
 
 /** The credential of a vCenter that is in force, and the server that it is for. */
-type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource'>
+type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'>
 
 /**
  * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is told
@@ -74,8 +74,8 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     const last = before?.server === server && before.port === port ? before : undefined
     const found = look(source, server)
     if (found.state === 'found') {
-      const { user, password, userKey } = found.credential
-      const now = { server, port, user, password, userSource: `${describeSource(source)} under "${userKey}"` }
+      const { userKey, ...credential } = found.credential
+      const now = { server, port, ...credential, userSource: `${describeSource(source)} under "${userKey}"` }
       tellTaken(name, source, now, last)
       held.set(name, now)
       return known(vCenter, now)
@@ -97,14 +97,13 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   function tellTaken(
     vCenter: string,
     source: VCenterCredentials,
-    { user, password }: Held,
+    { user, password, sessionManager }: Held,
     last: Held | undefined,
   ): void {
     const mended = problems.delete(vCenter)
-    const changed = [
-      ...(last?.user === user ? [] : ['user']),
-      ...(last?.password.equals(password) ? [] : ['password']),
-    ]
+    const [who, secret] = sessionManager === undefined ? ['user', 'password'] : ['session manager', 'token']
+    const same = last?.user === user && last.sessionManager === sessionManager
+    const changed = [...(same ? [] : [who]), ...(last?.password.equals(password) ? [] : [secret])]
     if (mended || changed.length > 0)
       logger.info({ vCenter, source: describeSource(source), changed }, 'credential taken up')
   }
@@ -182,18 +181,23 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
   }
 }
 
-function known(
-  { noCredential: _, ...vCenter }: VCenterConfig,
-  { user, password, userSource }: Held,
-): VCenterConfig {
-  return { ...vCenter, user, password, ...(userSource === undefined ? {} : { userSource }) }
+function known({ noCredential: _, ...vCenter }: VCenterConfig, held: Held): VCenterConfig {
+  const { user, password, userSource, sessionManager } = held
+  return {
+    ...vCenter,
+    user,
+    password,
+    ...(userSource === undefined ? {} : { userSource }),
+    ...(sessionManager === undefined ? {} : { sessionManager }),
+  }
 }
 
 function sameCredentials(one: Config, other: Config): boolean {
-  return one.vCenters.every(({ user, password, noCredential }, index) => {
+  return one.vCenters.every(({ user, password, sessionManager, noCredential }, index) => {
     const after = other.vCenters[index]
     return (
       after?.user === user &&
+      after.sessionManager === sessionManager &&
       after.password.equals(password) &&
       messageOf(after.noCredential) === messageOf(noCredential)
     )

@@ -14,15 +14,20 @@ function data(entries: Record<string, string | Uint8Array>): SecretData {
   )
 }
 
-/** `user/password`, or the error. */
+/** `user/password`, or `URL token`, or the error. */
 function find(entries: Record<string, string | Uint8Array>, server = 'vc'): string {
   const found = findCredential(data(entries), server)
-  return found.ok ? `${found.value.user}/${found.value.password.reveal()}` : found.message
+  if (!found.ok) return found.message
+  const { user, password, sessionManager } = found.value
+  return sessionManager === undefined
+    ? `${user}/${password.reveal()}`
+    : `${sessionManager} ${password.reveal()}`
 }
 
 t.test('what is found', async (t) => {
   const dotted = { 'vc.username': 'u', 'vc.password': 'p' }
   const lettered = { server_a: 'vc', username_a: 'v', password_a: 'q' }
+  const manager = { 'vc.vc-session-manager-url': 'https://m/s', 'vc.vc-session-manager-token': 't' }
   const cases: readonly [string, Record<string, string>, string, string][] = [
     ['by the name of the server', dotted, 'vc', 'u/p'],
     [
@@ -42,7 +47,22 @@ t.test('what is found', async (t) => {
     ],
     ['in brackets', { ...lettered, server_a: '[FD01::1]\n' }, 'fd01::1', 'v/q'],
     ['beside other keys', { ...dotted, token: 't', '.password': 'x' }, 'vc', 'u/p'],
-    ['beside a session manager', { ...dotted, 'vc.vc-session-manager-url': 'https://m' }, 'vc', 'u/p'],
+    ['a session manager', manager, 'vc', 'https://m/s t'],
+    ['which goes before all else', { ...dotted, ...lettered, ...manager }, 'vc', 'https://m/s t'],
+    [
+      'and its name is in any case, its newlines go',
+      { 'VC.vc-session-manager-url': 'https://m/s\n', 'VC.vc-session-manager-token': 't.-_~+/=\n' },
+      'vc',
+      'https://m/s t.-_~+/=',
+    ],
+    [
+      'of another server',
+      { ...dotted, ...manager },
+      'vc2',
+      'has no key "vc2.username", only "vc.password", "vc.username", "vc.vc-session-manager-token", "vc.vc-session-manager-url": add it',
+    ],
+    ['a token alone counts for nothing', { ...dotted, 'vc.vc-session-manager-token': 't' }, 'vc', 'u/p'],
+    ['beside an empty line', { ...dotted, 'vc.vc-session-manager-url': '\n' }, 'vc', 'u/p'],
     ['beside an empty one', { ...dotted, 'vc.vc-session-manager-url': '' }, 'vc', 'u/p'],
     ['without the newline of echo', { 'vc.username': 'u\n', 'vc.password': 'p\n\n' }, 'vc', 'u/p\n'],
     ['with it, as in the CPI', { ...lettered, username_a: 'v\n', password_a: 'q\n' }, 'vc', 'v/q\n'],
@@ -97,11 +117,6 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
       /"vc.username" .*a certificate as user is not supported/,
     ],
     [
-      'a session manager alone',
-      { 'vc.vc-session-manager-url': 'https://hunter' },
-      /^has "vc.vc-session-manager-url", and sessions of a session manager are not supported: add "vc.username"/,
-    ],
-    [
       'a server twice',
       { server_a: 'vc', server_b: 'VC' },
       /^names vc under "server_a" and under "server_b": keep one/,
@@ -112,5 +127,29 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
     t.match(message, expected, what)
     t.notMatch(message, /hunter/)
     t.ok(message.length < 600, what)
+  }
+})
+
+t.test('what is wrong with a session manager is named, and not repeated', async (t) => {
+  const cases: readonly [string, { url?: string; token?: string }, RegExp][] = [
+    ['no token', {}, /^has no key "vc.vc-session-manager-token", only "vc.vc-session-manager-url": add it$/],
+    ['an empty token', { token: '\n' }, /^has nothing under "vc.vc-session-manager-token"/],
+    ['two lines as token', { token: 'hunter\nx: y' }, /^has under "vc.*-token" what is no bearer token/],
+    ['a long token', { token: 'h'.repeat(4_097) }, /-token" what is no bearer token, or longer than 4096/],
+    ['no URL', { url: 'hunter' }, /"vc.*-url" what is refused: expected a URL such .*, got text of 6 char/],
+    ['a long one', { url: `https://${'hunter'.repeat(9_000)}` }, /got text of 54008 characters$/],
+    ['without TLS', { url: 'http://hunter/s', token: 't' }, /got one without TLS: write https:\/\/$/],
+    ['another scheme', { url: 'file:///hunter' }, /expected a URL .*, got text of 14 characters$/],
+    ['a password in it', { url: 'https://u:hunter@m' }, /got one with a user or a password: leave them out/],
+  ]
+  for (const [what, { url = 'https://hunter/s', token }, expected] of cases) {
+    const message = find({
+      'vc.vc-session-manager-url': url,
+      ...(token === undefined ? {} : { 'vc.vc-session-manager-token': token }),
+      // Never taken in its place.
+      ...(what === 'no token' ? {} : { 'vc.username': 'u', 'vc.password': 'p' }),
+    })
+    t.match(message, expected, what)
+    t.notMatch(message, /hunter/)
   }
 })

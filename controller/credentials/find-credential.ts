@@ -1,32 +1,42 @@
-/** Which user and password a Secret has for a server: the CPI's two forms (its package credentialmanager, v1.36.0). */
+/**
+ * Which credential a Secret has for a server: user and password in the CPI's two forms, or a session manager's URL and token
+ * (its package credentialmanager, v1.36.0).
+ */
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { Secret } from '../config/secret.ts'
-import { parseUser } from '../config/values.ts'
+import { parseSessionManagerURL, parseUser } from '../config/values.ts'
 import { printable } from '../printable.ts'
 import { MAX_VALUE, type SecretData } from './secret-data.ts'
 
-export interface UserAndPassword {
+/** As in `VCenterConfig`. */
+export interface Credential {
   readonly user: string
   readonly password: Secret
-  /** The key that has the user, fit for a message. */
+  readonly sessionManager?: string
+  /** The key that has the user or the URL, fit for a message. */
   readonly userKey: string
 }
 
 /** Characters; vCenter's own limit is shorter. */
 const MAX_USER = 256
 
+/** What a header can hold as a bearer token, and servers commonly take. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/
+
 /** Keys that a message names at most, and how long each may be. */
 const MAX_NAMES = 10
 const MAX_NAME = 80
 
 /**
- * Finds user and password of a server. `server_x`, `username_x` and `password_x` go before `SERVER.username` and
+ * Finds the credential of a server. A session manager's goes before user and password. `server_x`, `username_x` and `password_x` go before `SERVER.username` and
  * `SERVER.password`, as in the CPI. A newline at the end of a value counts only in the first form, as there: in the second
  * it is what `echo` has left. Other keys do not matter; the CPI refuses a Secret for one that it does not know.
  *
  * @returns an error worded to follow what the Secret is called. It names keys, and never a value.
  */
-export function findCredential(data: SecretData, server: string): Result<UserAndPassword> {
+export function findCredential(data: SecretData, server: string): Result<Credential> {
+  const manager = sessionManager(data, server)
+  if (manager !== undefined) return manager
   const suffixes = [...data].flatMap(([key, value]) => {
     const [, suffix] = /^server_(.+)$/.exec(key) ?? []
     return suffix !== undefined && canonical(value?.reveal() ?? '') === canonical(server) ? [suffix] : []
@@ -41,18 +51,33 @@ export function findCredential(data: SecretData, server: string): Result<UserAnd
   return credential(data, `username_${suffix}`, password)
 }
 
-function byServer(data: SecretData, server: string): Result<UserAndPassword> {
+/** Undefined where no URL of one is written, or nothing in its place. */
+function sessionManager(data: SecretData, server: string): Result<Credential> | undefined {
+  const urlKey = keyLike(data, `${server}.vc-session-manager-url`)
+  const written = data.get(urlKey)?.reveal()
+  if (!data.has(urlKey) || written === '' || written === '\n') return undefined
+  const tokenKey = keyLike(data, `${server}.vc-session-manager-token`)
+  const url = textUnder(data, urlKey, 'without newline')
+  if (!url.ok) return url
+  const checked = parseSessionManagerURL(url.value.reveal())
+  if (!checked.ok) return failed(`has under "${named(urlKey)}" what is refused: ${checked.message}`)
+  // The CPI would send the token of its own service account.
+  const token = textUnder(data, tokenKey, 'without newline')
+  if (!token.ok) return token
+  if (!TOKEN.test(token.value.reveal()))
+    return failed(
+      `has under "${named(tokenKey)}" what is no bearer token, or longer than 4096 characters: write the token alone`,
+    )
+  return ok({ user: '', password: token.value, sessionManager: checked.value, userKey: named(urlKey) })
+}
+
+function byServer(data: SecretData, server: string): Result<Credential> {
   const userKey = keyLike(data, `${server}.username`)
   const passwordKey = keyLike(data, `${server}.password`)
-  const manager = data.get(keyLike(data, `${server}.vc-session-manager-url`))
-  if (manager?.reveal() && !(data.has(userKey) && data.has(passwordKey)))
-    return failed(
-      `has "${server}.vc-session-manager-url", and sessions of a session manager are not supported: add "${server}.username" and "${server}.password"`,
-    )
   return credential(data, userKey, textUnder(data, passwordKey, 'without newline'))
 }
 
-function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<UserAndPassword> {
+function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<Credential> {
   const user = textUnder(data, userKey, 'without newline')
   if (!user.ok) return user
   if (!password.ok) return password

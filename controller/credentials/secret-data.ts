@@ -1,9 +1,9 @@
-/** What a Secret or a folder holds, as far as a user and a password may be in it. */
+/** What a Secret or a folder holds, as far as a credential may be in it. */
 import { Secret } from '../config/secret.ts'
 
 /**
- * The values by their keys, or the names of files. Undefined for what no user and no password can be: under a key that says
- * nothing of them, not UTF-8, or too long. Only its key is kept.
+ * The values by their keys, or the names of files. Undefined for what no credential can be: under a key that says nothing of
+ * one, not UTF-8, or too long. Only its key is kept.
  */
 export type SecretData = ReadonlyMap<string, Secret | undefined>
 
@@ -17,9 +17,9 @@ export type SourceState =
 /** Longest value that is read, bytes: a certificate has a tenth of it. */
 export const MAX_VALUE = 64 * 1024
 
-const OF_INTEREST = /\.(username|password|vc-session-manager-url)$|^(server|username|password)_/i
+const OF_INTEREST = /\.(username|password|vc-session-manager-(url|token))$|^(server|username|password)_/i
 
-/** Whether a key may say anything of a user or a password. The token of a session manager is never read. */
+/** Whether a key may say anything of a credential. */
 export function isOfInterest(key: string): boolean {
   return OF_INTEREST.test(key)
 }

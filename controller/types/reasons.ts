@@ -12,6 +12,7 @@ export const FAILURE_REASONS = [
   'Unavailable',
   'NoPermission',
   'SessionLost',
+  'SessionManagerFailed',
   'UnusableValue',
   'UnexpectedFault',
 ] as const

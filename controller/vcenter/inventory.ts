@@ -17,6 +17,7 @@ import { listAndWatch, type Opened } from './list-and-watch.ts'
 import { createProber } from './probe/prober.ts'
 import type { Logins } from './session/logins.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
+import { createTicketRequests } from './session/session-manager.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import {
@@ -134,8 +135,13 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const connection = openConnection({ ...config, userAgent, clock, onCertificate })
     const soap = createSoapClient({ connection, clock, random, metrics })
     const loginSignal = last.signal
-    const session = createSession({ soap, config, timings, logger, logins, loginSignal })
-    const rest = createRESTClient({ connection, config, timings, clock, metrics, logins, loginSignal })
+    const { trust } = config
+    const deadline = timings.callDeadline
+    const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
+    const session = createSession({ soap, config, timings, logger, logins, requestTicket, loginSignal })
+    const soapSession = soap.sessionID
+    const forREST = { connection, config, timings, clock, metrics, logins, loginSignal, soapSession }
+    const rest = createRESTClient(forREST)
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: ({ readonly content: ServiceContent } & Opened) | undefined

@@ -50,6 +50,8 @@ export interface Timings {
   readonly refusedLogin: { readonly base: number; readonly max: number }
   /** The same where REST refuses a password that SOAP accepts, so that it is right. */
   readonly refusedREST: { readonly base: number; readonly max: number }
+  /** The same where a session manager took the request and has no ticket. */
+  readonly failedTicket: { readonly base: number; readonly max: number }
 }
 
 export const TIMINGS: Timings = {
@@ -74,4 +76,5 @@ export const TIMINGS: Timings = {
   backoff: { base: 500, max: 60_000 },
   refusedLogin: { base: 1_800_000, max: 1_800_000 },
   refusedREST: { base: 60_000, max: 1_800_000 },
+  failedTicket: { base: 20_000, max: 150_000 },
 }

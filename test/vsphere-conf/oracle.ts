@@ -51,15 +51,22 @@ export interface WrittenSecret {
 }
 
 const credentials = v.array(
-  v.object({ credential: v.optional(v.object({ User: text, Password: text })), error: v.optional(text) }),
+  v.object({
+    credential: v.optional(
+      v.object({ User: text, Password: text, VCSessionManagerURL: text, VCSessionManagerToken: text }),
+    ),
+    error: v.optional(text),
+  }),
 )
+
+export type CPICredential = NonNullable<v.InferOutput<typeof credentials>[number]['credential']>
 
 /** What the CPI itself makes of each of these files: its configuration, or its error. */
 export async function askCPI(files: readonly Written[]): Promise<readonly CPIOutcome[]> {
   return v.parse(outcomes, await ask(files))
 }
 
-/** Which user and password the CPI itself finds in each of these Secrets, or its error. */
+/** Which credential the CPI itself finds in each of these Secrets, or its error. */
 export async function askCPIForCredentials(
   secrets: readonly WrittenSecret[],
 ): Promise<v.InferOutput<typeof credentials>> {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
-import { LoginRefused, VCenterError } from '../wire/errors.ts'
+import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import type { LoginInterface } from './logins.ts'
 
 const MINUTE = 60_000
@@ -220,6 +220,43 @@ t.test('REST does not answer, and the password is right: not counted', async (t)
   vCenter.fails = 'TimedOut'
   for (let i = 0; i < 5; i++) await t.rejects(login('REST'), { reason: 'TimedOut', message: 'fails' })
   t.equal(sent.length, 6)
+})
+
+t.test('a session manager that fails: again within seconds, then less often', async (t) => {
+  const clock = createHandClock()
+  const attempts = attemptsInMemory()
+  const logins = testLogins({ attempts, clock, random: () => 0 })
+  const account = {
+    server: 'vc.test',
+    port: 443,
+    user: '',
+    password: new Secret('p'),
+    sessionManager: 'https://manager.test/hunter',
+    userSource: 'the Secret n/s under "k"',
+  }
+  const made: number[] = []
+  const login = () =>
+    logins.login({
+      account,
+      by: 'SOAP',
+      signal,
+      async send() {
+        made.push(clock.monotonic())
+        throw new SessionManagerError('no ticket', { asked: true })
+      },
+    })
+  for (let second = 0; second < 3_600; second++) {
+    if (logins.pause(account, 'SOAP') === undefined) {
+      const error: unknown = await login().catch((error) => error)
+      t.match(error, { reason: 'SessionManagerFailed' })
+    }
+    await clock.turn(1_000)
+  }
+  t.ok(made.length > 20, `${made.length} in an hour`)
+  t.ok((made[1] ?? 0) - (made[0] ?? 0) <= 20_000)
+  // At most four in five minutes, as with a password.
+  t.ok(made.every((at, index) => (made[index + 4] ?? Number.POSITIVE_INFINITY) - at >= 300_000))
+  t.notMatch([...attempts.accounts.keys()].join(), /hunter|manager/)
 })
 
 t.test('accounts are apart, and neither user nor password can be read of their names', async (t) => {

@@ -8,11 +8,17 @@ import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { LoginAttempt, LoginAttempts } from '../../types/login-attempts.ts'
 import type { Timings } from '../timings.ts'
-import { LoginRefused, VCenterError } from '../wire/errors.ts'
+import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { LIMITS, nextAttempt, recent } from './login-budget.ts'
 
-/** The account to log in with. The password is the one configured now. */
-export type Account = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource'>
+/**
+ * The account to log in with, or the session manager that stands for it. The password is the one configured now; that of a
+ * session manager is its token.
+ */
+export type Account = Pick<
+  VCenterConfig,
+  'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'
+>
 
 /** Which of vCenter's interfaces. */
 export type LoginInterface = 'SOAP' | 'REST'
@@ -41,7 +47,8 @@ export interface LoginRequest<T> {
  * InvalidLogin does not prove that the password is wrong (the identity source may be away, or the account locked for a
  * while). So the same password is retried at the pace of {@link Timings.refusedLogin}, and a changed one at once. Across
  * replicas and restarts an account is tried no more often than {@link LIMITS} allow: each attempt is recorded outside the
- * process before it is made, and without a record it is not made.
+ * process before it is made, and without a record it is not made. A request for a session manager's ticket counts as an
+ * attempt: it may log in for that.
  */
 export interface Logins {
   /** Undefined where the account may be tried, as far as this process knows. */
@@ -52,7 +59,7 @@ export interface Logins {
 
 export interface LoginsOptions {
   readonly attempts: LoginAttempts
-  readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST'>
+  readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST' | 'failedTicket'>
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
@@ -65,8 +72,8 @@ interface Held {
   readonly error: LoginRefused
   /** Monotonic. */
   readonly until: number
-  /** Backoff for this password; undefined before it was tried. */
-  readonly backoff: Backoff | undefined
+  /** Backoff for this password, and its pace; undefined before it was tried. */
+  readonly backoff: { readonly pace: Timings['refusedLogin']; readonly by: Backoff } | undefined
 }
 
 /** What this process knows of an account. */
@@ -120,11 +127,12 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     }
     await remember(account, add, signal)
     if (next <= at) return at
-    const error = new LoginRefused(
-      `${serverOf(account)} is not asked for another login as ${described(account)}: ${count} were refused or not answered lately`,
-      { retryAt: next, advice: 'check user and password' },
-    )
-    held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: held.get(by)?.backoff })
+    const { another, advice } = wordsFor(account)
+    const last = held.get(by)
+    const reason = last?.error.reason ?? 'InvalidLogin'
+    const what = `${another}: ${count} were refused or not answered lately`
+    const error = new LoginRefused(what, { retryAt: next, advice, reason })
+    held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: last?.backoff })
     throw error
   }
 
@@ -152,25 +160,29 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     return by === 'REST' && known(account).accepted?.equals(password) === true
   }
 
-  function refused({ account, by }: LoginRequest<unknown>, password: Secret, cause: unknown): LoginRefused {
+  /** Holds the account back after an attempt that counts, and says until when. */
+  function hold({ account, by }: LoginRequest<unknown>, password: Secret, cause: VCenterError): LoginRefused {
     const { held } = known(account)
+    const { pace, what, ...rest } = failureOf(account, by, isRight({ account, by }, password), cause)
     const before = held.get(by)
-    const right = isRight({ account, by }, password)
-    const pace = right ? timings.refusedREST : timings.refusedLogin
-    const same = before?.password.equals(password) ? before.backoff : undefined
-    const backoff = same ?? createBackoff({ ...pace, random })
-    const wait = backoff.next()
-    const where = by === 'REST' ? ' at its REST interface' : ''
-    const error = new LoginRefused(
-      `${serverOf(account)} refuses ${described(account)} with the configured password${where}`,
-      {
-        retryAt: clock.now() + wait,
-        advice: right ? "SOAP accepts it; check the state of vCenter's services" : 'check user and password',
-        cause,
-      },
-    )
+    const same =
+      before?.password.equals(password) && before.backoff?.pace === pace ? before.backoff : undefined
+    const backoff = same ?? { pace, by: createBackoff({ ...pace, random }) }
+    const wait = backoff.by.next()
+    const error = new LoginRefused(what, { ...rest, retryAt: clock.now() + wait, cause })
     held.set(by, { password, error, until: clock.monotonic() + wait, backoff })
     return error
+  }
+
+  /** How fast it is tried again, and what is said of it. */
+  function failureOf(account: Account, by: LoginInterface, right: boolean, cause: VCenterError) {
+    if (cause instanceof SessionManagerError)
+      return { pace: timings.failedTicket, what: cause.message, reason: cause.reason }
+    const { refused, advice } = wordsFor(account)
+    const what = by === 'REST' ? `${refused} at its REST interface` : refused
+    return right
+      ? { pace: timings.refusedREST, what, advice: "SOAP accepts it; check the state of vCenter's services" }
+      : { pace: timings.refusedLogin, what, advice }
   }
 
   return {
@@ -194,8 +206,9 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
         if (!(error instanceof VCenterError)) throw error
         if (error.reason === 'InvalidLogin') {
           await note((before) => before.map((each) => (each.at === at ? { at, refused: true } : each)))
-          throw refused(request, password, error)
+          throw hold(request, password, error)
         }
+        if (error instanceof SessionManagerError && error.asked) throw hold(request, password, error)
         if (!UNANSWERED.has(error.reason) || isRight(request, password))
           await note((before) => before.filter((each) => each.at !== at))
         throw error
@@ -216,14 +229,33 @@ function serverOf({ server, port }: Account): string {
   return `${isIPv6(server) ? `[${server}]` : server}:${port}`
 }
 
-/** Identifies an account without naming the user. Directories are case-insensitive. */
+/** What messages say of a login. */
+function wordsFor(account: Account) {
+  const server = serverOf(account)
+  const who = described(account)
+  if (account.sessionManager !== undefined)
+    return {
+      another: `${who} is not asked for another session of ${server}`,
+      refused: `${who} refuses the configured token`,
+      advice: "check the token, and the session manager's log",
+    }
+  return {
+    another: `${server} is not asked for another login as ${who}`,
+    refused: `${server} refuses ${who} with the configured password`,
+    advice: 'check user and password',
+  }
+}
+
 /** The user, or where it is where nobody has checked what that holds. */
-function described({ user, userSource }: Account): string {
+function described({ user, userSource, sessionManager }: Account): string {
+  if (sessionManager !== undefined) return `the session manager of ${userSource ?? 'the configuration'}`
   return userSource === undefined ? `the user ${user}` : `the user of ${userSource}`
 }
 
+/** Identifies an account without naming the user, or the URL. Directories are case-insensitive. */
 function nameOf(account: Account): string {
   const server = serverOf(account).toLowerCase()
-  const user = createHash('sha256').update(account.user.toLowerCase()).digest('hex').slice(0, 12)
+  const who = account.sessionManager ?? account.user.toLowerCase()
+  const user = createHash('sha256').update(who).digest('hex').slice(0, 12)
   return `${server}/${user}`
 }

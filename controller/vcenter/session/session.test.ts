@@ -2,12 +2,15 @@ import { inspect } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
+import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
 import { createSession } from './session.ts'
+import type { RequestTicket } from './session-manager.ts'
 
 const REFERENCES = [
   'rootFolder',
@@ -34,7 +37,20 @@ const LOGGED_IN: FakeAnswer = {
   cookies: ['vmware_soap_session=c1; Path=/'],
 }
 
-function setUp(answers: Record<string, (attempt: number) => FakeAnswer> = {}) {
+/** For sessions that are logged in to. */
+const noTicket: RequestTicket = () => {
+  throw new Error('a ticket was requested')
+}
+
+interface SetUp {
+  readonly config?: Partial<VCenterConfig>
+  readonly requestTicket?: RequestTicket
+}
+
+function setUp(
+  answers: Record<string, (attempt: number) => FakeAnswer> = {},
+  { config = {}, requestTicket = noTicket }: SetUp = {},
+) {
   const counts: Record<string, number> = {}
   const all: typeof answers = {
     RetrieveServiceContent: () => content(),
@@ -60,10 +76,12 @@ function setUp(answers: Record<string, (attempt: number) => FakeAnswer> = {}) {
       password: new Secret('p<w'),
       trust: { kind: 'system' },
       datacenters: [],
+      ...config,
     },
     timings: TIMINGS,
     logger: pino({ level: 'silent' }),
     logins: testLogins(),
+    requestTicket,
     loginSignal: signal,
   })
   return { session, counts, signal, connection }
@@ -136,4 +154,85 @@ t.test('what is no vCenter gets no password', async (t) => {
     await t.rejects(session.ensure(signal), { reason, message })
     t.equal(counts.Login, undefined)
   }
+})
+
+const BY_MANAGER: Partial<VCenterConfig> = {
+  user: '',
+  password: new Secret('hunter-token'),
+  sessionManager: 'https://manager.test/hunter',
+  userSource: 'the Secret n/s under "vc.vc-session-manager-url"',
+}
+const CLONED: FakeAnswer = {
+  body: soap('<CloneSessionResponse><returnval><key>k1</key></returnval></CloneSessionResponse>'),
+  cookies: ['vmware_soap_session=c1; Path=/'],
+}
+
+t.test('with a session manager a session is cloned, each with a ticket of its own', async (t) => {
+  const asked: string[] = []
+  const { session, counts, signal, connection } = setUp(
+    { CloneSession: () => CLONED },
+    {
+      config: BY_MANAGER,
+      async requestTicket(url, token) {
+        asked.push(`${url} ${token.reveal()}`)
+        return new Secret(`t<${asked.length}`)
+      },
+    },
+  )
+  await session.ensure(signal)
+  await session.ensure(signal)
+  t.match(session.lastLogin(), { key: 'k1' })
+  session.lost()
+  await session.ensure(signal)
+  t.match(counts, { CloneSession: 2, CurrentTime: 1 })
+  t.equal(counts.Login, undefined)
+  t.same(asked, Array(2).fill('https://manager.test/hunter hunter-token'))
+  const clones = connection.requests.filter((each) => operationOf(each) === 'CloneSession')
+  t.match(clones[1]?.body, /<cloneTicket>t&lt;2</)
+})
+
+t.test('what a session manager fails with is said, held back, and holds no secret', async (t) => {
+  const cases: readonly [string, RequestTicket, string, RegExp][] = [
+    [
+      'it refuses the token',
+      () => Promise.reject(new VCenterError('InvalidLogin', 'HTTP status 401')),
+      'InvalidLogin',
+      /^the session manager of the Secret n\/s under "vc\.vc-session-manager-url" refuses the configured token; will be retried at \d\d:\d\d UTC so that .*; check the token/,
+    ],
+    [
+      'it has no ticket',
+      () => Promise.reject(new SessionManagerError('no ticket; see its log', { asked: true })),
+      'SessionManagerFailed',
+      /^no ticket; see its log; will be retried at \d\d:\d\d UTC so that the account is not locked out$/,
+    ],
+    [
+      'vCenter refuses the ticket',
+      async () => new Secret('hunter-ticket'),
+      'SessionManagerFailed',
+      /^vc\.test:443 refuses the ticket of its session manager; check .*; will be retried at/,
+    ],
+  ]
+  for (const [what, requestTicket, reason, message] of cases) {
+    const answers = { CloneSession: () => fault('InvalidLogin', '', 'no such ticket: hunter-ticket') }
+    let asked = 0
+    const counted: RequestTicket = (...args) => {
+      asked += 1
+      return requestTicket(...args)
+    }
+    const { session, signal } = setUp(answers, { config: BY_MANAGER, requestTicket: counted })
+    await t.rejects(session.ensure(signal), { reason, message }, what)
+    const failure = await session.ensure(signal).catch((error: unknown) => error)
+    t.notMatch(inspect(failure, { depth: 9 }), /hunter/)
+    t.equal(asked, 1, 'not asked again at once')
+    t.ok(session.pause())
+  }
+})
+
+t.test('a session manager that is not there may be asked again at once', async (t) => {
+  const requestTicket: RequestTicket = () =>
+    Promise.reject(new SessionManagerError('cannot be reached', { asked: false }))
+  const { session, signal } = setUp({}, { config: BY_MANAGER, requestTicket })
+  for (let i = 0; i < 20; i++)
+    await t.rejects(session.ensure(signal), { reason: 'SessionManagerFailed', message: 'cannot be reached' })
+  t.notOk(session.pause())
 })

@@ -1,13 +1,15 @@
 /** The SOAP session of a vCenter: created once, kept alive, resumed after a failure, and ended. */
 import type { VCenterConfig } from '../../config/config.ts'
+import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { isSessionLost, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { Logins, Pause } from './logins.ts'
+import type { RequestTicket } from './session-manager.ts'
 
 const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 
@@ -55,6 +57,8 @@ export interface SessionOptions {
   readonly timings: Timings
   readonly logger: Logger
   readonly logins: Logins
+  /** Used with a session manager alone. */
+  readonly requestTicket: RequestTicket
   /**
    * For the login call only. It outlives the signal passed to `ensure`, so that a session which vCenter has just created is
    * known and can be ended.
@@ -63,7 +67,7 @@ export interface SessionOptions {
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { soap, config, timings, logger, logins, loginSignal } = options
+  const { soap, config, timings, logger, logins, requestTicket, loginSignal } = options
   let content: ServiceContent | undefined
   let latest: Login | undefined
   const { callDeadline: deadline } = timings
@@ -72,28 +76,54 @@ export function createSession(options: SessionOptions): Session {
     await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
   }
 
-  async function login({ sessionManager }: ServiceContent): Promise<void> {
-    await logins.login({
+  async function login({ sessionManager: target }: ServiceContent): Promise<void> {
+    const user = await logins.login({
       account: config,
       by: 'SOAP',
       signal: loginSignal,
       async send(password, number) {
-        const parameters = element('userName', config.user) + element('password', password.reveal())
-        const call = { operation: 'Login', target: sessionManager, parameters, deadline, signal: loginSignal }
-        const response = await soap.call(call).catch((error: unknown) => {
-          // A proxy in front of vCenter may repeat the password in its message.
-          throw error instanceof SoapFault ? new SoapFault(error.fault, '', error.object) : error
-        })
-        latest = { number, key: textOf(child(response, 'returnval'), 'key') }
+        const { sessionManager: url } = config
+        const response = await (url === undefined ? loginAs(password, target) : clone(url, password, target))
+        const userSession = child(response, 'returnval')
+        latest = { number, key: textOf(userSession, 'key') }
+        return url === undefined ? config.user : textOf(userSession, 'userName')
       },
     })
-    logger.info({ user: config.user }, 'logged in')
+    logger.info({ user }, 'logged in')
+  }
+
+  async function loginAs(password: Secret, target: ManagedObjectReference): Promise<XMLElement> {
+    const parameters = element('userName', config.user) + element('password', password.reveal())
+    return await open('Login', target, parameters)
+  }
+
+  /** As the CPI does: a ticket of the session manager, and with that a session which is a copy of its own. */
+  async function clone(url: string, token: Secret, target: ManagedObjectReference): Promise<XMLElement> {
+    const ticket = await requestTicket(url, token, loginSignal)
+    try {
+      return await open('CloneSession', target, element('cloneTicket', ticket.reveal()))
+    } catch (error) {
+      if (!(error instanceof SoapFault && error.reason === 'InvalidLogin')) throw error
+      throw new SessionManagerError(
+        `${soap.server} refuses the ticket of its session manager; check that this one serves that very vCenter, and ` +
+          'has a new ticket for each request',
+        { asked: true },
+      )
+    }
+  }
+
+  async function open(operation: string, target: ManagedObjectReference, parameters: string) {
+    const call = { operation, target, parameters, deadline, signal: loginSignal }
+    return await soap.call(call).catch((error: unknown) => {
+      // A proxy in front of vCenter may repeat the password or the ticket in its message.
+      throw error instanceof SoapFault ? new SoapFault(error.fault, '', error.object) : error
+    })
   }
 
   const pause = (): Pause | undefined => logins.pause(config, 'SOAP')
 
   async function stillAlive(signal: AbortSignal): Promise<boolean> {
-    if (!soap.hasSession()) return false
+    if (soap.sessionID() === undefined) return false
     try {
       await keepAlive(signal)
       return true
@@ -127,7 +157,7 @@ export function createSession(options: SessionOptions): Session {
     pause,
     keepAlive,
     async logout(signal) {
-      if (content === undefined || !soap.hasSession()) return
+      if (content === undefined || soap.sessionID() === undefined) return
       await soap.call({ operation: 'Logout', target: content.sessionManager, deadline, signal })
       soap.forgetSession()
       logger.info('logged out')

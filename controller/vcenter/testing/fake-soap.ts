@@ -20,7 +20,7 @@ export function fakeSoap(answer: (call: SoapCall) => string): FakeSoap {
       if (content === undefined) throw new Error('the answer has no content')
       return content
     },
-    hasSession: () => true,
+    sessionID: () => 'id',
     forgetSession() {},
   }
 }

@@ -2,10 +2,9 @@
 import { isIPv6 } from 'node:net'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { Trust } from '../../config/config.ts'
 import { DeadlineError, VCenterError } from './errors.ts'
 import { ACCEPT_ENCODING, inflate } from './inflate.ts'
-import { trustConnector } from './trust.ts'
+import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
  * The most that is done at once (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
@@ -49,7 +48,7 @@ export interface Connection {
 export interface ConnectionOptions {
   readonly server: string
   readonly port: number
-  readonly trust: Trust
+  readonly trust: ServerTrust
   /** Identifies us in vCenter's list of sessions. */
   readonly userAgent: string
   readonly clock: Clock

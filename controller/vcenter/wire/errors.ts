@@ -16,17 +16,36 @@ export class VCenterError extends Error {
   }
 }
 
-/** A login that vCenter has refused, or that is held back because it refused earlier ones. */
+/** A login that failed in a way that counts, or that is held back because earlier ones did. */
 export class LoginRefused extends VCenterError {
   /** When the next attempt is made, milliseconds since the epoch. */
   readonly retryAt: number
 
-  constructor(what: string, options: ErrorOptions & { readonly retryAt: number; readonly advice: string }) {
-    const { retryAt, advice, ...rest } = options
+  constructor(what: string, options: LoginRefusedOptions) {
+    const { retryAt, advice, reason = 'InvalidLogin', ...rest } = options
     const when = `will be retried at ${timeOfDay(retryAt)} so that the account is not locked out`
-    super('InvalidLogin', `${what}; ${when}; ${advice}`, rest)
+    super(reason, `${what}; ${when}${advice === undefined ? '' : `; ${advice}`}`, rest)
     this.name = 'LoginRefused'
     this.retryAt = retryAt
+  }
+}
+
+interface LoginRefusedOptions extends ErrorOptions {
+  readonly retryAt: number
+  /** The next step, unless `what` has it. */
+  readonly advice?: string
+  readonly reason?: FailureReason
+}
+
+/** A session manager that gave no ticket, or one that vCenter refuses. */
+export class SessionManagerError extends VCenterError {
+  /** Whether it may have got the request: then it may have logged in itself, and been refused. */
+  readonly asked: boolean
+
+  constructor(message: string, { asked }: { readonly asked: boolean }) {
+    super('SessionManagerFailed', message)
+    this.name = 'SessionManagerError'
+    this.asked = asked
   }
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import { fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
@@ -9,7 +10,11 @@ import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
 
-function client(connection: Connection) {
+function client(
+  connection: Connection,
+  config: Partial<VCenterConfig> = {},
+  soapSession: () => string | undefined = () => undefined,
+) {
   return createRESTClient({
     connection,
     config: {
@@ -20,12 +25,14 @@ function client(connection: Connection) {
       password: new Secret('p'),
       trust: { kind: 'system' },
       datacenters: [],
+      ...config,
     },
     timings: TIMINGS,
     clock: systemClock,
     logins: testLogins(),
     metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
     loginSignal: signal,
+    soapSession,
   })
 }
 
@@ -72,4 +79,45 @@ t.test('services that answer 404 while they start leave neither interface behind
   served.delete('api')
   served.add('rest')
   t.equal(await call(), 'ok', 'the older one again, as where a restored vCenter is older')
+})
+
+t.test('with a session manager the SOAP session is sent, and neither logged in nor out', async (t) => {
+  let soap: string | undefined
+  const status = { rest: 200, api: 404 }
+  const connection = fakeConnection(({ path }) => {
+    const name = path.startsWith('/rest/') ? 'rest' : 'api'
+    return { status: status[name], body: JSON.stringify(name === 'rest' ? { value: name } : name) }
+  })
+  const rest = client(connection, { user: '', sessionManager: 'https://m/s' }, () => soap)
+  const call = async () => await rest.call({ method: 'GET', resource: 'tagging/category', signal })
+  const sent = () =>
+    connection.requests.splice(0).map(({ method, path, headers }) => {
+      t.equal(headers.authorization, undefined)
+      return `${method} ${path} ${headers['vmware-api-session-id']}`
+    })
+  await t.rejects(call(), { reason: 'SessionLost', message: /cloned anew/ })
+  t.same(sent(), [], 'there is none')
+  soap = 'one'
+  t.equal(await call(), 'rest')
+  soap = 'two'
+  t.equal(await call(), 'rest')
+  t.same(sent(), [
+    'GET /rest/com/vmware/cis/tagging/category one',
+    'GET /rest/com/vmware/cis/tagging/category two',
+  ])
+  Object.assign(status, { rest: 404, api: 200 })
+  t.equal(await call(), 'api', 'of a vCenter that has the newer interface alone')
+  t.same(sent(), [
+    'GET /rest/com/vmware/cis/tagging/category two',
+    'GET /rest/com/vmware/cis/session two',
+    'GET /api/cis/tagging/category two',
+  ])
+  status.api = 401
+  await t.rejects(call(), {
+    reason: 'SessionLost',
+    message: /vSphere 8\.0 U3 or later, else give user and password/,
+  })
+  t.equal(sent().length, 1, 'no second attempt')
+  await rest.logout(signal)
+  t.same(sent(), [], "the session is SOAP's to end")
 })

@@ -6,6 +6,7 @@ import type { Logins } from '../session/logins.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
+import { readText } from './read-text.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
 /** Characters that can be sent in a header. */
@@ -82,11 +83,18 @@ export interface RESTClientOptions {
   readonly logins: Logins
   /** For login calls. It outlives the signals of other calls, so that a new session is known and can be ended. */
   readonly loginSignal: AbortSignal
+  /** The SOAP session's identifier, undefined while there is none. Used with a session manager alone. */
+  readonly soapSession: () => string | undefined
 }
 
-/** Not for concurrent calls: they would log in more than once. */
+/**
+ * With a session manager there is nothing to log in with: the cloned SOAP session is sent, as the CPI does (its function
+ * withTagsClient, v1.36.0). It is SOAP's to end.
+ *
+ * Not for concurrent calls: they would log in more than once.
+ */
 export function createRESTClient(options: RESTClientOptions): RESTClient {
-  const { connection, config, timings, clock, metrics, logins, loginSignal } = options
+  const { connection, config, timings, clock, metrics, logins, loginSignal, soapSession } = options
   /** So far every version of vCenter has the older one. */
   let spoken: RestInterface = REST
   let session: string | undefined
@@ -141,15 +149,18 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     } catch (error) {
       if (!isNotFound(error)) throw error
     }
-    spoken = spoken === REST ? API : REST
+    speakOther()
     return await open()
   }
 
+  function speakOther(): void {
+    spoken = spoken === REST ? API : REST
+  }
+
   /** Whether not the object but the interface is missing, as after an upgrade of vCenter. */
-  async function isGone(signal: AbortSignal): Promise<boolean> {
-    if (session === undefined) return false
+  async function isGone(key: string, signal: AbortSignal): Promise<boolean> {
     try {
-      await send('GET', 'session', { headers: { [SESSION_HEADER]: session }, signal })
+      await send('GET', 'session', { headers: { [SESSION_HEADER]: key }, signal })
       return false
     } catch (error) {
       return isNotFound(error)
@@ -182,18 +193,37 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
     )
   }
 
+  async function callInSoapSession(
+    attempt: (key: string) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const key = soapSession()
+    if (key === undefined) {
+      throw new VCenterError('SessionLost', `${connection.server} has ended the session; it is cloned anew`)
+    }
+    try {
+      return await attempt(key)
+    } catch (error) {
+      if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
+      if (!isNotFound(error) || !(await isGone(key, signal))) throw error
+      speakOther()
+      return await attempt(key)
+    }
+  }
+
   return {
     async call({ method, resource, ...rest }) {
       const attempt = (key: string) => {
         const headers = { [SESSION_HEADER]: key, 'content-type': 'application/json' }
         return send(method, resource, { ...rest, headers })
       }
+      if (config.sessionManager !== undefined) return await callInSoapSession(attempt, rest.signal)
       if (session === undefined) return await attempt(await login())
       try {
         return await attempt(session)
       } catch (error) {
         const ended = error instanceof RESTError && error.status === 401
-        if (!ended && !(isNotFound(error) && (await isGone(rest.signal)))) throw error
+        if (!ended && !(isNotFound(error) && (await isGone(session, rest.signal)))) throw error
         session = undefined
         return await attempt(await login())
       }
@@ -211,27 +241,24 @@ function isNotFound(error: unknown): boolean {
   return error instanceof RESTError && error.status === 404
 }
 
+function refusesSoapSession(server: string): VCenterError {
+  return new VCenterError(
+    'SessionLost',
+    `${server} does not take the session of the session manager at its REST interface, where tags are (HTTP status 401); ` +
+      'this needs vSphere 8.0 U3 or later, else give user and password in place of the session manager',
+  )
+}
+
 async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
   if (answer.status < 200 || answer.status > 299) throw new RESTError(server, resource, answer.status)
-  const text = await readText(server, answer)
+  const tooLong = () => malformed(server, `is longer than ${MAX_BYTES >> 20} MB`)
+  const text = await readText(answer.body, MAX_BYTES, tooLong)
   if (text === '') return undefined
   try {
     return JSON.parse(text)
   } catch (error) {
     throw malformed(server, 'is not JSON', error)
   }
-}
-
-async function readText(server: string, { body }: HTTPAnswer): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_BYTES) throw malformed(server, `is longer than ${MAX_BYTES >> 20} MB`)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }
 
 function malformed(server: string, what: string, cause?: unknown): VCenterError {

@@ -28,8 +28,8 @@ export interface SoapClient {
   readonly server: string
   /** Returns the response element. Throws a SoapFault for a fault, a VCenterError for any other failure. */
   call(call: SoapCall): Promise<XMLElement>
-  /** Whether there is a session cookie. */
-  hasSession(): boolean
+  /** The value of the session's cookie; undefined while there is none. A secret. */
+  sessionID(): string | undefined
   forgetSession(): void
 }
 
@@ -96,7 +96,8 @@ export function createSoapClient({ connection, clock, random, metrics }: SoapCli
         throw error
       }
     },
-    hasSession: () => cookie !== undefined,
+    // Some versions quote it.
+    sessionID: () => cookie?.replace(/^"(.*)"$/, '$1'),
     forgetSession() {
       cookie = undefined
     },

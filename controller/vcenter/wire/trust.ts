@@ -8,8 +8,14 @@ import { VCenterError } from './errors.ts'
 /** Milliseconds of silence while a connection is made. */
 const CONNECT_TIMEOUT = 10_000
 
+/**
+ * Also for a server that is not the vCenter itself: the CAs of this system count there, and those of the vCenter's `caFile`
+ * besides. A thumbprint is the vCenter's own, and whoever checks no certificate of the vCenter has said so of that alone.
+ */
+export type ServerTrust = Trust | { readonly kind: 'system and CA'; readonly pem: string | undefined }
+
 export interface TrustOptions {
-  readonly trust: Trust
+  readonly trust: ServerTrust
   /** Name of the vCenter for messages. */
   readonly server: string
   /** Aborts connections that are still being opened. */
@@ -73,20 +79,26 @@ export function trustConnector({
   }
 }
 
-function authorities(trust: Trust): string[] {
+function authorities(trust: ServerTrust): string[] {
   switch (trust.kind) {
     case 'ca':
       return [trust.pem]
+    case 'system and CA':
+      return [...systemAuthorities(), ...(trust.pem === undefined ? [] : [trust.pem])]
     case 'system':
-      return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
+      return systemAuthorities()
     case 'thumbprint':
     case 'insecure':
       return []
   }
 }
 
+function systemAuthorities(): string[] {
+  return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
+}
+
 function judge(
-  trust: Trust,
+  trust: ServerTrust,
   server: string,
   socket: TLSSocket,
   { fingerprint, fingerprint256 }: PeerCertificate,
@@ -104,18 +116,29 @@ function judge(
           'is configured; check with the vCenter itself which is right and set thumbprint to it',
       )
     case 'ca':
+    case 'system and CA':
     case 'system': {
       if (socket.authorized) return undefined
-      const by = trust.kind === 'ca' ? 'the configured CA' : "this system's CAs"
+      const { by, advice } = WORDS[trust.kind]
       // Node's types say Error, but at run time it is the code, such as SELF_SIGNED_CERT_IN_CHAIN.
       return new VCenterError(
         'CertificateNotTrusted',
         `the certificate of ${server} is not trusted by ${by} (${String(socket.authorizationError)}, SHA-256 thumbprint ` +
-          `${sha256}); configure the CA that signed it or this thumbprint`,
+          `${sha256}); ${advice}`,
       )
     }
   }
 }
+
+const THIS = 'configure the CA that signed it or this thumbprint'
+const WORDS = {
+  ca: { by: 'the configured CA', advice: THIS },
+  system: { by: "this system's CAs", advice: THIS },
+  'system and CA': {
+    by: "this system's CAs or those of caFile",
+    advice: 'add the CA that signed it to caFile of the vCenter',
+  },
+} as const
 
 function plain(fingerprint: string | undefined): string {
   return (fingerprint ?? '').replaceAll(':', '').toLowerCase()
