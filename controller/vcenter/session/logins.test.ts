@@ -259,6 +259,28 @@ t.test('a session manager that fails: again within seconds, then less often', as
   t.notMatch([...attempts.accounts.keys()].join(), /hunter|manager/)
 })
 
+t.test('tenants that share a session manager do not hold each other back', async (t) => {
+  const attempts = attemptsInMemory()
+  const logins = testLogins({ attempts })
+  const tenant = (token: string, secret: string) => ({
+    server: 'vc.test',
+    port: 443,
+    user: '',
+    password: new Secret(token),
+    sessionManager: 'https://manager.test/session',
+    userSource: `the Secret n/${secret} under "k"`,
+  })
+  const [one, other] = [tenant('a', 'one'), tenant('b', 'other')]
+  const send = (password: Secret) =>
+    password.reveal() === 'a'
+      ? Promise.reject(new VCenterError('InvalidLogin', 'refused'))
+      : Promise.resolve('in')
+  await t.rejects(logins.login({ account: one, by: 'SOAP', signal, send }))
+  t.equal(await logins.login({ account: other, by: 'SOAP', signal, send }), 'in')
+  t.ok(logins.pause(one, 'SOAP'), 'nor does the success of one free the other')
+  t.equal([...attempts.accounts.values()].flat().length, 1)
+})
+
 t.test('accounts are apart, and neither user nor password can be read of their names', async (t) => {
   const { attempts, start } = setUp()
   const [one, other] = [start(), start()]

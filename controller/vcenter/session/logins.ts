@@ -252,10 +252,14 @@ function described({ user, userSource, sessionManager }: Account): string {
   return userSource === undefined ? `the user ${user}` : `the user of ${userSource}`
 }
 
-/** Identifies an account without naming the user, or the URL. Directories are case-insensitive. */
+/**
+ * Identifies an account without naming the user, or the URL. Directories are case-insensitive. Tenants may share a session
+ * manager, each with a token in a Secret of its own: that Secret tells them apart.
+ */
 function nameOf(account: Account): string {
   const server = serverOf(account).toLowerCase()
-  const who = account.sessionManager ?? account.user.toLowerCase()
+  const { user: name, sessionManager, userSource = '' } = account
+  const who = sessionManager === undefined ? name.toLowerCase() : `${sessionManager} ${userSource}`
   const user = createHash('sha256').update(who).digest('hex').slice(0, 12)
   return `${server}/${user}`
 }
