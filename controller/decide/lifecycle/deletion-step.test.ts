@@ -310,6 +310,16 @@ t.test('the brake stays engaged until a person releases it, or the VM is back', 
     'a glance does not release it',
   )
 
+  const renamed = answered([probe({ moref: { state: 'found', vm: seenVM({ biosUUID: OTHER_UUID }) } })])
+  const quiet = 2 * lifecycle.absentFor
+  const there = (now: number) => decide({ ...remembered, now, ...renamed })
+  t.match(there(NOW + quiet - 1_000), {
+    status: { brakeEngagedAt: '2026-03-01T10:00:00Z' },
+    requeueAfter: 1_000,
+  })
+  t.equal(there(NOW + quiet).status?.brakeEngagedAt, undefined, 'one that is there holds no other for ever')
+  t.match(pending(there(NOW + quiet)), { status: 'False', reason: 'VMExists' }, 'nor is it deleted')
+
   const back = decide({ ...leave, lookups: settled().lookups })
   t.equal(back.status?.brakeEngagedAt, undefined)
   t.equal(back.status?.absentSince, undefined)

@@ -34,8 +34,8 @@ export interface DisruptionLimitFacts {
   readonly group: string
   readonly before: NodeReportStatus
   readonly evidence: Evidence | undefined
-  /** Whether vCenter has the VM after all, though no search finds it. */
-  readonly there: boolean
+  /** Whether vCenter has the VM after all, though no search finds it; `renamed` where none ever will, by another BIOS UUID. */
+  readonly there: 'renamed' | 'unsearchable' | undefined
   readonly fleet: Fleet
   readonly facts: Pick<NodeFacts, 'node' | 'lookups' | 'settings' | 'absentSince' | 'monotonic' | 'now'>
 }
@@ -58,7 +58,7 @@ export function judgeDisruptionLimit({
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
   const own = { from: Math.min(since, shownUntil(facts)), until: Math.max(since, aliveUntil(facts)) }
-  const counts = !there && countsAsAbsent(node, evidence)
+  const counts = there === undefined && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && mayGo
   const wasEngaged = deletes && before.brakeEngagedAt !== undefined
   const few = fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
@@ -71,21 +71,45 @@ export function judgeDisruptionLimit({
   const meant = isRemovalMeant(node)
   const held = !meant && (engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
-  const pending = !there && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
+  const pending =
+    there === undefined && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
+  const latch = engaged
+    ? {
+        brakeEngagedAt: before.brakeEngagedAt ?? timestamp(now),
+        brakeEngagedFor: before.brakeEngagedFor ?? bound.vCenter,
+      }
+    : {}
   return {
     absence: { group, since, ...own, counts, pending, latched: engaged && !isDecided(node), held, few },
-    status: {
-      ...(there ? {} : { absentSince: before.absentSince ?? timestamp(now - (facts.monotonic - since)) }),
-      ...(engaged
-        ? {
-            brakeEngagedAt: before.brakeEngagedAt ?? timestamp(now),
-            brakeEngagedFor: before.brakeEngagedFor ?? bound.vCenter,
-          }
-        : {}),
-    },
     engages,
-    requeueAfter: engaged && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
+    ...(there === 'renamed'
+      ? latchWhileThere(latch, facts)
+      : {
+          status: {
+            ...(there === undefined
+              ? { absentSince: before.absentSince ?? timestamp(now - (facts.monotonic - since)) }
+              : {}),
+            ...latch,
+          },
+          requeueAfter: engaged && few ? Math.max(1_000, quietTime(settings) - fleet.fewFor) : undefined,
+        }),
   }
+}
+
+/**
+ * The latch of a Node whose VM is there after all, though never again as the Node knows it: it looks like a copy, or has
+ * another BIOS UUID. It is not missing, so once the brake would have released itself it no longer holds other Nodes.
+ */
+export function latchWhileThere(
+  latch: AbsenceStatus,
+  { settings, now }: Pick<NodeFacts, 'settings' | 'now'>,
+): Pick<DisruptionLimit, 'status' | 'requeueAfter'> {
+  if (latch.brakeEngagedAt === undefined) return { status: latch, requeueAfter: undefined }
+  // A clock that was ahead may have written a time to come, up to which it would hold them.
+  const since = Math.min(Date.parse(latch.brakeEngagedAt), now)
+  const left = since + quietTime(settings.lifecycle) - now
+  if (left <= 0) return { status: {}, requeueAfter: undefined }
+  return { status: { ...latch, brakeEngagedAt: timestamp(since) }, requeueAfter: left }
 }
 
 /** Monotonic: as this leader has seen it begin, otherwise as an earlier leader wrote it into the status. */

@@ -1,4 +1,4 @@
-import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
+import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import { isUnseen, machinesOf, type NodeMachines } from '../../node/machines.ts'
 import type { PreviousReport } from '../../node/previous-status.ts'
 import { mayProceed } from '../../node/removal.ts'
@@ -11,7 +11,7 @@ import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { judgeDeletionPossible } from './deletion-possible.ts'
-import { quietTime } from './disruption-limit.ts'
+import { latchWhileThere } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING, untouched } from './lifecycle-result.ts'
 import { judgeMissingVM } from './missing-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
@@ -98,19 +98,11 @@ function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleRe
   return { ...kept, absence: absentSince === undefined ? {} : { absentSince } }
 }
 
-/**
- * A VM that came back with another instance UUID will always look like a copy. It is not missing, so once the brake would
- * have released itself it no longer holds other Nodes.
- */
+/** A VM that came back with another instance UUID will always look like a copy. */
 function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
   const kept = keeps(previous, facts)
-  const { brakeEngagedAt } = kept.absence ?? {}
-  if (brakeEngagedAt === undefined) return kept
-  // A clock that was ahead may have written a time to come, up to which it would hold them.
-  const since = Math.min(Date.parse(brakeEngagedAt), facts.now)
-  const left = since + quietTime(facts.settings.lifecycle) - facts.now
-  if (left <= 0) return { ...kept, absence: {} }
-  return { ...kept, absence: { ...kept.absence, brakeEngagedAt: timestamp(since) }, requeueAfter: left }
+  const { status, requeueAfter } = latchWhileThere(kept.absence ?? {}, facts)
+  return { ...kept, absence: status, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
 }
 
 /**

@@ -40,7 +40,7 @@ export function judgeMissingVM(
     group,
     before,
     evidence,
-    there: there !== undefined,
+    there: there && (isRenamed(there) ? 'renamed' : 'unsearchable'),
     fleet,
     facts,
   })
@@ -138,8 +138,14 @@ function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<LifecycleResult, 
   return moref === undefined ? {} : { rebound: { ...bound, moref } }
 }
 
+interface SeenMachine {
+  readonly machine: BoundVM
+  /** As a vCenter has it now. */
+  readonly vm: SeenVM
+}
+
 /** The first machine that any vCenter still has although no search by its UUID finds it. */
-function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm: SeenVM } | undefined {
+function firstSeen(evidence: Evidence): SeenMachine | undefined {
   for (const { vm: machine, probes } of probedOf(evidence)) {
     const vm = seenIn(machine, probes)
     if (vm !== undefined) return { machine, vm }
@@ -147,10 +153,14 @@ function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm
   return undefined
 }
 
+function isRenamed({ machine, vm }: SeenMachine): boolean {
+  return vm.biosUUID !== undefined && vm.biosUUID !== machine.biosUUID
+}
+
 /** The condition for a VM that exists although a search by its known UUID does not find it. */
 function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
-  if (seen.biosUUID !== undefined && seen.biosUUID !== bound.biosUUID) {
+  if (isRenamed({ machine: bound, vm: seen })) {
     return unknown(
       'BIOSUUIDChanged',
       `the BIOS UUID of ${name} was ${bound.biosUUID} and is ${seen.biosUUID} now, so the Node is kept; set uuid.bios back, or delete the Node and let it register again; after a restore of vCenter this may be another VM`,
