@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import { createWorld } from './create-world.ts'
 import { type PlayedFault, unleash } from './faults/storm.ts'
+import { isAwaited } from './invariants/deletion.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
 import type { Violation } from './invariants/promises.ts'
 import type { NodeObject } from './model/objects.ts'
@@ -87,10 +88,11 @@ function keepPeople(world: World): void {
   const look = (): void => {
     // Those that were never verified are counted together.
     for (const group of [...world.vCenters.map(({ instanceUUID }) => instanceUUID), '']) {
-      const bound = [...api.nodes.values()].filter(({ metadata: { name, uid }, spec }) => {
+      const bound = [...api.nodes.values()].filter((node) => {
+        const { name, uid } = node.metadata
         const { vm, namedVM, nodeUID } = api.reports.get(name)?.status ?? {}
-        const names = vm ?? namedVM ?? spec.providerID
-        return nodeUID === uid && names !== undefined && (vm?.vCenterInstanceUUID ?? '') === group
+        const names = (vm ?? namedVM ?? node.spec.providerID) !== undefined || isAwaited(world, node)
+        return nodeUID === uid && names && (vm?.vCenterInstanceUUID ?? '') === group
       })
       const gone = bound.filter(({ metadata: { uid } }) => {
         const machines = machinesOf(world, uid)
@@ -101,7 +103,10 @@ function keepPeople(world: World): void {
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
       const latched = gone.filter((node) => status(node)?.brakeEngagedAt !== undefined)
       const moments = gone.map((node) => Date.parse(status(node)?.absentSince ?? ''))
-      if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
+      // One that only a person deletes is missing for ever, and its moment may be wider than the status says.
+      const lasts = gone.some((node) => status(node)?.conditions.some(({ reason }) => reason === 'NotBound'))
+      const wave = lasts ? gone.length : largestWave(moments, world.settings.lifecycle)
+      if (Math.max(latched.length, wave) <= allowed) continue
       for (const { metadata } of gone) {
         const held = api.reports.get(metadata.name)?.status.brakeEngagedAt !== undefined
         if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)

@@ -67,12 +67,19 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
   )
 }
 
-/** When the last of a Node's VMs vanished; undefined where one is listed. */
+/**
+ * When the last of a Node's VMs vanished; undefined where one is listed. One that was back for a short time, of which nobody
+ * was told, is gone since before that.
+ */
 export function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
   if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
   return {
-    at: Math.max(...machines.map(({ vanishedAt }) => vanishedAt)),
+    at: Math.max(
+      ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt }) =>
+        vanishedUntold ? firstVanishedAt : vanishedAt,
+      ),
+    ),
     untold: machines.some(({ vanishedUntold }) => vanishedUntold),
   }
 }

@@ -1,6 +1,6 @@
 /** What must hold some time after all faults are over. */
 import type { Machine } from '../model/machine.ts'
-import type { NodeObject, Status } from '../model/objects.ts'
+import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isAwaited, UNINITIALIZED, uuidsOf } from './deletion.ts'
 
@@ -87,11 +87,25 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
   const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
   const goes = !unseen || (status?.vm === undefined && (unbound === 'delete' || awaited))
-  if (deletion === 'on' && !twin && goes)
+  if (deletion === 'on' && !twin && goes && !isInDoubt(world, node, known[0]?.vCenterInstanceUUID))
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,
     )
+}
+
+/**
+ * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
+ * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty.
+ */
+function isInDoubt({ api, vCenters }: World, node: NodeObject, had: string | undefined): boolean {
+  if (!vCenters.some(({ vms, instanceUUID }) => vms.size === 0 && (had ?? instanceUUID) === instanceUUID))
+    return false
+  return [...api.nodes.values()].some((other) => {
+    const { nodeUID, vm, namedVM } = api.reports.get(other.metadata.name)?.status ?? {}
+    const shown = nodeUID === other.metadata.uid && (vm ?? namedVM) !== undefined
+    return other !== node && readyOf(other) === 'True' && !shown
+  })
 }
 
 function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status: Status | undefined): void {
