@@ -101,6 +101,19 @@ export const MACHINE_FAULTS: Faults = {
     )
     return undefined
   },
+  /** A Node of another provider, for which no agent reports, loses its VM while vCenter hangs, so that nobody is told. */
+  'unreported-lost-in-hanging'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const name = `${nodeName}-${machines.all.length}`
+    const made = machines.create(name, vCenter, random.pick(vCenter.folders), { migrated: true })
+    timeline.after(random.between(10_000, 30_000), `vCenter ${vCenter.name} hangs`, () => {
+      vCenter.reach = 'hangs'
+      vCenter.breakWaits()
+      machines.destroy(made)
+    })
+    return () => {
+      vCenter.reach = 'works'
+    }
+  },
   /** Workers that are destroyed one after the other, each when the one before is gone for a while. */
   'workers-replaced'(world, { vCenter }) {
     const { machines, timeline, random } = world

@@ -85,6 +85,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'destroyed-unseen' }],
   [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'vms-lost-in-hanging', until: 0.6 }],
+  [{ kind: 'unreported-lost-in-hanging', until: 1.2 }],
   [{ kind: 'workers-replaced' }],
   [
     { kind: 'all-silent', until: 1.1 },

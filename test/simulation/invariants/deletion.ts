@@ -1,6 +1,7 @@
 /** What must hold at the moment when the API server deletes a Node for a controller. */
 import type { Machine, VM } from '../model/machine.ts'
-import { type NodeObject, readyOf } from '../model/objects.ts'
+import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts'
+import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import { goneSince, isMeant, judgeBrake } from './brake.ts'
 import type { Work } from './promises.ts'
@@ -40,7 +41,10 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
   if (api.holder.identity !== by)
     says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
-  const unseen = uuidsOf(world, before).some((uuid) => uuid !== bound?.biosUUID && uuid !== named?.biosUUID)
+  const shown = named !== undefined && report !== undefined && isShown(world, named.moref, report)
+  const unseen = uuidsOf(world, before).some(
+    (uuid) => uuid !== bound?.biosUUID && (!shown || uuid !== named.biosUUID),
+  )
   if (unseen && (bound !== undefined || (lifecycle.unbound !== 'delete' && !isAwaited(world, before))))
     says('only a machine that was seen is known to be gone', `unbound is ${lifecycle.unbound}`)
 
@@ -79,6 +83,17 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
   judge.deletions.push({ vCenter, by, at: now, gone: isMeant(before) ? undefined : goneSince(world, uid) })
   judgeRate(world, by, vCenter, says)
+}
+
+/**
+ * Whether a vCenter has listed this VM since the report was made. Rollcall knows a Node since then: what it remembers from
+ * before says nothing of what vCenter shows, whatever the report's status says.
+ */
+function isShown({ vCenters }: World, moref: string, { metadata }: ReportObject): boolean {
+  return vCenters.some(({ vms, unlistedAt }) => {
+    const until = unlistedAt.get(moref)
+    return vms.has(moref) || (until !== undefined && wallTime(until) >= metadata.creationTimestamp)
+  })
 }
 
 /** Whether a Node was never initialised, and its own agent says which VM it is: nothing was ever scheduled to it. */

@@ -169,6 +169,7 @@ export function createApiServer(
           name,
           uid: `report-${++version}`,
           resourceVersion: '',
+          creationTimestamp: wallTime(timeline.now),
           generation: 1,
           ownerUID: owner.uid,
           annotations: {},

@@ -70,6 +70,7 @@ export function createMachines(options: MachinesOptions): Machines {
         name: machine.nodeName,
         uid: before?.metadata.uid ?? machine.random.uuid(),
         resourceVersion: '',
+        creationTimestamp: before?.metadata.creationTimestamp ?? wallTime(timeline.now),
         generation,
         ownerUID: node.metadata.uid,
         annotations: { 'rollcall.dev/reported-at': wallTime(timeline.now) },

@@ -35,7 +35,11 @@ export interface NodeObject {
 }
 
 export interface ReportObject {
-  readonly metadata: Metadata & { readonly generation: number; readonly ownerUID: string }
+  readonly metadata: Metadata & {
+    readonly creationTimestamp: string
+    readonly generation: number
+    readonly ownerUID: string
+  }
   readonly spec: NodeReportSpec
   readonly status: Status
 }

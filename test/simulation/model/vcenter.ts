@@ -11,6 +11,8 @@ export interface VCenterModel {
   instanceUUID: string
   readonly folders: readonly Folder[]
   readonly vms: Map<string, VM>
+  /** When VMs were taken off the list, by reference. */
+  readonly unlistedAt: Map<string, number>
   readonly sessions: Map<string, SessionModel>
   /** Keys of the sessions of its REST interface. */
   readonly restSessions: Set<string>
@@ -144,6 +146,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     folders: options.folders,
     loading: options.loading,
     vms,
+    unlistedAt: new Map(),
     sessions,
     restSessions: new Set(),
     reach: 'works',
@@ -173,6 +176,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
     unregister(vm) {
       vms.delete(vm.moref)
+      self.unlistedAt.set(vm.moref, timeline.now)
       const told = tell(vm.moref)
       if (vm.machine?.vm === vm) {
         // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.

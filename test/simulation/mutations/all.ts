@@ -184,6 +184,10 @@ const OTHERS: readonly Mutation[] = [
     edits: [edit(`${LIFECYCLE}/unseen.ts`, "settings.lifecycle.unbound === 'delete'", 'true')],
   },
   {
+    name: 'machines: who never reported is not followed, and so not seen',
+    edits: [edit('controller/gather/node-keys.ts', 'new Set(known?.machines', 'new Set(pointed?.machines')],
+  },
+  {
     name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
     edits: [
       edit(
