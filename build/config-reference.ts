@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/all-sections.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -15,7 +16,6 @@ import {
   VCENTER_VARIABLES,
 } from '../controller/config/settings/environment.ts'
 import type { AnyRow, AnySection, Other } from '../controller/config/settings/row.ts'
-import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/table.ts'
 import { schemaOf } from './config-schema.ts'
 import { runAsProgram } from './entry.ts'
 

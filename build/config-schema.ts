@@ -1,5 +1,5 @@
+import { OTHER_SECTIONS, SECTION_ALIASES, SECTIONS } from '../controller/config/settings/all-sections.ts'
 import type { AnyRow, AnySection, Other, Others, Schema } from '../controller/config/settings/row.ts'
-import { OTHER_SECTIONS, SECTION_ALIASES, SECTIONS } from '../controller/config/settings/table.ts'
 
 /**
  * The JSON Schema (draft 7) of `vsphere.conf` for editors: names, kinds of values, defaults, what they mean. Keys are there

@@ -2,6 +2,7 @@ import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
 import { type Given, type GivenSection, readText } from './read-section.ts'
 import { type Sections, withServer } from './sections.ts'
+import { SECTIONS } from './settings/all-sections.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -15,7 +16,6 @@ import {
   VCENTER_VARIABLES,
 } from './settings/environment.ts'
 import { namesOf, type SectionTable } from './settings/row.ts'
-import { SECTIONS } from './settings/table.ts'
 
 /** Variables by name; an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { HELP } from '../options.ts'
+import { OTHER_SECTIONS, SECTIONS } from './settings/all-sections.ts'
 import type { AnySection, Other } from './settings/row.ts'
-import { OTHER_SECTIONS, SECTIONS } from './settings/table.ts'
 import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,5 +1,6 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings, Place } from './findings.ts'
+import { SECTIONS } from './settings/all-sections.ts'
 import {
   type AnySection,
   namesOf,
@@ -8,7 +9,6 @@ import {
   type SectionTable,
   spelling,
 } from './settings/row.ts'
-import { SECTIONS } from './settings/table.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
 /** A setting that has a value, and where it was given. */

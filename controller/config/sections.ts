@@ -9,8 +9,8 @@ import {
   readText,
   tellOther,
 } from './read-section.ts'
+import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/all-sections.ts'
 import { namesOf, type SectionTable, spelling } from './settings/row.ts'
-import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/table.ts'
 import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 

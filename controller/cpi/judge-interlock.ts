@@ -24,7 +24,7 @@ export interface Own {
   readonly controllers: NodeControllers
 }
 
-export interface Judgement {
+export interface InterlockJudgement {
   readonly interlock: InterlockState
   /** What cannot be told, with the next step; it holds nothing up. */
   readonly remarks: readonly string[]
@@ -37,7 +37,7 @@ export const ANNOTATION_HANDLES_NODES = 'rollcall.dev/handles-nodes'
  * Whether a vSphere CPI does what this controller would do. What is seen holds; what cannot be seen holds nothing, and is
  * told: docs/adr/0010-one-of-two-writes.md.
  */
-export function judgeInterlock(sight: Sight, own: Own): Judgement {
+export function judgeInterlock(sight: Sight, own: Own): InterlockJudgement {
   const message = held(sight, own)
   if (message !== undefined) return { interlock: { state: 'held', message }, remarks: [] }
   return { interlock: { state: 'open' }, remarks: unseen(sight, own) }

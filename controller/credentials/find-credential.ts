@@ -9,7 +9,7 @@ import { printable } from '../printable.ts'
 import { MAX_VALUE, type SecretData } from './secret-data.ts'
 
 /** As in `VCenterConfig`. */
-export interface Credential {
+export interface VCenterCredential {
   readonly user: string
   readonly password: Secret
   readonly sessionManager?: string
@@ -28,13 +28,14 @@ const MAX_NAMES = 10
 const MAX_NAME = 80
 
 /**
- * Finds the credential of a server. A session manager's goes before user and password. `server_x`, `username_x` and `password_x` go before `SERVER.username` and
- * `SERVER.password`, as in the CPI. A newline at the end of a value counts only in the first form, as there: in the second
- * it is what `echo` has left. Other keys do not matter; the CPI refuses a Secret for one that it does not know.
+ * Finds the credential of a server. A session manager's goes before user and password. `server_x`, `username_x` and
+ * `password_x` go before `SERVER.username` and `SERVER.password`, as in the CPI. A newline at the end of a value counts only
+ * in the first form, as there: in the second it is what `echo` has left. Other keys do not matter; the CPI refuses a Secret
+ * for one that it does not know.
  *
  * @returns an error worded to follow what the Secret is called. It names keys, and never a value.
  */
-export function findCredential(data: SecretData, server: string): Result<Credential> {
+export function findCredential(data: SecretData, server: string): Result<VCenterCredential> {
   const manager = sessionManager(data, server)
   if (manager !== undefined) return manager
   const suffixes = [...data].flatMap(([key, value]) => {
@@ -52,7 +53,7 @@ export function findCredential(data: SecretData, server: string): Result<Credent
 }
 
 /** Undefined where no URL of one is written, or nothing in its place. */
-function sessionManager(data: SecretData, server: string): Result<Credential> | undefined {
+function sessionManager(data: SecretData, server: string): Result<VCenterCredential> | undefined {
   const urlKey = keyLike(data, `${server}.vc-session-manager-url`)
   const written = data.get(urlKey)?.reveal()
   if (!data.has(urlKey) || written === '' || written === '\n') return undefined
@@ -71,13 +72,13 @@ function sessionManager(data: SecretData, server: string): Result<Credential> | 
   return ok({ user: '', password: token.value, sessionManager: checked.value, userKey: named(urlKey) })
 }
 
-function byServer(data: SecretData, server: string): Result<Credential> {
+function byServer(data: SecretData, server: string): Result<VCenterCredential> {
   const userKey = keyLike(data, `${server}.username`)
   const passwordKey = keyLike(data, `${server}.password`)
   return credential(data, userKey, textUnder(data, passwordKey, 'without newline'))
 }
 
-function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<Credential> {
+function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<VCenterCredential> {
   const user = textUnder(data, userKey, 'without newline')
   if (!user.ok) return user
   if (!password.ok) return password

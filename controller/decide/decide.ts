@@ -9,6 +9,7 @@ import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
+import { type InstanceMetadata, judgeInstanceMetadata } from './instance-metadata.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
 import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
@@ -16,7 +17,6 @@ import { conditionEvents, levelEvents, untaintedEvents, warning } from './node-e
 import type { NodeFacts } from './node-facts.ts'
 import { overriddenLabelEvents, patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
-import { type Placement, placeNode } from './place-node.ts'
 import { refuse } from './refusal.ts'
 import { noLongerRefused } from './refused-write.ts'
 import { instanceType } from './topology/instance-type.ts'
@@ -110,10 +110,10 @@ function decideOnVerified(
 ): IdentityDecision {
   const { node, now, settings } = facts
   const { vm, level, provenUntil } = identity
-  const placement = placeNode(identity, previous, facts)
-  const { topology, addresses, incomplete, waitsFor, conditions: placed, events } = placement
+  const metadata = judgeInstanceMetadata(identity, previous, facts)
+  const { topology, addresses, incomplete, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
-  const fields = verifiedFields(identity, placement)
+  const fields = verifiedFields(identity, metadata)
   if (isUninitialized(node) && incomplete) {
     const refused = refuse(
       { node, previous, now },
@@ -185,7 +185,7 @@ function leftToAnother({ interlock, settings }: NodeFacts): ConditionValue | und
 /** The parts of the status other than conditions. */
 function verifiedFields(
   { vm, level, provenUntil }: VerifiedIdentity,
-  { topology, addresses }: Placement,
+  { topology, addresses }: InstanceMetadata,
 ): Partial<NodeReportStatus> {
   const bound = binding(vm)
   return {

@@ -86,13 +86,10 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     if (sources.tracker.tracksMissing(name, node.uid)) continue
     const report = sources.report(name)
     const nodeMachines = machinesOf(node, report)
-    // A machine that was never seen is probed only where its Node is initialised and not Ready.
+    // A machine that was never seen is probed only where its Node is silent.
     if (nodeMachines === undefined || isUnseen(nodeMachines.machines[0])) continue
-    if (
-      presenceOf(nodeMachines, lookups(name, verifiedVM(previousStatus(report, node)), sources)).kind ===
-      'missing'
-    )
-      return name
+    const seen = lookups(name, verifiedVM(previousStatus(report, node)), sources)
+    if (presenceOf(nodeMachines, seen).kind === 'missing') return name
   }
   return undefined
 }

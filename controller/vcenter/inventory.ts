@@ -7,8 +7,8 @@ import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import type { Inventory, Lookup } from '../types/inventory.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
-import { createPlacementIndex } from './cache/placement.ts'
-import { Table } from './cache/table.ts'
+import { createVMLocations } from './cache/vm-location.ts'
+import { Table } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
@@ -98,7 +98,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   let certificateExpiry: number | undefined
   let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
-  const topology = createPlacementIndex({ tagging: categories.size > 0 })
+  const topology = createVMLocations({ tagging: categories.size > 0 })
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
     place: (machine) => topology.place(machine),

@@ -4,9 +4,9 @@ import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
 import { applyUpdates } from './cache/apply-updates.ts'
-import type { PlacementIndex } from './cache/placement.ts'
-import type { Changes, Table } from './cache/table.ts'
+import type { VMLocations } from './cache/vm-location.ts'
 import { PUSHED_PATHS } from './cache/vm-properties.ts'
+import type { Changes, Table } from './cache/vm-store.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
 import { readDatacenters } from './collect/datacenters.ts'
 import type { Debounce, RunOutcome } from './collect/debounce.ts'
@@ -32,7 +32,7 @@ export interface ListAndWatchOptions {
   readonly session: Session
   readonly content: ServiceContent
   readonly table: Table
-  readonly topology: PlacementIndex
+  readonly topology: VMLocations
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober

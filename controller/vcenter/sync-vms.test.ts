@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createPlacementIndex } from './cache/placement.ts'
-import { Table } from './cache/table.ts'
+import { createVMLocations } from './cache/vm-location.ts'
 import { changeMachine } from './cache/vm-properties.ts'
+import { Table } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/properties.ts'
 import { locateWanted, resync } from './sync-vms.ts'
 import type { XMLElement } from './wire/xml.ts'
@@ -17,7 +17,7 @@ const value = (text: string): XMLElement => ({
 
 /** A VM that is read as running, while `meanwhile` happens. */
 function setUp() {
-  const topology = createPlacementIndex({ tagging: false })
+  const topology = createVMLocations({ tagging: false })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),

@@ -7,9 +7,8 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './cache/ancestors.ts'
-import type { PlacementIndex } from './cache/placement.ts'
-import { refusalOf } from './cache/refused.ts'
-import type { Changes, Table } from './cache/table.ts'
+import { refusalOf } from './cache/unreadable.ts'
+import type { VMLocations } from './cache/vm-location.ts'
 import {
   isReconfigured,
   keepPushed,
@@ -17,6 +16,7 @@ import {
   refreshMachine,
   type VMProperties,
 } from './cache/vm-properties.ts'
+import type { Changes, Table } from './cache/vm-store.ts'
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
 import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
@@ -25,7 +25,7 @@ import { keyOf, type ManagedObjectReference } from './wire/managed-object-refere
 
 export interface SyncVMsOptions {
   readonly table: Table
-  readonly topology: PlacementIndex
+  readonly topology: VMLocations
   readonly locator: Locator
   readonly reader: PropertyReader
 }
@@ -119,7 +119,7 @@ export async function readAncestors(
 export function hasMoved(
   { host }: VMProperties,
   before: VMProperties | undefined,
-  { tree }: Pick<PlacementIndex, 'tree'>,
+  { tree }: Pick<VMLocations, 'tree'>,
 ): boolean {
   if (host === undefined) return false
   return !tree.has(host) || before?.host === undefined || keyOf(before.host) !== keyOf(host)

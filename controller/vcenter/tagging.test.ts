@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createPlacementIndex } from './cache/placement.ts'
-import { Table } from './cache/table.ts'
+import { createVMLocations } from './cache/vm-location.ts'
 import { readMachine } from './cache/vm-properties.ts'
+import { Table } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
 import type { TagReader } from './collect/tags.ts'
 import { keepTagsRead } from './tagging.ts'
@@ -15,7 +15,7 @@ import { keyOf } from './wire/managed-object-reference.ts'
 function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
-  const topology = createPlacementIndex({ tagging: true })
+  const topology = createVMLocations({ tagging: true })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => topology.place(machine),

@@ -3,8 +3,8 @@ import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.t
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
-import type { PlacementIndex } from './cache/placement.ts'
-import type { Table } from './cache/table.ts'
+import type { VMLocations } from './cache/vm-location.ts'
+import type { Table } from './cache/vm-store.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import type { Timings } from './timings.ts'
@@ -15,7 +15,7 @@ export interface TaggingOptions {
   readonly tagReader: TagReader
   readonly trigger: Debounce
   readonly table: Table
-  readonly topology: PlacementIndex
+  readonly topology: VMLocations
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -119,7 +119,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   )
 }
 
-function taggedObjects(table: Table, topology: PlacementIndex): ManagedObjectReference[] {
+function taggedObjects(table: Table, topology: VMLocations): ManagedObjectReference[] {
   const objects = new Map<string, ManagedObjectReference>()
   for (const machine of table.machines()) {
     for (const object of topology.tagged(machine)) objects.set(keyOf(object), object)

@@ -1,7 +1,7 @@
 /** Which credential the CPI's own package finds in a Secret, against ours. */
 import t from 'tap'
 import { Secret } from '../../controller/config/secret.ts'
-import { type Credential, findCredential } from '../../controller/credentials/find-credential.ts'
+import { findCredential, type VCenterCredential } from '../../controller/credentials/find-credential.ts'
 import { askCPIForCredentials, type CPICredential } from './oracle.ts'
 
 type Outcome = 'same' | 'none' | 'only Rollcall finds it' | 'only the CPI finds it' | 'another'
@@ -60,7 +60,7 @@ t.test('what each finds', async (t) => {
   }
 })
 
-function described({ user, password, sessionManager }: Credential): string {
+function described({ user, password, sessionManager }: VCenterCredential): string {
   return sessionManager === undefined
     ? `${user}/${password.reveal()}`
     : `${sessionManager} ${password.reveal()}`

@@ -1,8 +1,8 @@
 import { type LabelSelector, parseLabelSelector, type Requirement } from '../../label-selector.ts'
 import type { IdentityConfig } from '../config.ts'
 import { kubeletMaySet } from '../kubelet-labels.ts'
-import { choice, TEXT } from './kinds.ts'
 import { row, type SectionTable, type ValueType } from './row.ts'
+import { choice, TEXT } from './value-types.ts'
 
 const selector: ValueType<LabelSelector | undefined> = {
   form: 'text',

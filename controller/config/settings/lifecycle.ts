@@ -1,8 +1,8 @@
 import { ok, type Result } from '../../../agent/shared/result.ts'
 import type { LifecycleConfig, TopologyConfig } from '../config.ts'
 import { parseChoice, parseFlag } from '../values.ts'
-import { choice, duration, durationOrOff, flag, integer, share, textOf } from './kinds.ts'
 import { row, type SectionTable } from './row.ts'
+import { choice, duration, durationOrOff, flag, integer, share, textOf } from './value-types.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

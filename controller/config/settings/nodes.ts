@@ -2,9 +2,9 @@ import ipaddr from 'ipaddr.js'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config, NodesConfig } from '../config.ts'
 import { shapeOfText } from '../tree.ts'
-import { choice, flag, itemsOf, listOf, name } from './kinds.ts'
 import { LABELS_OTHERS } from './others.ts'
 import { row, type SectionTable } from './row.ts'
+import { choice, flag, itemsOf, listOf, name } from './value-types.ts'
 
 export const LABELS: SectionTable<Config['labels']> = {
   others: LABELS_OTHERS,

@@ -1,10 +1,10 @@
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { parsePort, parseServer, parseUser } from '../values.ts'
-import { flag, itemsOf, listOf, names, text, textOf } from './kinds.ts'
 import { parseNamespace, parseSecretName } from './object-name.ts'
 import { GLOBAL_OTHERS, VCENTER_OTHERS } from './others.ts'
 import { type Rows, row, type SectionTable } from './row.ts'
+import { flag, itemsOf, listOf, names, text, textOf } from './value-types.ts'
 
 /** What `global` and each vCenter have in common; the first is the default of the second. Texts are empty if not written. */
 export interface VCenterSettings {

@@ -10,9 +10,9 @@ import { current, kept, withCurrent } from './current.ts'
 import { type AddressType, type Discovered, discover, mayBecome, mayStay, sameNetwork } from './discover.ts'
 import { hostname } from './hostname.ts'
 import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
-import { type Claims, sortOut, type Taken } from './taken.ts'
+import { type AddressHolders, sortOut, type Taken } from './taken.ts'
 
-export interface AddressContext extends Claims {
+export interface AddressContext extends AddressHolders {
   readonly node: Node
   readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
 }

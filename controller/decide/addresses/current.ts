@@ -6,9 +6,9 @@ import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from './candidate-addresses.ts'
 import { type AddressType, mayStay } from './discover.ts'
-import { type Claims, sortOut } from './taken.ts'
+import { type AddressHolders, sortOut } from './taken.ts'
 
-type Context = Claims & { readonly node: Node; readonly settings: { readonly nodes: NodesConfig } }
+type Context = AddressHolders & { readonly node: Node; readonly settings: { readonly nodes: NodesConfig } }
 
 /**
  * A running Node's addresses of a kind and family: those that it was verified with, since a kubelet can write others; where

@@ -4,7 +4,7 @@ import type { CandidateAddress } from './candidate-addresses.ts'
 /** An address that is another Node's. */
 export type Taken = CandidateAddress & { readonly holder: string }
 
-export interface Claims {
+export interface AddressHolders {
   /** The addresses that this Node was verified with before. */
   readonly before: readonly NodeAddress[]
   /** Another Node that holds this address or this host name (lower case). */
@@ -17,7 +17,7 @@ export interface Claims {
  */
 export function sortOut(
   candidates: readonly CandidateAddress[],
-  { before, holder }: Claims,
+  { before, holder }: AddressHolders,
 ): { free: CandidateAddress[]; taken: Taken[] } {
   const free: CandidateAddress[] = []
   const taken: Taken[] = []

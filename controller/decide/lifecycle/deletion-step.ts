@@ -10,7 +10,7 @@ import { missingOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
 /** What happens to a Node whose VM is missing. */
-export interface Judgement {
+export interface DeletionStep {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
   /** Whether the Node is to be deleted now. */
@@ -58,7 +58,7 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
  * Decides the next step towards the deletion of a Node. The evidence holds all earlier results, so each step follows from
  * the facts alone, whatever happened in between.
  */
-export function judgeDeletion(facts: DeletionFacts): Judgement {
+export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const { evidence, monotonic } = facts
   const proofs = missingOf(evidence)
   const others = missingPreconditions(facts)

@@ -17,7 +17,7 @@ import { judgeMissingVM } from './missing-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
-import { judgeShutdown } from './shutdown.ts'
+import { judgeShutdown } from './shutdown-taint.ts'
 import { isStarting, stillSpeaks } from './unseen.ts'
 
 /**

@@ -8,7 +8,7 @@ import { decide } from '../decide.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, lifeSignOf, type ProbeRequest, weigh } from './evidence.ts'
 import { judgeOutOfService, OUT_OF_SERVICE, type OutOfServiceFacts } from './out-of-service.ts'
-import { SHUTDOWN } from './shutdown.ts'
+import { SHUTDOWN } from './shutdown-taint.ts'
 
 const AFTER = 600_000
 const MONOTONIC = 10_000_000

@@ -1,6 +1,6 @@
 /** Reads VMs, and the objects above them, by moref. */
 
-import { refusalOf, refused } from '../cache/refused.ts'
+import { refusalOf, refused } from '../cache/unreadable.ts'
 import {
   hasAllCards,
   READ_PATHS,

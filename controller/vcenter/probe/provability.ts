@@ -2,7 +2,7 @@
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
-import type { Table } from '../cache/table.ts'
+import type { Table } from '../cache/vm-store.ts'
 import { type CanaryMemory, followedVMs, sample } from './canary.ts'
 import { askPrivileges, keyOfParent, type Privileges, rootOf } from './privileges.ts'
 import type { ProbeClient } from './probe-client.ts'

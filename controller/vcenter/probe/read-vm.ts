@@ -1,7 +1,7 @@
 /** Reads one VM by moref, as far as the account may. */
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { readName, readUUID } from '../cache/properties.ts'
-import { refused } from '../cache/refused.ts'
+import { refused } from '../cache/unreadable.ts'
 import { readConnectionState, readPowerState } from '../cache/vm-properties.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec } from '../collect/properties.ts'

@@ -1,6 +1,6 @@
 /** Chooses an API version where vCenter does not support the requested one. */
 import type { Connection } from './connection.ts'
-import { API_VERSION } from './envelope.ts'
+import { VSPHERE_API_VERSION } from './envelope.ts'
 import { child, childrenOf, readXML, textOf, type XMLElement } from './xml.ts'
 
 /** Every vCenter serves this without a session. */
@@ -37,7 +37,7 @@ function versionsIn(document: XMLElement | undefined): string[] {
 /** Exported for its test. */
 export function chooseVersion(served: readonly string[]): string | undefined {
   const ascending = served.toSorted(compare)
-  return ascending.find((version) => compare(version, API_VERSION) >= 0) ?? ascending.at(-1)
+  return ascending.find((version) => compare(version, VSPHERE_API_VERSION) >= 0) ?? ascending.at(-1)
 }
 
 function compare(a: string, b: string): number {

@@ -6,7 +6,7 @@ import type { ManagedObjectReference } from './managed-object-reference.ts'
  * The requested API version: that of the oldest supported vCenter. Later vCenters support it too and answer in it, so no
  * answer contains an unknown type and no call is spent on negotiation. Where it is refused, see `api-version.ts`.
  */
-export const API_VERSION = '6.7'
+export const VSPHERE_API_VERSION = '6.7'
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',

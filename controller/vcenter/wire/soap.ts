@@ -3,7 +3,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
 import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
-import { API_VERSION, envelope } from './envelope.ts'
+import { envelope, VSPHERE_API_VERSION } from './envelope.ts'
 import { SoapFault, VCenterError } from './errors.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
 import { child, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
@@ -43,7 +43,7 @@ export interface SoapClientOptions {
 
 export function createSoapClient({ connection, clock, random, metrics }: SoapClientOptions): SoapClient {
   let cookie: string | undefined
-  let version = API_VERSION
+  let version = VSPHERE_API_VERSION
   // vCenter's logs have calls of many sessions and processes, so operation IDs must be unique.
   const operations = `rollcall-${Math.floor(random() * 2 ** 32).toString(16)}`
   let calls = 0

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { VCenterError } from '../wire/errors.ts'
-import { Table } from './table.ts'
 import type { VMProperties } from './vm-properties.ts'
+import { Table } from './vm-store.ts'
 
 const machine = (
   moref: string,

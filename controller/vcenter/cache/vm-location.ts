@@ -3,17 +3,17 @@ import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
-import { unreadablePlace } from './refused.ts'
+import { unreadablePlace } from './unreadable.ts'
 import type { VMProperties } from './vm-properties.ts'
 
-export interface VMPlacement {
+export interface VMLocation {
   readonly host: string | undefined
   readonly cluster: string | undefined
   readonly datacenter: string | undefined
   readonly ancestry: Ancestry | undefined
 }
 
-export interface PlacementIndex {
+export interface VMLocations {
   readonly tree: AncestorTree
   /** Replaces the tree by one that was read anew. */
   replaceTree(tree: AncestorTree): void
@@ -26,7 +26,7 @@ export interface PlacementIndex {
   hasProblems(object: ManagedObjectReference): boolean
   /** The objects whose tags count: the VM itself and all readable objects above it. */
   tagged(machine: VMProperties): ManagedObjectReference[]
-  place(machine: VMProperties): VMPlacement
+  place(machine: VMProperties): VMLocation
 }
 
 interface Path {
@@ -40,7 +40,7 @@ interface Path {
 const NO_TAGS: ObjectTags = { tags: [], problems: [] }
 
 /** @param tagging whether tags are used at all; without them nothing waits for tags */
-export function createPlacementIndex({ tagging }: { readonly tagging: boolean }): PlacementIndex {
+export function createVMLocations({ tagging }: { readonly tagging: boolean }): VMLocations {
   let tree = createAncestorTree()
   let tags = new Map<string, ObjectTags>()
   // VMs with the same ancestors share one path in memory.

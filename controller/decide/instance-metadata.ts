@@ -12,7 +12,7 @@ import { compareWithCSI } from './topology/csi-topology.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 
 /** Zone, region and addresses of a verified Node. */
-export interface Placement {
+export interface InstanceMetadata {
   readonly topology: NodeTopology
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more addresses. */
@@ -26,7 +26,7 @@ export interface Placement {
   readonly events: readonly NodeEvent[]
 }
 
-export function placeNode(
+export function judgeInstanceMetadata(
   { spec, vm, ancestry }: VerifiedIdentity,
   previous: PreviousReport,
   {
@@ -35,7 +35,7 @@ export function placeNode(
     interlock,
     addressHolder,
   }: Pick<NodeFacts, 'node' | 'settings' | 'interlock' | 'addressHolder'>,
-): Placement {
+): InstanceMetadata {
   const topology = resolveTopology(ancestry, settings.labels)
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
   const changed = judgeChanges(changes, settings.topology, topology.condition)

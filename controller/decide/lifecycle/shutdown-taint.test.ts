@@ -5,7 +5,7 @@ import type { ConnectionState, PowerState, VirtualMachine } from '../../types/vi
 import { decide } from '../decide.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
-import { judgeShutdown, SHUTDOWN } from './shutdown.ts'
+import { judgeShutdown, SHUTDOWN } from './shutdown-taint.ts'
 
 const OTHER: Taint = { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }
 const HIDDEN: Taint = { key: SHUTDOWN.key, effect: 'NoExecute' }

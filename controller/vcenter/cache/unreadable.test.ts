@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SoapFault } from '../wire/errors.ts'
 import { CLAIM_PATH } from './properties.ts'
-import { refusalOf, unreadableFacts } from './refused.ts'
+import { refusalOf, unreadableFacts } from './unreadable.ts'
 
 const object = { type: 'VirtualMachine', value: 'vm-1' }
 const name = { name: 'val', type: undefined, kind: undefined, text: 'a%2fb', children: [] }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { createPlacementIndex } from './placement.ts'
+import { createVMLocations } from './vm-location.ts'
 import { readMachine } from './vm-properties.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
@@ -12,7 +12,7 @@ const toParent = ({ type, value }: ManagedObjectReference) => element(value, typ
 const MACHINE = readMachine('vm-1', new Map([['parent', toParent(FOLDER)]]), undefined)
 
 t.test('an object above a VM that may not be read is named, and asked for in a proof', async (t) => {
-  const index = createPlacementIndex({ tagging: false })
+  const index = createVMLocations({ tagging: false })
   index.tree.put({
     reference: DATACENTER,
     properties: new Map([['name', element('dc-1')]]),
@@ -30,7 +30,7 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
   })
   t.match(index.place(MACHINE), { datacenter: 'dc-1', ancestry: { unreadable: [], unseen: undefined } })
 
-  const denied = createPlacementIndex({ tagging: false })
+  const denied = createVMLocations({ tagging: false })
   const missing = new Map(
     ['name', 'parent'].map((path) => [path, new SoapFault('NoPermission', '', FOLDER)] as const),
   )

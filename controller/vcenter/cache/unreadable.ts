@@ -58,7 +58,7 @@ export function unreadableFacts(paths: readonly string[]): readonly UnreadablePr
 /** Paths that tell where a VM is. */
 const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
 
-/** Which paths of a VM's placement may not be read, in words. */
+/** Which of a VM's properties that say where it is may not be read, in words. */
 export function unreadablePlace({ moref, name, unreadable }: VMProperties): readonly string[] {
   return PLACE.filter((path) => unreadable.includes(path)).map(
     (path) => `${path} of VirtualMachine ${name} (${moref})`,

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import type { VMPlacement } from './placement.ts'
-import { unreadableFacts } from './refused.ts'
+import { unreadableFacts } from './unreadable.ts'
+import type { VMLocation } from './vm-location.ts'
 import type { VMProperties } from './vm-properties.ts'
 
 export type LookupResult =
@@ -41,7 +41,7 @@ export interface Changes {
 
 export interface TableOptions {
   readonly identity: () => VCenterIdentity
-  readonly place: (machine: VMProperties) => VMPlacement
+  readonly place: (machine: VMProperties) => VMLocation
   readonly onChange: (uuids: ReadonlySet<string>) => void
   /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
   readonly onLost?: () => void
