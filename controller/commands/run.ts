@@ -16,6 +16,8 @@ import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/rate-limit.ts'
+import { leadTerm } from '../leader/lead-term.ts'
+import type { Leadership } from '../leader/leadership.ts'
 import type { Logger } from '../log.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
@@ -25,8 +27,6 @@ import { createTelemetryServer, type HealthStatus } from '../telemetry/server.ts
 import { openInventory } from '../vcenter/inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
-import type { Leadership } from './lead.ts'
-import { leadTerm } from './lead-term.ts'
 import { openSecurePort, type SecurePort, type SecurePortOptions } from './secure-port.ts'
 
 export interface ControllerOptions {

@@ -1,12 +1,12 @@
 /** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
 import { pino } from 'pino'
-import { leadTerm } from '../../../controller/commands/lead-term.ts'
 import type { Config, DecisionConfig, VCenterConfig } from '../../../controller/config/config.ts'
 import { Secret } from '../../../controller/config/secret.ts'
 import { createLeaderElection } from '../../../controller/kubernetes/leader-election.ts'
 import { createLeaderOnlyClient } from '../../../controller/kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
 import { createLoginAttempts } from '../../../controller/kubernetes/login-attempts.ts'
+import { leadTerm } from '../../../controller/leader/lead-term.ts'
 import type { Logger } from '../../../controller/log.ts'
 import { createProbeTracker, type ProbeTracker } from '../../../controller/probes/probe-tracker.ts'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'

@@ -3,7 +3,6 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { createInterlock } from '../cpi/interlock.ts'
-import { timeOfDay } from '../format-time.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
@@ -23,12 +22,11 @@ import { createProbeWorker } from '../probes/probe-worker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { InterlockState } from '../types/interlock-state.ts'
-import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
 import { createWorkQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/work-queue.ts'
 import { createDatacenterScope } from './datacenter-scope.ts'
+import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
 
 export interface LeadOptions {
   readonly config: Config
@@ -271,7 +269,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       ...(reports.synced ? [] : ['NodeReports are not listed yet']),
       ...policyProblem(policy.state()),
       ...interlockProblem(interlock.state()),
-      ...inventories.filter((inventory) => !inventory.connected()).map(vCenterProblem),
+      ...inventories.flatMap(vCenterProblem),
     ],
     remarks: () => [
       ...scope.remarks(),
@@ -292,35 +290,4 @@ export function createLeadership(options: LeadOptions): Leadership {
         signal,
       ),
   }
-}
-
-function policyProblem(policy: PolicyState): readonly string[] {
-  if (policy.state === 'in-force') return []
-  return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
-}
-
-function interlockProblem(interlock: InterlockState): readonly string[] {
-  return interlock.state === 'held' ? [interlock.message] : []
-}
-
-/** Without the failure's message, which names users and addresses: anyone can read this port. The log has it. */
-function vCenterProblem(inventory: RunningInventory): string {
-  const failure = inventory.failure()
-  const retryAt = failure?.retryAt
-  const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
-  return `vCenter ${inventory.vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`
-}
-
-function absenceProvable(inventory: RunningInventory): boolean | undefined {
-  const proof = inventory.provableEverywhere()
-  return proof && proof.state === 'proven'
-}
-
-/** The reason only, for the same cause. */
-function unprovable(inventory: RunningInventory): readonly string[] {
-  const proof = inventory.provableEverywhere()
-  if (proof?.state !== 'unproven') return []
-  return [
-    `vCenter ${inventory.vCenter}: ${proof.failure.reason}, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports`,
-  ]
 }

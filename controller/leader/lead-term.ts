@@ -2,7 +2,7 @@ import type { ConfigWatch } from '../config/watch.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createInventories, type OpenInventory } from './inventory-pool.ts'
-import { createLeadership, type Leadership, type LeadOptions } from './lead.ts'
+import { createLeadership, type Leadership, type LeadOptions } from './leadership.ts'
 
 export interface LeadTermOptions
   extends Pick<LeadOptions, 'client' | 'lease' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
