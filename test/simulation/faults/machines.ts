@@ -114,6 +114,17 @@ export const MACHINE_FAULTS: Faults = {
       vCenter.reach = 'works'
     }
   },
+  /** A new worker is verified and destroyed, and its volumes stay until it is called out of service. */
+  'destroyed-with-volumes'({ machines, api, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const name = `${nodeName}-${machines.all.length}`
+    const made = machines.create(name, vCenter, random.pick(vCenter.folders))
+    timeline.after(random.between(20_000, 30_000), `${name} is destroyed`, () => {
+      api.volumesChangedAt = timeline.now
+      api.attachments.set(name, 1 + random.below(3))
+      machines.destroy(made)
+    })
+    return undefined
+  },
   /** Workers that are destroyed one after the other, each when the one before is gone for a while. */
   'workers-replaced'(world, { vCenter }) {
     const { machines, timeline, random } = world

@@ -62,6 +62,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'annotated-wrongly', until: 1.6 }],
   [gone, { kind: 'held-when-deleting' }],
   [gone, { kind: 'volumes-attached' }],
+  [{ kind: 'destroyed-with-volumes' }],
   [gone, { kind: 'volumes-attached' }, { kind: 'volumes-unreadable' }],
   [gone, { kind: 'deletions-refused' }],
   [gone, { kind: 'made-anew-when-deleting' }],

@@ -148,7 +148,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'volumes: a Node is called out of service before it is deleted',
-    edits: [edit(`${LIFECYCLE}/volumes.ts`, '    (taint === undefined ||', '    (attachments > 99 ||')],
+    edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
   },
   {
     name: 'machines: a binding whose level has ended',
