@@ -119,6 +119,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   startReplica(1, 1)
   const tick = (): void => {
     machines.kubelets.tick()
+    judge.look()
     timeline.after(TICK, 'heartbeats', tick)
   }
   tick()

@@ -1,6 +1,8 @@
 /** Checks everything that happens, and tells which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
+import type { VM } from '../model/machine.ts'
+import { readyOf } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
@@ -34,6 +36,7 @@ export function createJudge(world: () => World): Judge {
   const works = new Map<string, Work>()
   const writes = new Map<string, number>()
   const probes = new Map<string, number>()
+  const shownAt = new WeakMap<VM, number>()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -52,13 +55,28 @@ export function createJudge(world: () => World): Judge {
   // Who answers in the place of another shows what it has itself.
   const isBlind = () => world().vCenters.some((each) => (each.impostor ?? each).denied.has(ROOT))
 
+  /**
+   * Whether nobody could know of a VM: its vCenter has hidden it for as long as a VM must be absent, and its Node is not
+   * Ready. Of those `docs/lifecycle.md` says that they do not speak for a vCenter which shows nothing.
+   */
+  function isForgotten(vm: VM): boolean {
+    const { api, settings, timeline } = world()
+    const node = [...api.nodes.values()].find(({ metadata }) => metadata.uid === vm.machine?.nodeUID)
+    const hiddenFor = timeline.now - (shownAt.get(vm) ?? vm.registeredAt)
+    return node !== undefined && readyOf(node) !== 'True' && hiddenFor >= settings.lifecycle.absentFor
+  }
+
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
   function isWronglyEmpty({ canary, vCenter: name }: VCenterProbe): boolean {
     if (canary.state !== 'none') return false
     const { vCenters, timeline } = world()
     const vCenter = vCenters.find((each) => each.name === name)
     return [...(vCenter?.vms.values() ?? [])].some(
-      (vm) => vm.machine !== undefined && timeline.now - vm.registeredAt > RECENT && !isUnseeable(vm),
+      (vm) =>
+        vm.machine !== undefined &&
+        timeline.now - vm.registeredAt > RECENT &&
+        !isUnseeable(vm) &&
+        !isForgotten(vm),
     )
   }
 
@@ -80,6 +98,13 @@ export function createJudge(world: () => World): Judge {
     count() {
       writes.clear()
       probes.clear()
+    },
+    look() {
+      const { vCenters, timeline } = world()
+      for (const vCenter of vCenters) {
+        if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) continue
+        for (const vm of vCenter.vms.values()) if (vCenter.isVisible(vm)) shownAt.set(vm, timeline.now)
+      }
     },
     asked(process, nodeName) {
       more(probes, nodeName)

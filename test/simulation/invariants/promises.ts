@@ -65,4 +65,6 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly writes: Map<string, number>
   readonly probes: Map<string, number>
   count(): void
+  /** Looks which VMs each vCenter shows; to be called every few seconds. */
+  look(): void
 }
