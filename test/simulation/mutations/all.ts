@@ -289,13 +289,15 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'shutdown: a VM that runs again loses the taint',
-    edits: [edit(`${LIFECYCLE}/shutdown.ts`, 'if (kept.length === taints.length)', 'if (kept.length >= 0)')],
+    edits: [
+      edit(`${LIFECYCLE}/shutdown-taint.ts`, 'if (kept.length === taints.length)', 'if (kept.length >= 0)'),
+    ],
   },
   {
     name: 'taints: those of others stay',
     edits: [
       edit(
-        `${LIFECYCLE}/shutdown.ts`,
+        `${LIFECYCLE}/shutdown-taint.ts`,
         'const kept = taints.filter((taint) =>',
         'const kept = taints.filter((taint) => false &&',
       ),
