@@ -14,9 +14,9 @@ export interface UnseenFacts {
  * Whether a Node may go although no vCenter has ever shown one of its machines, which is then known by its UUID alone.
  *
  * Never where the Node was verified before: such a machine took it over only recently. Always where the Node still waits
- * for a cloud provider, and whoever is believed here says which VM it is: nothing was ever scheduled to it, and an
- * autoscaler may take a VM away before anyone has looked. Otherwise as `lifecycle.unbound` says: it may run pods, or be
- * another provider's.
+ * for a cloud provider and a witness that the configuration accepts names its VM: nothing was ever scheduled to it, and an
+ * autoscaler may remove a VM before any vCenter has shown it. Otherwise as `lifecycle.unbound` says: the Node may run pods,
+ * or belong to another provider.
  */
 export function mayGoUnseen(
   { bound }: Pick<NodeMachines, 'bound'>,
