@@ -7,7 +7,7 @@ import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.t
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
-t.test('a wrong password is tried once, and never again', async (t) => {
+t.test('a wrong password is tried once, and then rests', async (t) => {
   const lab = await openLab(t, { config: { password: new Secret('wr<o>&ng') } })
   const { uuid } = await vmAt(lab, 0)
   lab.inventory.follow(uuid)

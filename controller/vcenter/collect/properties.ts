@@ -63,7 +63,7 @@ export interface PropertyReader {
   /**
    * Passes each selected object to `take` as it arrives, some of them twice if the read had to restart: because a page was
    * too long (pages are smaller from then on) or vCenter lost its continuation token. vCenter leaves out objects that no
-   * longer exist. An empty or final page is believed only once the session is shown to be alive. Throws a VCenterError, also
+   * longer exist. An empty result is believed only once the session is shown to be alive. Throws a VCenterError, also
    * for an endless read and part-way through; the objects taken until then are valid all the same.
    */
   read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
