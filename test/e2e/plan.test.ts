@@ -7,7 +7,7 @@ import type { NodePlan } from '../../controller/plan/node-plan.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
-import { isInitialized } from './objects.ts'
+import { isInitialized, ready } from './objects.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
@@ -48,6 +48,7 @@ t.test('what would change is said, and nothing is written', async (t) => {
   await vcsim.hide(lost.vm.ref)
   t.match(await plan(), { code: 2, text: /^1 of 4 Nodes would change$/m }, 'not while it is Ready')
   await loseHeartbeats(cluster, lost.name)
+  await nodes.until('that is recorded', () => ready(nodes.last(lost.name)) === 'Unknown')
   const written = () => [nodes, stage.reports, stage.events].map(({ versions }) => versions.length)
   const before = written()
   const { code, text } = await plan()
