@@ -75,6 +75,8 @@ export interface Absence extends Span {
   readonly since: number
   /** Whether it counts towards the limit. */
   readonly counts: boolean
+  /** Whether its machine lives, so that vCenter is wrong about it. */
+  readonly lives: boolean
   /** Whether it may still come to count. */
   readonly pending: boolean
   /** Whether the brake is engaged for this Node. */
@@ -83,6 +85,8 @@ export interface Absence extends Span {
   readonly held: boolean
   /** Whether few enough of the group are missing for the brake to be released. */
   readonly few: boolean
+  /** Whether vCenter is wrong about too many machines of the group. */
+  readonly doubted: boolean
 }
 
 /** Which probe a Node needs, and whether it is due. */

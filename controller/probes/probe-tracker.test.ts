@@ -14,10 +14,12 @@ function absent(changes: Partial<Absence> = {}): Absence {
     from: 0,
     until: 0,
     counts: true,
+    lives: false,
     pending: false,
     latched: false,
     held: false,
     few: true,
+    doubted: false,
     ...changes,
   }
 }
@@ -90,6 +92,25 @@ t.test('those that are missing are counted by vCenter, without oneself', async (
   turn(29_999)
   t.same(fleet(VCENTER, 'n1').deletedAgo, [59_999, 29_999])
   t.same(fleet('two', 'n1').deletedAgo, [])
+})
+
+t.test('those that live are counted apart, and when they were too many is remembered', async (t) => {
+  const { tracker, turn } = setUp()
+  const apart = (vCenter: string) => {
+    const { living, doubtedAgo, absentSince } = tracker.fleet(vCenter, 'n1', [])
+    return { living, doubtedAgo, missing: absentSince.length }
+  }
+  tracker.track('n2', probePlan({ absence: absent({ counts: false, lives: true }) }))
+  t.same(apart(VCENTER), { living: 1, doubtedAgo: Number.POSITIVE_INFINITY, missing: 0 })
+  t.equal(tracker.fleet(VCENTER, 'n2', []).living, 0, 'without oneself')
+  tracker.track('n3', probePlan({ absence: absent({ counts: false, lives: true, doubted: true }) }))
+  turn(5)
+  t.same(apart(VCENTER), { living: 2, doubtedAgo: 5, missing: 0 })
+  t.same(apart('two'), { living: 0, doubtedAgo: Number.POSITIVE_INFINITY, missing: 0 })
+  t.same(tracker.missing('vc1', []), { missing: 2, brakeEngaged: true })
+  tracker.track('n3', undefined)
+  turn(5)
+  t.same(apart(VCENTER), { living: 1, doubtedAgo: 10, missing: 0 })
 })
 
 t.test('a deletion that came to nothing is none, and a refusal is remembered for a while', async (t) => {

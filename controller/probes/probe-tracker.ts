@@ -81,6 +81,8 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
   const entries = new Map<string, Entry>()
   /** For each group, since when few of its VMs have been missing. */
   const few = new Map<string, number>()
+  /** For each group, when vCenter was last wrong about too many of its machines. */
+  const doubted = new Map<string, number>()
   /** For each group, its Nodes by their UIDs. */
   const deleted = new Map<string, Map<string, Deleted>>()
   const refusals = new Map<string, { readonly at: number; readonly message: string }>()
@@ -102,6 +104,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
       const { absence } = probePlan
       if (absence?.few === false) few.delete(absence.group)
       else if (absence !== undefined && !few.has(absence.group)) few.set(absence.group, monotonic())
+      if (absence?.doubted) doubted.set(absence.group, monotonic())
     },
     resume(exists) {
       for (const [name, { probePlan, evidence }] of entries) {
@@ -129,6 +132,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
       const absentSince: Span[] = []
       const pendingSince: Span[] = []
       const closedFor = new Set<string>()
+      let living = 0
       const gone = recent(group)
       for (const [name, { probePlan }] of entries) {
         const { nodeUID } = probePlan.request
@@ -140,6 +144,7 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         if (itself || absence === undefined || absence.group !== group) continue
         if (absence.counts) absentSince.push(absence)
         if (absence.pending) pendingSince.push(absence)
+        if (absence.lives) living++
         if (absence.latched) closedFor.add(name)
       }
       // Nodes that are not probed now because their vCenter is away are still held.
@@ -148,6 +153,8 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
         absentSince,
         pendingSince,
         latched: closedFor.size,
+        living,
+        doubtedAgo: monotonic() - (doubted.get(group) ?? Number.NEGATIVE_INFINITY),
         deleted: [...gone.values()].map(({ at, vanished }) => ({ ago: monotonic() - at, vanished })),
         fewFor: monotonic() - (few.get(group) ?? monotonic()),
       }
@@ -170,7 +177,8 @@ export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTra
       return {
         missing: absences.length,
         brakeEngaged:
-          absences.some(({ held }) => held) || [...latched].some((node) => node.vCenter === vCenter),
+          absences.some(({ held, doubted }) => held || doubted) ||
+          [...latched].some((node) => node.vCenter === vCenter),
       }
     },
     deleting({ group, vanished }, nodeUID) {

@@ -90,8 +90,9 @@ function keepPeople(world: World): void {
     for (const group of [...world.vCenters.map(({ instanceUUID }) => instanceUUID), '']) {
       const bound = [...api.nodes.values()].filter((node) => {
         const { name, uid } = node.metadata
-        const { vm, namedVM, nodeUID } = api.reports.get(name)?.status ?? {}
-        const names = (vm ?? namedVM ?? node.spec.providerID) !== undefined || isAwaited(world, node)
+        const { vm, namedVM, nodeUID, brakeEngagedAt } = api.reports.get(name)?.status ?? {}
+        const known = vm ?? namedVM ?? node.spec.providerID ?? brakeEngagedAt
+        const names = known !== undefined || isAwaited(world, node)
         return nodeUID === uid && names && (vm?.vCenterInstanceUUID ?? '') === group
       })
       const gone = bound.filter(({ metadata: { uid } }) => {
@@ -103,10 +104,7 @@ function keepPeople(world: World): void {
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
       const latched = gone.filter((node) => status(node)?.brakeEngagedAt !== undefined)
       const moments = gone.map((node) => Date.parse(status(node)?.absentSince ?? ''))
-      // One that only a person deletes is missing for ever, and its moment may be wider than the status says.
-      const lasts = gone.some((node) => status(node)?.conditions.some(({ reason }) => reason === 'NotBound'))
-      const wave = lasts ? gone.length : largestWave(moments, world.settings.lifecycle)
-      if (Math.max(latched.length, wave) <= allowed) continue
+      if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {
         const held = api.reports.get(metadata.name)?.status.brakeEngagedAt !== undefined
         if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)

@@ -5,7 +5,7 @@ import { isUnseen } from '../../node/machines.ts'
 import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { Missing, Precondition } from './absence-proofs.ts'
-import { brakeEngaged, type Fleet, waitForRate } from './disruption-limit.ts'
+import { type Fleet, waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
 import { volumesAttached } from './volumes.ts'
 
@@ -20,8 +20,8 @@ export interface DeletionFacts {
   readonly evidence: Evidence
   readonly lifeSign: string
   readonly fleet: Fleet
-  /** Whether the brake holds this Node. */
-  readonly braked: boolean
+  /** Why the brake holds this Node; undefined where it does not. */
+  readonly braked: Missing | undefined
   /** Whether all other VMs have been read since this one was lost. */
   readonly othersRead: boolean
   /** Another Node whose VM is missing and that the fleet does not count yet. */
@@ -59,10 +59,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
   { name: 'SeenOrWanted', missing: neverSeen },
-  {
-    name: 'BrakeReleased',
-    missing: ({ braked, node, vm }) => (braked ? brakeEngaged(node, vm) : undefined),
-  },
+  { name: 'BrakeReleased', missing: ({ braked }) => braked },
   {
     name: 'NodeNotReady',
     missing: ({ node }) =>

@@ -349,6 +349,72 @@ t.test('the brake releases itself when few are missing, and have been for long',
   t.ok(many4?.status?.brakeEngagedAt)
 })
 
+/** A Ready Node whose kubelet goes on speaking though vCenter has proven its VM absent. */
+function living(changes: Partial<NodeFacts> = {}): NodeFacts {
+  const facts = gone(changes)
+  const ready = { status: 'True', lastHeartbeatTime: '' }
+  const evidence = { ...absence(facts, { absentFor: 0, times: 1, beats: true }), spokenAt: facts.monotonic }
+  return { ...facts, node: { ...facts.node, ready }, evidence }
+}
+
+t.test('one that lives though its VM is gone engages no brake, and holds nobody', async (t) => {
+  const decision = decide(living(many(4)))
+  t.match(decision.probePlan?.absence, {
+    counts: false,
+    lives: true,
+    pending: false,
+    latched: false,
+    held: false,
+    doubted: false,
+  })
+  t.equal(decision.status?.brakeEngagedAt, undefined)
+  t.match(pending(decision), { reason: 'NodeReady' })
+  t.ok(decide(gone({ fleet: () => fleet({ bound: 3, living: 1 }) })).deletion, 'another goes in its time')
+
+  const engaged = decide(gone(many(4))).status ?? {}
+  const report_ = report({ ...gone().report, status: engaged })
+  t.equal(decide(living({ report: report_ })).status?.brakeEngagedAt, undefined, 'nor does it stay engaged')
+  const silent = decide(gone({ report: report_ }))
+  t.ok(silent.status?.brakeEngagedAt, 'as it does for one that is silent')
+})
+
+t.test('a vCenter that is wrong about many is not believed about any', async (t) => {
+  const quiet = 2 * lifecycle.absentFor
+  const held = decide(gone({ fleet: () => fleet({ bound: 10, living: 3 }) }))
+  t.equal(held.deletion, undefined)
+  t.match(pending(held), { status: 'True', reason: 'BrakeEngaged', message: /more machines that run/ })
+  t.equal(held.status?.brakeEngagedAt, undefined, 'no latch is left')
+  t.match(held.probePlan?.absence, { held: true, doubted: true, few: false, latched: false })
+  t.match(decide(living({ fleet: () => fleet({ bound: 10, living: 2 }) })).probePlan?.absence, {
+    doubted: true,
+    held: false,
+  })
+  const after = (doubtedAgo: number) => decide(gone({ fleet: () => fleet({ living: 2, doubtedAgo }) }))
+  t.match(pending(after(quiet - 1)), { reason: 'BrakeEngaged' }, 'nor just after')
+  t.match(after(quiet - 1).probePlan?.absence, { doubted: false })
+  t.ok(after(quiet).deletion)
+  const meant = { ...gone().node, deletion: 'proceed' }
+  t.ok(decide(gone({ node: meant, fleet: () => fleet({ living: 9 }) })).deletion, 'but a person knows better')
+})
+
+t.test('one that is Ready may live or be gone, and counts for the others until that is known', async (t) => {
+  const before = living({ absentSince: 0 })
+  const { evidence } = before
+  const unheard = evidence && decide({ ...before, evidence: { ...evidence, spokenAt: undefined } })
+  t.match(unheard?.probePlan?.absence, { lives: false, counts: false, pending: true })
+  t.match(decide({ ...before, evidence: undefined }).probePlan?.absence, { pending: true }, 'not asked yet')
+  const unproven =
+    evidence && decide({ ...before, evidence: { ...evidence, absent: undefined, spokenAt: undefined } })
+  t.match(unproven?.probePlan?.absence, { pending: false }, 'but not where vCenter cannot say')
+  const due = (ago: number, spokenAt: number | undefined) =>
+    evidence && decide({ ...before, evidence: { ...evidence, askedAt: before.monotonic - ago, spokenAt } })
+  t.same(
+    [due(19_999, undefined), due(20_000, undefined), due(20_000, 1)].map((each) => each?.probePlan?.due),
+    [false, true, false],
+    'which is asked about soon',
+  )
+})
+
 t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
   const of = (bound: number) => decide(gone({ fleet: () => fleet({ bound, latched: bound }) }))
   t.match(pending(of(10)), { reason: 'BrakeEngaged' })
@@ -475,6 +541,14 @@ t.test('who gets the same answer again and again asks less often', async (t) => 
       ({ probePlan }) => probePlan?.due,
     ),
     [true, false, true, true],
+  )
+  const short = gone(settings({ absentFor: 100_000 }))
+  const soon = (ago: number) =>
+    decide({ ...short, evidence: { ...absence(short, { probes, ago }), absent: undefined, unproven: 9 } })
+  t.same(
+    [soon(79_999), soon(80_000)].map(({ probePlan }) => probePlan?.due),
+    [false, true],
+    'but before another could be deleted that vanishes now',
   )
   t.same(unproven(4, 0).recheck, [], 'and does not search besides')
   const lease = { ...absence(gone()), absent: undefined, heartbeat: undefined, unproven: 1 }

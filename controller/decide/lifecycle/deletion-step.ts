@@ -31,8 +31,12 @@ const LEAST = 1_000
  * would notice if the VM came back.
  */
 const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
+/** Time until the second probe while the Node is Ready: its kubelet has spoken by then if it lives. */
+const LISTENS = 20_000
 /** The first of these doubles with each such result, up to this factor. */
 const PATIENCE = 8
+/** As a share of `absentFor`: a VM that vanishes now is known to be absent before another that vanished with it is proven gone. */
+const MOST_UNPROVEN = 0.8
 
 /** The condition before the first result. */
 export function notProbedYet(machines: readonly BoundVM[]): ConditionValue {
@@ -111,10 +115,14 @@ function listed(missing: readonly Missing[]): string {
   return [...new Set(missing.map(({ message }) => message))].join('; ')
 }
 
-function probeInterval({ evidence, settings }: DeletionFacts, missing: readonly string[]): number {
+function probeInterval({ node, evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
-  if (evidence.absent === undefined)
-    return Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
+  if (evidence.absent !== undefined && node.ready?.status === 'True' && evidence.spokenAt === undefined)
+    return Math.min(interval, LISTENS)
+  if (evidence.absent === undefined) {
+    const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
+    return Math.min(again, MOST_UNPROVEN * settings.absentFor)
+  }
   if (missing.some((name) => COUNTED.has(name))) return interval
   if (missing.includes('VolumesDetached')) return PROBE_AGAIN.volumes
   return Math.min(PROBE_AGAIN.held, quietTime(settings))

@@ -30,6 +30,10 @@ export interface Fleet {
   readonly pendingSince: readonly Span[]
   /** Other Nodes whose status says that the brake is engaged for them. */
   readonly latched: number
+  /** Other Nodes whose machine lives though vCenter says that its VM is gone: see `livesOn`. */
+  readonly living: number
+  /** How long ago there were too many of those; infinite where there never were. */
+  readonly doubtedAgo: number
   /** Recent deletions. */
   readonly deleted: readonly {
     readonly ago: number
@@ -110,24 +114,23 @@ export function quietTime({ absentFor }: LifecycleConfig): number {
 
 /**
  * Whether the brake releases itself: few VMs have been missing for long enough, and vCenter has said throughout that this
- * VM is gone. While a machine goes on speaking its count never gets that far, but it must not hold all others for ever.
+ * VM is gone.
  */
 export function releasesItself(
-  { absent, spoken }: Pick<Evidence, 'absent' | 'spoken'>,
+  { absent }: Pick<Evidence, 'absent'>,
   fleet: Fleet,
   settings: LifecycleConfig,
 ): boolean {
   const quiet = quietTime(settings)
-  return fleet.fewFor >= quiet && absent !== undefined && (spoken || absent.last - absent.since >= quiet)
+  return fleet.fewFor >= quiet && absent !== undefined && absent.last - absent.since >= quiet
 }
 
 /**
- * Whether an absence counts towards the limit: it is proven, nobody has decided on the Node, and the Node is not Ready. A
- * Node that is Ready because its kubelet goes on speaking counts too: vCenter is wrong about it.
+ * Whether an absence counts towards the limit: it is proven, nobody has decided on the Node, and the Node is not Ready. To
+ * be asked only where the machine does not live on.
  */
 export function countsAsAbsent(node: Node, evidence: Evidence | undefined): boolean {
-  if (evidence?.absent === undefined || isDecided(node)) return false
-  return node.ready?.status !== 'True' || evidence.spoken
+  return evidence?.absent !== undefined && !isDecided(node) && node.ready?.status !== 'True'
 }
 
 const MINUTE = 60_000

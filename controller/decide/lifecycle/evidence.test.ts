@@ -69,6 +69,18 @@ t.test('the kubelet must be known to be silent', async (t) => {
   t.equal(after([], [{}, {}, { heartbeat: 'beat' }], [{}, {}, { heartbeat: 'beat' }]).beats, false)
 })
 
+t.test('a machine has spoken that gives a sign of life after its absence was proven', async (t) => {
+  const wrong: Parameters<typeof after>[number] = [{ canary: { state: 'unproven', failure } }]
+  const beats: Parameters<typeof after>[number] = [{}, {}, { heartbeat: 'beat' }]
+  t.equal(after([], []).spokenAt, undefined)
+  t.equal(after([], beats).spokenAt, 2000)
+  t.equal(after([], [{}, { lifeSign: 'b' }]).spokenAt, 2000)
+  t.equal(after([], beats, beats).spokenAt, 2000, 'for the last time')
+  t.equal(after([], beats, wrong, beats).spokenAt, 4000, 'whatever is proven meanwhile')
+  t.equal(after(wrong, beats).spokenAt, undefined, 'nothing was proven')
+  t.equal(after([], [{}, { vm: boundVM({ moref: 'vm-9' }) }, { heartbeat: 'beat' }]).spokenAt, undefined)
+})
+
 t.test('answers that prove nothing are counted', async (t) => {
   const wrong: Parameters<typeof after>[number] = [{ canary: { state: 'unproven', failure } }]
   t.equal(after([]).unproven, 0)

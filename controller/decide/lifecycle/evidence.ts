@@ -43,8 +43,8 @@ export interface Evidence {
   readonly heartbeat: string | undefined
   /** Whether it was renewed between this result and the previous one. */
   readonly beats: boolean
-  /** Whether the machine has given a sign of life since the first probe. */
-  readonly spoken: boolean
+  /** When the machine was last heard to have given a sign of life after its absence was proven; undefined where it has not. */
+  readonly spokenAt: number | undefined
   /** How many results in a row have proven nothing. */
   readonly unproven: number
   /** VolumeAttachments of the Node; undefined where they were not requested or could not be counted. */
@@ -79,6 +79,7 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
   const { heartbeat, askedAt: at } = result
   const same = before !== undefined && isAbout(before.request, request) ? before : undefined
   const beats = same?.heartbeat !== undefined && same.heartbeat !== heartbeat
+  const speaks = same !== undefined && (beats || hasReported(same.request, request))
   const continues = before !== undefined && sameCourse(before, request, result)
   const row = (run: Run | undefined): Run =>
     continues && run !== undefined
@@ -89,7 +90,7 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
     ...result,
     request,
     beats,
-    spoken: same !== undefined && (same.spoken || beats || hasReported(same.request, request)),
+    spokenAt: speaks && (same.absent ?? same.spokenAt) !== undefined ? at : same?.spokenAt,
     unproven: proven ? 0 : (same?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
     off: isOffForGood(request.vm, result.probes) ? row(before?.off) : undefined,

@@ -2,7 +2,9 @@ import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/c
 import { isDecided, isRemovalMeant } from '../../node/removal.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import type { Missing } from './absence-proofs.ts'
 import {
+  brakeEngaged,
   countsAsAbsent,
   type Fleet,
   fewAbsent,
@@ -12,6 +14,7 @@ import {
   tooManyForNow,
 } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
+import { isSoonKnown, livesOn, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
 
 /** What the next leader must know about a missing VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
@@ -20,6 +23,8 @@ export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngaged
 export interface DisruptionLimit {
   readonly absence: Absence
   readonly status: AbsenceStatus
+  /** Why the brake keeps this Node from being deleted; undefined where it does not. */
+  readonly holds: Missing | undefined
   /** Whether the brake engages for this Node in this reconcile. */
   readonly engages: boolean
   /** Milliseconds until the brake may release itself; undefined where time alone does not release it. */
@@ -58,21 +63,31 @@ export function judgeDisruptionLimit({
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
   const own = { from: Math.min(since, shownUntil(facts)), until: Math.max(since, aliveUntil(facts)) }
-  const counts = there === undefined && countsAsAbsent(node, evidence)
+  const missingFor = facts.monotonic - since
+  const lives = there === undefined && livesOn(node, evidence, missingFor, settings)
+  const counts = there === undefined && !lives && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && mayGo
-  const wasEngaged = deletes && before.brakeEngagedAt !== undefined
-  const few = fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
+  const wasEngaged = deletes && !lives && before.brakeEngagedAt !== undefined
+  const doubted = tooManyLive(fleet.living + (lives ? 1 : 0), fleet, settings)
+  const few =
+    !doubted && fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
   const tooMany = counts && tooManyAbsent(own, fleet, settings)
   const releases =
     wasEngaged && !tooMany && few && evidence !== undefined && releasesItself(evidence, fleet, settings)
   const engages = deletes && tooMany && !wasEngaged
   const engaged = engages || (wasEngaged && !releases)
   // The `proceed` annotation lets this Node pass without releasing the brake: once removed, the brake holds as before.
-  const meant = isRemovalMeant(node)
-  const held = !meant && (engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings)))
+  const passes = lives || isRemovalMeant(node)
+  const reasons = [
+    ...(doubted || wasDoubted(fleet, settings) ? [vCenterDoubted(node, bound, settings)] : []),
+    ...(engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings))
+      ? [brakeEngaged(node, bound)]
+      : []),
+  ]
+  const holds = passes ? undefined : reasons[0]
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
-  const pending =
-    there === undefined && !counts && !isDecided(node) && facts.monotonic - since < quietTime(settings)
+  const uncertain = missingFor < quietTime(settings) || isSoonKnown(evidence, settings)
+  const pending = there === undefined && !counts && !lives && !isDecided(node) && uncertain
   const latch = engaged
     ? {
         brakeEngagedAt: before.brakeEngagedAt ?? timestamp(now),
@@ -80,8 +95,20 @@ export function judgeDisruptionLimit({
       }
     : {}
   return {
-    absence: { group, since, ...own, counts, pending, latched: engaged && !isDecided(node), held, few },
+    absence: {
+      group,
+      since,
+      ...own,
+      counts,
+      lives,
+      pending,
+      latched: engaged && !isDecided(node),
+      held: holds !== undefined,
+      few,
+      doubted,
+    },
     engages,
+    holds,
     ...(there === 'renamed'
       ? latchWhileThere(latch, facts)
       : {

@@ -65,7 +65,7 @@ export function judgeMissingVM(
     evidence,
     lifeSign: lifeSignOf(node, facts.report),
     fleet,
-    braked: brake.absence.held,
+    braked: brake.holds,
     othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
     uncounted: () => facts.uncounted(group),
     leadingFor,

@@ -181,6 +181,14 @@ export const MACHINE_FAULTS: Faults = {
     return undefined
   },
   'vm-unregistered-running': (world, focus) => unregister(world, focus, () => undefined),
+  /** Nobody registers it again, and it runs on; at most one in each vCenter, lest vCenter be in doubt for ever. */
+  'vm-unregistered-for-good'({ machines }, { machine: { vm } }) {
+    const lost = machines.all.some(
+      (each) => !each.destroyed && each.vm === undefined && each.lastVM?.vCenter === vm?.vCenter,
+    )
+    if (vm !== undefined && !lost) vm.vCenter.unregister(vm)
+    return undefined
+  },
   'vm-unregistered-off'(world, focus) {
     const { machines } = world
     machines.halt(focus.machine, 'poweredOff')

@@ -1,6 +1,7 @@
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
+import { isKnownToLive, livesOn } from './living.ts'
 import type { Gone } from './promises.ts'
 
 /** How long others must have been gone, or held by the brake, before a deleting controller knows, milliseconds. */
@@ -30,6 +31,7 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     )
   const others = [...deleted(2 * absentFor - WRITES)]
   let bound = deleted(2 * absentFor + WRITES).length
+  let living = 0
   for (const [other, { status }] of api.reports) {
     // Who only names a VM counts for nobody who was verified.
     const { vm, nodeUID, brakeEngagedAt } = status
@@ -46,13 +48,21 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
     const kept = known.metadata.annotations['rollcall.dev/deletion'] !== undefined
+    if (kept) continue
+    if (livesOn(world, known, gone.at)) {
+      // While the answers came by which this Node goes.
+      if (isKnownToLive(known, heard, timeline.now - absentFor, timeline.now - WRITES)) living++
+      continue
+    }
     // Those of which nobody was told are found when one is lost, and count until they are proven to be gone.
-    if ((proven || gone.untold) && readyOf(known) !== 'True' && !kept) others.push(gone)
+    if ((proven || gone.untold) && readyOf(known) !== 'True') others.push(gone)
   }
+  const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
+  if (living > allowed)
+    says('a vCenter in doubt is not believed', `${living} of ${bound} live whose VMs it does not show`)
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
   if (gone === undefined || gone.untold || api.holder.since > gone.at) return
-  const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
   if (wave > allowed)

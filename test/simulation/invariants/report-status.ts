@@ -1,6 +1,7 @@
 import type { ReportObject } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isMeant } from './brake.ts'
+import { livesOn } from './living.ts'
 
 /** How long after a VM was seen a controller may still act on that, milliseconds. */
 const SEEN_LATELY = 90_000
@@ -53,7 +54,8 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
   // A level that has ended takes the binding with it, and the Node will not be deleted at all.
   if (proceeds || after.status.identityLevel === undefined) return
   const absent = machinesOf(world, node.metadata.uid).every(
-    ({ vm, vanishedAt }) => vm === undefined && timeline.now - vanishedAt > SEEN_LATELY,
+    ({ vm, vanishedAt }) =>
+      vm === undefined && timeline.now - vanishedAt > SEEN_LATELY && !livesOn(world, node, vanishedAt),
   )
   // It releases itself as well: not soon, and never while too many are missing.
   const many = judge.many.get(before.status.vm?.vCenterInstanceUUID ?? '') ?? 0

@@ -141,8 +141,23 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/disruption-limit.ts`,
-        "return node.ready?.status !== 'True' || evidence.spoken",
-        "return node.ready?.status === 'True' && evidence.spoken",
+        "!isDecided(node) && node.ready?.status !== 'True'",
+        "!isDecided(node) && node.ready?.status === 'True'",
+      ),
+    ],
+  },
+  {
+    name: 'brake: who lives though its VM is gone does not count',
+    edits: [
+      edit(
+        `${LIFECYCLE}/disruption-limit.ts`,
+        "!isDecided(node) && node.ready?.status !== 'True'",
+        "!isDecided(node) && (node.ready?.status !== 'True' || evidence.spokenAt !== undefined)",
+      ),
+      edit(
+        `${LIFECYCLE}/living-machines.ts`,
+        'if (evidence?.spokenAt === undefined || isDecided(node))',
+        'if (true)',
       ),
     ],
   },

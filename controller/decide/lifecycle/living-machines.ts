@@ -1,0 +1,68 @@
+/**
+ * Machines that live though their vCenter says that their VM is gone, as where it was unregistered or an old backup of
+ * vCenter was restored. They do not count among those that vanish: one that lives must hold nobody. But a vCenter that is
+ * wrong about many is not to be believed about the few that are silent as well.
+ */
+import type { BoundVM } from '../../../agent/contract.ts'
+import type { LifecycleConfig } from '../../config/config.ts'
+import { duration } from '../../format-time.ts'
+import { isUnseen } from '../../node/machines.ts'
+import { isDecided } from '../../node/removal.ts'
+import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
+import type { Missing } from './absence-proofs.ts'
+import { allowedAbsent, type Fleet, quietTime } from './disruption-limit.ts'
+import type { Evidence } from './evidence.ts'
+
+/**
+ * Whether a machine goes on speaking though vCenter has proven its VM absent: vCenter is wrong about it, as where the VM was
+ * unregistered. Its Node never counts as absent, and cannot be deleted. A living kubelet writes Ready as True or False;
+ * where only the agent speaks, which may be about to end, the machine counts as absent for a while first.
+ */
+export function livesOn(
+  node: Node,
+  evidence: Evidence | undefined,
+  missingFor: number,
+  settings: LifecycleConfig,
+): boolean {
+  if (evidence?.spokenAt === undefined || isDecided(node)) return false
+  if (node.ready?.status === 'True') return true
+  if (evidence.askedAt - evidence.spokenAt >= settings.absentFor) return false
+  return node.ready?.status === 'False' || missingFor >= quietTime(settings)
+}
+
+/**
+ * Whether it is soon known of a machine whether it lives, is gone or is there: it has not been probed yet, or is proven
+ * absent while its Node is Ready, which is either confirmed by its kubelet or ends.
+ */
+export function isSoonKnown(evidence: Evidence | undefined, { absentFor }: LifecycleConfig): boolean {
+  if (evidence === undefined) return true
+  const { absent } = evidence
+  return absent !== undefined && absent.last - absent.since < absentFor
+}
+
+/** Whether vCenter is wrong about more machines than may vanish at once, so that it is not believed about any other. */
+export function tooManyLive(
+  living: number,
+  { bound }: Pick<Fleet, 'bound'>,
+  settings: LifecycleConfig,
+): boolean {
+  return living > allowedAbsent(bound, settings)
+}
+
+/** Whether vCenter was so wrong until lately: somebody may be registering its VMs again, one after the other. */
+export function wasDoubted({ doubtedAgo }: Pick<Fleet, 'doubtedAgo'>, settings: LifecycleConfig): boolean {
+  return doubtedAgo < quietTime(settings)
+}
+
+/** Why the brake holds a Node while vCenter is wrong about too many others, and for a while after. */
+export function vCenterDoubted(
+  { name }: Pick<Node, 'name'>,
+  { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
+  settings: LifecycleConfig,
+): Missing {
+  const shows = isUnseen({ moref }) ? 'no vCenter shows' : `vCenter ${vCenter} does not show`
+  return {
+    reason: 'BrakeEngaged',
+    message: `the brake holds: ${shows} the VMs of more machines that run than lifecycle.maxAbsentShare and maxAbsentMinimum allow, as after the restore of an old backup; it releases itself ${duration(quietTime(settings))} after those VMs are registered again, or their Nodes (DeletionPending is NodeReady or SignOfLife) annotated ${ANNOTATION_DELETION}=hold or deleted; or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
+  }
+}
