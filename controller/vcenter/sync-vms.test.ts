@@ -3,7 +3,8 @@ import { createVMLocations } from './cache/vm-location.ts'
 import { changeMachine } from './cache/vm-properties.ts'
 import { Table } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/properties.ts'
-import { locateWanted, resync } from './sync-vms.ts'
+import { locateWanted, readAgain, resync } from './sync-vms.ts'
+import { SoapFault } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
 
 const { signal } = new AbortController()
@@ -97,3 +98,84 @@ t.test('what is pushed while a VM is asked for again is not undone', async (t) =
   await locateWanted(options, signal)
   t.match(seen(), { powerState: 'poweredOff' })
 })
+
+t.test(
+  'of very many VMs that are refused none is ever said not to be there, and all others are read',
+  async (t) => {
+    const { options } = setUp()
+    const { table } = options
+    const vms = Array.from({ length: 300 }, (_, i) => `vm-${i}`)
+    const refused = new Set<string>()
+    let calls = 0
+    const reader: PropertyReader = {
+      async read(specs, take) {
+        calls++
+        const asked = [...specs.join().matchAll(/<obj type="VirtualMachine">([^<]+)</g)].map(
+          ([, vm = '']) => vm,
+        )
+        if (asked.some((vm) => refused.has(vm)))
+          throw new SoapFault('NoPermission', '', { type: 'Folder', value: 'group-d1' })
+        for (const vm of asked) {
+          const properties = new Map([
+            ['config.uuid', value(`u-${vm}`)],
+            ['summary.config.numEthernetCards', value('0')],
+            ['runtime.powerState', value('poweredOn')],
+            ['runtime.connectionState', value('connected')],
+          ])
+          const reference = { type: 'VirtualMachine', value: vm }
+          take({ reference, properties, missing: new Map(), excess: undefined })
+        }
+      },
+    }
+    // As vCenter does, it leaves out what the account may not see.
+    const locator = {
+      ...options.locator,
+      locate: async (uuids: readonly string[]) =>
+        new Map(
+          uuids.map((uuid) => {
+            const vm = uuid.slice(2)
+            return [uuid, { vms: refused.has(vm) ? [] : [vm], fresh: true }]
+          }),
+        ),
+    }
+    const all = { ...options, reader, locator }
+    const count = (state: string) => vms.filter((vm) => table.lookup(`u-${vm}`).state === state).length
+    /** Attempts until nothing is wanted; returns how many. */
+    const locateAll = async () => {
+      let attempts = 0
+      for (; table.wanted().length > 0; attempts++) {
+        const before = calls
+        await locateWanted(all, signal)
+        t.ok(calls - before <= 40, `${calls - before} calls`)
+        t.ok(attempts < 30, `${attempts} attempts`)
+        for (const vm of vms) {
+          const answer = table.lookup(`u-${vm}`)
+          if (answer.state === 'answered' && answer.vms.length === 0) t.fail(`${vm} is said not to be there`)
+        }
+      }
+      return attempts
+    }
+    for (const vm of vms) table.follow(`u-${vm}`)
+    t.equal(await locateAll(), 1)
+    t.equal(count('answered'), 300)
+
+    for (const vm of vms.slice(50, 250)) refused.add(vm)
+    await readAgain(all, vms, signal)
+    await locateAll()
+    t.same([count('answered'), count('failed')], [100, 200])
+
+    const before = calls
+    table.wantFailed()
+    t.equal(await locateAll(), 1, 'those that were refused are tried again a few at a time')
+    t.ok(calls - before <= 40, `${calls - before} calls`)
+    t.same([count('answered'), count('failed')], [100, 200])
+
+    for (const vm of vms.slice(150, 250)) refused.delete(vm)
+    let turns = 0
+    for (; count('answered') < 200 && turns < 30; turns++) {
+      table.wantFailed()
+      await locateAll()
+    }
+    t.same([count('answered'), count('failed')], [200, 100], `after ${turns} turns`)
+  },
+)

@@ -49,28 +49,34 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const machines = withPushed(read, before, table)
 
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
+  const unread: string[] = []
   for (const uuid of uuids) {
     // Not located yet.
     if (!located.has(uuid)) continue
     const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
     if (answer === 'stale') locator.forget([uuid])
+    else if (answer === 'unread') unread.push(uuid)
     else answers.set(uuid, answer)
   }
   table.answer(answers)
+  table.postpone(unread)
 }
 
 function foundIn(located: Located | undefined): readonly string[] {
   return located === undefined || 'error' in located ? [] : located.vms
 }
 
-/** The VMs with this UUID, or an error, or `stale` where the search result is out of date. */
+/**
+ * The VMs with this UUID, or an error, or `stale` where the search result is out of date, or `unread` where some were not
+ * read this time.
+ */
 function judge(
   uuid: string,
   located: Located | undefined,
   before: readonly string[],
   machines: ReadonlyMap<string, VMProperties>,
-  { gone, denied }: UnreadObjects,
-): readonly VMProperties[] | VCenterError | 'stale' {
+  { gone, denied, left }: UnreadObjects,
+): readonly VMProperties[] | VCenterError | 'stale' | 'unread' {
   if (located === undefined) return 'stale'
   if ('error' in located) return located.error
   const having: VMProperties[] = []
@@ -80,6 +86,7 @@ function judge(
     const key = keyOf({ type: 'VirtualMachine', value: vm })
     const refusal = denied.get(key)
     if (refusal !== undefined) return refusal
+    if (left.has(key)) return 'unread'
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
     // A known VM without a UUID has become inaccessible.

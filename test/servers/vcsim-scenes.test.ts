@@ -166,6 +166,11 @@ t.test('without privileges on one folder, the rest is in sight', async (t) => {
   t.same(await search(first.uuid), [])
   t.same(await search(second.uuid), [second.ref])
   t.match(await read('VirtualMachine', first.ref, 'name'), 'NoPermission')
+  await vcsim.revoke({ object: 'workers', as: 'faultOnRoot' })
+  t.match(
+    await read('VirtualMachine', first.ref, 'name'),
+    /xsi:type="NoPermission"><object type="Folder">group-d1</,
+  )
   await vcsim.move({ vm: first.name, folder: '/DC0/vm' })
   t.same(await search(first.uuid), [first.ref], 'what leaves the folder comes in sight')
   await vcsim.restore('workers')

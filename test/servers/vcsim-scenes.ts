@@ -4,6 +4,8 @@ import type { ControlClient, VcsimVM } from './control.ts'
 export type Refusal =
   /** The whole call fails with NoPermission, naming the object. */
   | 'fault'
+  /** The whole call fails with NoPermission, naming the root folder instead. */
+  | 'faultOnRoot'
   /** The object is answered without properties, with NoPermission for each. */
   | 'missingSet'
 

@@ -1,7 +1,7 @@
 /** VMs that the account may not read sufficiently: nothing is concluded from the rest. */
 import type { UnreadableProperty } from '../../types/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
-import { type SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from './properties.ts'
 import type { VMProperties } from './vm-properties.ts'
 
@@ -37,7 +37,7 @@ export function refusalOf(
 /** The error for a refused VM, which names the VM, if its name is known, and what the account lacks. */
 export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
   // This is not about privileges: the VM is gone by now.
-  if (fault.fault === 'ManagedObjectNotFound') return fault
+  if (isGone(fault, { type: 'VirtualMachine', value: vm })) return fault
   const described = name === undefined ? vm : `"${name}" (${vm})`
   const lacks = fault.privilege === undefined ? '' : ` for want of ${fault.privilege}`
   const message =

@@ -204,3 +204,31 @@ t.test('only what differs is told', (t) => {
   t.equal(table.lookup('u1').state, 'answered', 'asking again casts no doubt')
   t.end()
 })
+
+t.test('what was not read is neither there nor gone, and is searched for next', (t) => {
+  const { table, changes, states } = setUp()
+  table.answer(new Map([['u2', new VCenterError('NoPermission', 'refused')]]))
+  t.equal(table.wantFailed(), true)
+  table.want('u1')
+  changes.length = 0
+  table.postpone(['u1', 'u2', 'unknown'])
+  t.same(states(), ['pending', 'failed'], 'one that had failed stays so')
+  t.same(table.wanted(), ['u1'], 'and waits for its turn')
+  t.same(changes, [['u1']])
+  t.end()
+})
+
+t.test('of those that failed, the one that was tried last comes last the next time', (t) => {
+  const { table } = setUp()
+  const refused = new VCenterError('NoPermission', 'refused')
+  for (const uuid of ['u2', 'u1', 'u2']) table.answer(new Map([[uuid, refused]]))
+  table.wantFailed()
+  t.same(table.wanted(), ['u1', 'u2'])
+  for (const uuid of ['u1', 'u2']) table.answer(new Map([[uuid, refused]]))
+  table.wantFailed()
+  table.postpone(['u2'])
+  table.answer(new Map([['u1', refused]]))
+  table.wantFailed()
+  t.same(table.wanted(), ['u2', 'u1'])
+  t.end()
+})

@@ -50,6 +50,7 @@ export interface TableOptions {
 }
 
 export class Table {
+  /** Those that failed come last, in the order in which they did. */
   readonly #entries = new Map<string, Entry>()
   readonly #rows = new Map<string, Row>()
   readonly #wanted = new Set<string>()
@@ -94,7 +95,20 @@ export class Table {
     }
   }
 
-  /** Marks the UUIDs whose search failed. Returns whether any UUID is marked. */
+  /**
+   * To be called for UUIDs whose VMs were not read this time, because too many others were refused. Those that have failed
+   * before stay so until their next turn, in which they are among the first; all others are searched for again.
+   */
+  postpone(uuids: readonly string[]): void {
+    const pending = new Set<string>()
+    for (const uuid of uuids) {
+      if (typeof this.#entries.get(uuid)?.state === 'object') this.#wanted.delete(uuid)
+      else this.#doubt(uuid, pending)
+    }
+    this.#notify(pending)
+  }
+
+  /** Marks the UUIDs whose search failed, in the order in which they did. Returns whether any UUID is marked. */
   wantFailed(): boolean {
     for (const [uuid, { state }] of this.#entries) if (typeof state === 'object') this.#wanted.add(uuid)
     return this.#wanted.size > 0
@@ -167,6 +181,8 @@ export class Table {
       if (!isList(answer)) {
         entry.state = { error: answer }
         entry.shownUntil ??= this.#options.monotonic()
+        this.#entries.delete(uuid)
+        this.#entries.set(uuid, entry)
         changed.add(uuid)
         continue
       }

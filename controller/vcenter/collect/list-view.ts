@@ -1,20 +1,17 @@
 /** Keeps the list view that vCenter watches equal to the followed VMs. */
 import type { Timings } from '../timings.ts'
 import { reference } from '../wire/envelope.ts'
-import { isRebuild, SoapFault } from '../wire/errors.ts'
+import type { SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
-
-/** Calls that one `set` may spend on finding refused VMs: finding one among a thousand takes about twenty. */
-const MAX_CALLS = 40
+import { callWithoutRefused } from './refusals.ts'
 
 export interface Members {
   /**
-   * Adds and removes members, in one call unless vCenter refuses some. vCenter refuses the whole call where one object may
-   * not be viewed (System.View) or is gone, and its fault may name another object; the refused ones are then found by
-   * bisection. What would take too many calls is left for the next `set`. Undefined where nothing changes. Throws a
-   * VCenterError where vCenter fails as a whole.
+   * Adds and removes members, in one call unless vCenter refuses some: that takes System.View on each. What would take too
+   * many calls is left for the next `set`. Undefined where nothing changes. Throws a VCenterError where vCenter fails as a
+   * whole.
    */
   set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<Synced | undefined>
   /** Lets the next `set` retry the refused VMs. */
@@ -70,27 +67,18 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   /** Makes all changes that vCenter accepts, and returns the morefs that it does not know. */
   async function modifyAll(all: readonly Change[], signal: AbortSignal): Promise<Synced> {
     const unknown: string[] = []
-    const left: (readonly Change[])[] = [all]
-    for (let calls = 0; calls < MAX_CALLS; calls++) {
-      const changes = left.pop()
-      if (changes === undefined) break
-      try {
+    const left = await callWithoutRefused({
+      groups: [all],
+      objectOf: ({ vm }) => toObject(vm),
+      async call(changes) {
         unknown.push(...(await modify(changes, signal)))
-      } catch (error) {
-        if (!isRefusal(error)) throw error
-        const culprit = culpritOf(error, changes)
-        if (culprit === undefined) {
-          const half = changes.length >> 1
-          left.push(changes.slice(half), changes.slice(0, half))
-          continue
-        }
-        giveUp(culprit, error)
-        if (error.fault === 'ManagedObjectNotFound') unknown.push(culprit.vm)
-        const others = changes.filter((each) => each !== culprit)
-        if (others.length > 0) left.push(others)
-      }
-    }
-    return { unknown, unfinished: left.some((changes) => changes.some(({ vm }) => !refused.has(vm))) }
+      },
+      onRefused(change, error) {
+        giveUp(change, error)
+        if (error.fault === 'ManagedObjectNotFound') unknown.push(change.vm)
+      },
+    })
+    return { unknown, unfinished: left.some(({ vm }) => !refused.has(vm)) }
   }
 
   /** A member that cannot be removed is ignored when it changes. */
@@ -120,19 +108,6 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     size: () => members.size,
     refused: () => refused,
   }
-}
-
-/** Whether the fault is about members, not about the list or the session. */
-function isRefusal(error: unknown): error is SoapFault {
-  if (!(error instanceof SoapFault) || isRebuild(error)) return false
-  return error.fault === 'NoPermission' || error.fault === 'ManagedObjectNotFound'
-}
-
-/** The refused change, if known: the one that the fault names, or the only one. */
-function culpritOf({ object }: SoapFault, changes: readonly Change[]): Change | undefined {
-  if (changes.length === 1) return changes[0]
-  if (object?.type !== 'VirtualMachine') return undefined
-  return changes.find(({ vm }) => vm === object.value)
 }
 
 function toObject(value: string): ManagedObjectReference {

@@ -71,7 +71,7 @@ async function setUp(vms: Record<string, Given>, keyed: 'known' | 'refused' | 'i
     },
   }
   const read = async (...some: string[]) => await readMachines(reader, some, () => undefined, signal)
-  return { read, reads }
+  return { read, reads, reader }
 }
 
 const macs = ({ machines }: Awaited<ReturnType<typeof readMachines>>, vm: string) =>
@@ -118,4 +118,76 @@ t.test('an inaccessible VM has a number of cards and no cards', async (t) => {
   const { read, reads } = await setUp({ 'vm-1': { cards: {}, count: 1, unreadable: true } })
   t.match((await read('vm-1')).machines.get('vm-1'), { biosUUID: undefined, nics: [] })
   t.equal(reads.length, 1)
+})
+
+const VM = (value: string) => ({ type: 'VirtualMachine', value })
+const ROOT = { type: 'Folder', value: 'group-d1' }
+const TWENTY = Array.from({ length: 20 }, (_, i) => `vm-${i + 1}`)
+const KEYS = TWENTY.map((vm) => `VirtualMachine:${vm}`)
+
+/** A vCenter that refuses each read of one of these VMs by a fault. */
+async function setUpRefusing(
+  refused: readonly string[],
+  fault: (vm: string) => SoapFault,
+  all: readonly string[] = TWENTY,
+) {
+  const { reader, reads } = await setUp(Object.fromEntries(all.map((vm) => [vm, { cards: { 4000: '1' } }])))
+  const refusing: PropertyReader = {
+    async read(specs, take, signal) {
+      const culprit = refused.find((vm) => specs.some((spec) => spec.includes(`>${vm}<`)))
+      if (culprit === undefined) return await reader.read(specs, take, signal)
+      reads.push({ paths: [], vms: [] })
+      throw fault(culprit)
+    },
+  }
+  return { result: await readMachines(refusing, all, () => undefined, signal), reads }
+}
+
+t.test('a folder of refused VMs: the others are read, and each refused one is named', async (t) => {
+  const refused = TWENTY.slice(5, 17)
+  for (const named of [VM, () => ROOT]) {
+    const fault = (vm: string) => new SoapFault('NoPermission', '', named(vm), 'System.Read')
+    const { result, reads } = await setUpRefusing(refused, fault)
+    t.same([...result.machines.keys()].sort(), TWENTY.filter((vm) => !refused.includes(vm)).sort())
+    t.same([...result.denied.keys()].sort(), KEYS.slice(5, 17).sort())
+    t.equal(result.gone.size, 0)
+    t.equal(result.left.size, 0)
+    for (const vm of refused) {
+      t.match(result.denied.get(`VirtualMachine:${vm}`), {
+        reason: 'NoPermission',
+        message: `the account may not read anything of the VM ${vm} for want of System.Read; give it the role Read-only`,
+      })
+    }
+    t.ok(reads.length <= 40, `${reads.length} calls`)
+  }
+})
+
+t.test('where all are refused, each one is said to be, and none to be gone', async (t) => {
+  for (const named of [VM, () => ROOT]) {
+    const { result } = await setUpRefusing(TWENTY, (vm) => new SoapFault('NoPermission', '', named(vm)))
+    t.same([...result.denied.keys()].sort(), [...KEYS].sort())
+    t.same([result.machines.size, result.gone.size, result.left.size], [0, 0, 0])
+  }
+})
+
+t.test('a VM is gone where the fault says so of that VM alone', async (t) => {
+  const itself = await setUpRefusing(['vm-3'], (vm) => new SoapFault('ManagedObjectNotFound', '', VM(vm)))
+  t.same([...itself.result.gone], ['VirtualMachine:vm-3'])
+  t.equal(itself.result.denied.size, 0)
+  const other = await setUpRefusing(['vm-3'], () => new SoapFault('ManagedObjectNotFound', '', ROOT))
+  t.equal(other.result.gone.size, 0)
+  t.match(other.result.denied.get('VirtualMachine:vm-3'), {
+    reason: 'UnexpectedFault',
+    message: 'anything of the VM vm-3 cannot be read: vCenter answers with the fault ManagedObjectNotFound',
+  })
+  for (const { result } of [itself, other]) t.equal(result.machines.size, 19)
+})
+
+t.test('of more refused VMs than one attempt can find, the rest is neither refused nor gone', async (t) => {
+  const many = Array.from({ length: 200 }, (_, i) => `vm-${i + 1}`)
+  const { result, reads } = await setUpRefusing(many, () => new SoapFault('NoPermission', '', ROOT), many)
+  t.equal(reads.length, 40)
+  t.equal(result.denied.size + result.left.size, 200)
+  t.ok(result.denied.size > 10, `${result.denied.size} found`)
+  t.same([result.machines.size, result.gone.size], [0, 0])
 })

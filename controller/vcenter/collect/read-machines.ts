@@ -8,21 +8,21 @@ import {
   readMachine,
   type VMProperties,
 } from '../cache/vm-properties.ts'
-import { SoapFault, type VCenterError } from '../wire/errors.ts'
+import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './object-content.ts'
 import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './properties.ts'
+import { callWithoutRefused } from './refusals.ts'
 
 /** Objects per request; each takes about 150 bytes. */
 const BATCH = 1_000
-/** How many objects may fail a call, one after the other, before the call itself counts as failed. */
-const MAX_REFUSALS = 8
-
-export interface UnreadObjects {
-  /** By key: named by a ManagedObjectNotFound. */
+export interface UnreadObjects<E extends VCenterError = VCenterError> {
+  /** By key: vCenter says of exactly these that they do not exist. */
   readonly gone: ReadonlySet<string>
   /** By key: refused or unreadable, with the reason. */
-  readonly denied: ReadonlyMap<string, VCenterError>
+  readonly denied: ReadonlyMap<string, E>
+  /** By key: not read, because vCenter refuses too many others. Nothing is known of them; they are to be read first next time. */
+  readonly left: ReadonlySet<string>
 }
 
 /**
@@ -37,6 +37,7 @@ export async function readMachines(
   const machines = new Map<string, VMProperties>()
   const gone = new Set<string>()
   const denied = new Map<string, VCenterError>()
+  const left = new Set<string>()
 
   /** Returns the VMs whose network cards were not all among the properties. */
   async function readAll(some: readonly string[], withDevices: boolean): Promise<string[]> {
@@ -52,7 +53,7 @@ export async function readMachines(
         const before = known(reference.value)
         const refusal = excess ?? refusalOf(object, before)
         if (refusal !== undefined) {
-          if (isNotFound(refusal)) gone.add(keyOf(reference))
+          if (isGone(refusal, reference)) gone.add(keyOf(reference))
           else denied.set(keyOf(reference), refusal)
         } else if (withDevices || hasAllCards(object.properties)) {
           machines.set(reference.value, toMachine(object, before))
@@ -61,6 +62,7 @@ export async function readMachines(
       signal,
     )
     for (const key of refusals.gone) gone.add(key)
+    for (const key of refusals.left) left.add(key)
     for (const vm of some) {
       const key = keyOf(toVM(vm))
       const fault = refusals.denied.get(key)
@@ -75,7 +77,7 @@ export async function readMachines(
     throw error
   })
   if (incomplete.length > 0) await readAll(incomplete, true)
-  return { machines, gone, denied }
+  return { machines, gone, denied, left }
 }
 
 /** The VM that an answer describes; it must not be refused, see {@link refusalOf}. */
@@ -90,12 +92,9 @@ function toVM(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }
 
-function isNotFound(error: VCenterError): boolean {
-  return error instanceof SoapFault && error.fault === 'ManagedObjectNotFound'
-}
-
 /**
- * Reads what `specs` selects for these objects. If a fault names one of them, the others are read without it.
+ * Reads what `specs` selects for these objects, the first ones first. Those that vCenter refuses do not keep the others from
+ * being read.
  */
 export async function readObjects(
   reader: PropertyReader,
@@ -103,30 +102,19 @@ export async function readObjects(
   specs: (objects: readonly ManagedObjectReference[]) => readonly string[],
   take: (object: ObjectContent) => void,
   signal: AbortSignal,
-): Promise<{ readonly gone: ReadonlySet<string>; readonly denied: ReadonlyMap<string, SoapFault> }> {
+): Promise<UnreadObjects<SoapFault>> {
   const gone = new Set<string>()
   const denied = new Map<string, SoapFault>()
-  for (let i = 0; i < objects.length; i += BATCH) {
-    let left = objects.slice(i, i + BATCH)
-    for (let refusals = 0; left.length > 0; refusals++) {
-      try {
-        await reader.read(specs(left), take, signal)
-        break
-      } catch (error) {
-        const culprit = culpritOf(error, left)
-        if (culprit === undefined || !(error instanceof SoapFault) || refusals >= MAX_REFUSALS) throw error
-        if (error.fault === 'NoPermission') denied.set(culprit, error)
-        else gone.add(culprit)
-        left = left.filter((each) => keyOf(each) !== culprit)
-      }
-    }
-  }
-  return { gone, denied }
-}
-
-function culpritOf(error: unknown, objects: readonly ManagedObjectReference[]): string | undefined {
-  if (!(error instanceof SoapFault) || error.object === undefined) return undefined
-  if (error.fault !== 'NoPermission' && error.fault !== 'ManagedObjectNotFound') return undefined
-  const key = keyOf(error.object)
-  return objects.some((each) => keyOf(each) === key) ? key : undefined
+  const groups: (readonly ManagedObjectReference[])[] = []
+  for (let i = 0; i < objects.length; i += BATCH) groups.push(objects.slice(i, i + BATCH))
+  const left = await callWithoutRefused({
+    groups,
+    objectOf: (object) => object,
+    call: (some) => reader.read(specs(some), take, signal),
+    onRefused(object, fault) {
+      if (isGone(fault, object)) gone.add(keyOf(object))
+      else denied.set(keyOf(object), fault)
+    },
+  })
+  return { gone, denied, left: new Set(left.map(keyOf)) }
 }

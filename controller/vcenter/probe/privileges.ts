@@ -2,12 +2,11 @@
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, SoapFault, VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { ProbeClient } from './probe-client.ts'
-import { isGone } from './read-vm.ts'
 
 /** The privileges of the role Read-only, except System.Anonymous, which everyone has. */
 const PRIVILEGES = ['System.View', 'System.Read'] as const

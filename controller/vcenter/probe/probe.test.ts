@@ -144,7 +144,7 @@ t.test('an account without privileges proves nothing', async (t) => {
   await vCenter.govc('folder.create', '/DC0/vm/workers')
   await vCenter.move({ vm: vm.ref, folder: '/DC0/vm/workers' })
   const bound = await bind(lab, vm, '/DC0/vm/workers')
-  for (const as of ['fault', 'missingSet'] as const) {
+  for (const as of ['fault', 'faultOnRoot', 'missingSet'] as const) {
     await vCenter.revoke({ as })
     const nothing = await inventory.probe(bound, signal)
     t.match(summary(nothing), {

@@ -2,11 +2,11 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
-import { VCenterError } from '../wire/errors.ts'
+import { isGone, VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
 import { provePrivileges } from './privileges.ts'
 import type { ProbeClient } from './probe-client.ts'
-import { isGone, readVM, vmReference } from './read-vm.ts'
+import { readVM, vmReference } from './read-vm.ts'
 import { searchVMs, type UUIDKind } from './search.ts'
 
 export type ProbeFindings = Pick<

@@ -5,7 +5,7 @@ import { refused } from '../cache/unreadable.ts'
 import { readConnectionState, readPowerState } from '../cache/vm-properties.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec } from '../collect/properties.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
@@ -48,12 +48,6 @@ export async function readVMName(client: ProbeClient, value: string): Promise<st
   const name = readName(properties.get('name'))
   if (name === undefined) throw missing.get('name') ?? nothingSaid(value)
   return name
-}
-
-/** Whether vCenter says that exactly this object does not exist. */
-export function isGone(error: unknown, { type, value }: ManagedObjectReference): boolean {
-  if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
-  return error.object?.type === type && error.object.value === value
 }
 
 /** One object's content. Reads without the option to leave out missing objects, so that a missing one fails the call. */

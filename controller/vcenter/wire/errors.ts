@@ -136,6 +136,12 @@ export function isRebuild(error: unknown): boolean {
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
 }
 
+/** Whether vCenter says that exactly this object does not exist. */
+export function isGone(error: unknown, { type, value }: ManagedObjectReference): boolean {
+  if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
+  return error.object?.type === type && error.object.value === value
+}
+
 /** Whether vCenter did not answer in time. Not for a long poll, which may only have lost its connection. */
 export function isSilence(error: unknown): boolean {
   return error instanceof DeadlineError && !error.longPoll

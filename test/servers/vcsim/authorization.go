@@ -63,8 +63,11 @@ func (v *veil) refuse(ctx *simulator.Context, method *simulator.Method) (mo.Refe
 	}
 	for _, spec := range readSpecs(method.Body) {
 		for _, object := range spec.ObjectSet {
-			if v.refused(ctx, object.Obj) == asFault {
+			switch v.refused(ctx, object.Obj) {
+			case asFault:
 				return nil, noPermission(object.Obj)
+			case asFaultOnRoot:
+				return nil, noPermission(ctx.Map.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.RootFolder)
 			}
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 // How a read of an object is refused that the account may not see.
 const (
-	asFault      = "fault"
-	asMissingSet = "missingSet"
+	asFault       = "fault"
+	asFaultOnRoot = "faultOnRoot"
+	asMissingSet  = "missingSet"
 )
 
 // veil keeps objects from clients: as if they did not exist, or as if the account had no privilege on them. Machines
@@ -153,8 +154,8 @@ func (v *veil) renamed(before types.ManagedObjectReference) {
 
 // revoke takes the account's privileges on an object and all below it, or on it alone.
 func (v *veil) revoke(ctx *simulator.Context, object types.ManagedObjectReference, how string, alone bool) error {
-	if how != asFault && how != asMissingSet {
-		return fmt.Errorf("unknown way to refuse %q, known are %s and %s", how, asFault, asMissingSet)
+	if how != asFault && how != asFaultOnRoot && how != asMissingSet {
+		return fmt.Errorf("unknown way to refuse %q, known are %s, %s and %s", how, asFault, asFaultOnRoot, asMissingSet)
 	}
 	v.mu.Lock()
 	v.revoked[object] = how

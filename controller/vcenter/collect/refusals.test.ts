@@ -1,0 +1,98 @@
+import t from 'tap'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { callWithoutRefused } from './refusals.ts'
+
+const root = { type: 'Folder', value: 'group-d1' }
+const toVM = (value: string) => ({ type: 'VirtualMachine', value })
+const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `vm-${from + i}`)
+
+interface Scene {
+  readonly groups: readonly (readonly string[])[]
+  readonly refused: readonly string[]
+  /** What the fault names: the refused VM, another object, or nothing. */
+  readonly named?: 'itself' | 'root' | 'nothing'
+}
+
+async function attempt({ groups, refused, named = 'root' }: Scene) {
+  const calls: number[] = []
+  const done: string[] = []
+  const found: string[] = []
+  const left = await callWithoutRefused({
+    groups,
+    objectOf: toVM,
+    async call(vms) {
+      calls.push(vms.length)
+      const culprit = vms.find((vm) => refused.includes(vm))
+      if (culprit !== undefined) {
+        const object = { itself: toVM(culprit), root, nothing: undefined }[named]
+        throw new SoapFault('NoPermission', '', object)
+      }
+      done.push(...vms)
+    },
+    onRefused: (vm) => void found.push(vm),
+  })
+  return { calls, done, found, left }
+}
+
+t.test('one refused object of a thousand costs few calls, whatever the fault names', async (t) => {
+  for (const [named, most] of [
+    ['itself', 2],
+    ['root', 22],
+    ['nothing', 22],
+  ] as const) {
+    const vms = names(0, 1_000)
+    const { calls, done, found, left } = await attempt({ groups: [vms], refused: ['vm-700'], named })
+    t.same(found, ['vm-700'], named)
+    t.equal(done.length, 999)
+    t.same(left, [])
+    t.ok(calls.length <= most, `${calls.length} calls`)
+  }
+})
+
+t.test('all of twenty can be refused', async (t) => {
+  const vms = names(0, 20)
+  const { calls, done, found, left } = await attempt({ groups: [vms], refused: vms })
+  t.same(found, vms)
+  t.same([...done, ...left], [])
+  t.equal(calls.length, 39)
+})
+
+t.test('what takes too many calls is left, the first first', async (t) => {
+  const vms = names(0, 1_000)
+  for (const named of ['itself', 'root'] as const) {
+    const { calls, done, found, left } = await attempt({ groups: [vms], refused: vms, named })
+    t.equal(calls.length, 40)
+    t.ok(found.length > 10, `${found.length} found`)
+    t.same([...found, ...left], vms)
+    t.same(done, [])
+  }
+})
+
+t.test('each group is called once, however many of the first are refused', async (t) => {
+  const groups = [names(0, 100), names(100, 200), [], names(200, 300)]
+  const { calls, done, found, left } = await attempt({ groups, refused: names(0, 100) })
+  t.same(done, names(100, 300))
+  t.same([...found, ...left].sort(), names(0, 100).sort())
+  t.equal(calls.length, 42)
+})
+
+t.test('what is not about an object of the call is thrown', async (t) => {
+  const errors = [
+    new SoapFault('ManagedObjectNotFound', '', { type: 'PropertyCollector', value: 'pc' }),
+    new SoapFault('NotAuthenticated', '', toVM('vm-1')),
+    new SoapFault('InvalidProperty', ''),
+    new VCenterError('TimedOut', 'late'),
+  ]
+  for (const error of errors) {
+    let calls = 0
+    const call = () => {
+      calls++
+      return Promise.reject(error)
+    }
+    const onRefused = () => t.fail('nothing is refused')
+    await t.rejects(callWithoutRefused({ groups: [names(0, 4)], objectOf: toVM, call, onRefused }), error)
+    t.equal(calls, 1)
+  }
+  const none = await attempt({ groups: [], refused: [] })
+  t.equal(none.calls.length, 0)
+})

@@ -1,0 +1,66 @@
+/** Calls about many objects, which vCenter refuses as a whole for the sake of one. */
+import { isRebuild, SoapFault } from '../wire/errors.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
+
+/** Calls beyond one for each group: finding one refused object among a thousand takes about twenty. */
+const MAX_EXTRA_CALLS = 39
+
+export interface Batches<T> {
+  /** The objects, each group few enough for one call. */
+  readonly groups: readonly (readonly T[])[]
+  readonly objectOf: (item: T) => ManagedObjectReference
+  /** Makes one call. Throws a VCenterError. */
+  readonly call: (items: readonly T[]) => Promise<void>
+  /** Takes an object that vCenter refuses: its fault names the object, or the call was about no other. */
+  readonly onRefused: (item: T, fault: SoapFault) => void
+}
+
+/**
+ * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
+ * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
+ * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
+ * is to begin with them. Throws what is not about single objects.
+ */
+export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readonly T[]> {
+  const { groups, objectOf, call, onRefused } = batches
+  const left = groups.filter((group) => group.length > 0)
+  const whole = left.length
+  for (let calls = 0; calls < whole + MAX_EXTRA_CALLS; calls++) {
+    // Each group once, then depth first: each attempt finds some, however many are refused.
+    const items = calls < whole ? left.shift() : left.pop()
+    if (items === undefined) break
+    try {
+      await call(items)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      const culprit = culpritOf(error, items, objectOf)
+      if (culprit === undefined) {
+        const half = items.length >> 1
+        left.push(items.slice(half), items.slice(0, half))
+        continue
+      }
+      onRefused(culprit, error)
+      const others = items.filter((each) => each !== culprit)
+      if (others.length > 0) left.push(others)
+    }
+  }
+  return left.toReversed().flat()
+}
+
+/** Whether the fault is about objects of the call, not about what the call was sent to, or the session. */
+function isRefusal(error: unknown): error is SoapFault {
+  if (!(error instanceof SoapFault) || isRebuild(error)) return false
+  return error.fault === 'NoPermission' || error.fault === 'ManagedObjectNotFound'
+}
+
+/** The refused object, if known: the one that the fault names, or the only one. */
+function culpritOf<T>(
+  { object }: SoapFault,
+  items: readonly T[],
+  objectOf: (item: T) => ManagedObjectReference,
+): T | undefined {
+  if (items.length === 1) return items[0]
+  if (object === undefined) return undefined
+  const named = keyOf(object)
+  return items.find((item) => keyOf(objectOf(item)) === named)
+}
