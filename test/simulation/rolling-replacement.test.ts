@@ -1,6 +1,7 @@
 // Nothing fails here: what the brake must not take for a fault of vCenter.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
+import { SETTINGS } from '../fixtures/facts.ts'
 import { createWorld } from './create-world.ts'
 import { faultOf } from './faults/all.ts'
 import { judgeTheEnd } from './invariants/in-the-end.ts'
@@ -57,3 +58,49 @@ t.test('a rolling replacement engages no brake, and waits for nobody', async (t)
   }
   t.ok(deletions > 0, 'Rollcall deletes some of them')
 })
+
+/** Longer than the last answer takes to come, milliseconds. */
+const FEW_SECONDS = 10_000
+/** Minutes apart, milliseconds: no wave, and four are missing at the same time. */
+const APART = 90_000
+
+/** Lets a world pass in which workers are destroyed one after the other; how long it took until each one's Node was deleted. */
+async function destroyedOneByOne(seed: number) {
+  const random = createRandom(seed)
+  const timeline = createTimeline()
+  const { lifecycle } = SETTINGS
+  const world = createWorld(random, timeline, { ...drawSettings(random), lifecycle })
+  const pass = async (ms: number): Promise<void> => {
+    const end = timeline.now + ms
+    while (timeline.now < end && timeline.step()) await nextTurn()
+  }
+  await pass(Math.max(CALM, lifecycle.leaderAge))
+  const [, ...workers] = world.machines.all.filter(
+    ({ vm, migrated }) => vm?.vCenter === world.vCenters[0] && !migrated,
+  )
+  for (const machine of workers) {
+    world.machines.destroy(machine)
+    await pass(APART)
+  }
+  await pass(lifecycle.absentFor)
+  const took = workers.map(({ nodeUID, vanishedAt }) => {
+    const deletion = world.judge.deletions.find((each) => each.nodeUID === nodeUID)
+    return deletion === undefined ? Number.POSITIVE_INFINITY : deletion.at - vanishedAt
+  })
+  world.end()
+  await nextTurn()
+  return { took, violations: world.judge.violations }
+}
+
+t.test(
+  'workers that are destroyed one after the other all go, each in absentFor and a few seconds',
+  async (t) => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const { took, violations } = await destroyedOneByOne(seed)
+      t.same(violations, [], `seed ${seed}`)
+      t.ok(took.length >= 3, 'some')
+      t.ok(Math.max(...took) <= SETTINGS.lifecycle.absentFor + FEW_SECONDS, `${took} ms`)
+      t.ok(Math.min(...took) >= SETTINGS.lifecycle.absentFor, 'and no sooner')
+    }
+  },
+)

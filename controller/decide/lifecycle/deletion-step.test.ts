@@ -527,6 +527,17 @@ t.test('answers that come late count, and old ones do not', async (t) => {
   }
 })
 
+t.test('a probe is due when the proof has lasted for long enough', async (t) => {
+  const { monotonic } = facts()
+  const due = (lasted: number, ago: number) => {
+    const last = monotonic - ago
+    const absent = { since: last - lasted, last, times: 3 }
+    return decide(gone({ evidence: { ...absence(gone(), { ago }), absent } })).probePlan?.due
+  }
+  t.same([due(190_000, 109_999), due(190_000, 110_000)], [false, true], 'a third one came in between')
+  t.same([due(40_000, 149_999), due(40_000, 150_000)], [false, true])
+})
+
 t.test('who gets the same answer again and again asks less often', async (t) => {
   const probes = [probe({ canary: { state: 'unproven', failure } })]
   const unproven = (n: number, ago: number) =>

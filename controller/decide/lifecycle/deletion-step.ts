@@ -4,7 +4,7 @@ import { swapUUID } from '../../node/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition.ts'
 import { describeBound } from '../describe-vm.ts'
 import type { Missing } from './absence-proofs.ts'
-import { type DeletionFacts, missingPreconditions } from './deletion-rules.ts'
+import { absenceOf, type DeletionFacts, missingPreconditions } from './deletion-rules.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
 import { missingOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
@@ -123,7 +123,11 @@ function probeInterval({ node, evidence, settings }: DeletionFacts, missing: rea
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
     return Math.min(again, MOST_UNPROVEN * settings.absentFor)
   }
-  if (missing.some((name) => COUNTED.has(name))) return interval
+  if (missing.some((name) => COUNTED.has(name))) {
+    // However many probes came before, one is due when the proof has lasted for long enough.
+    const left = evidence.absent.since + absenceOf(evidence.request, settings) - evidence.askedAt
+    return left > 0 ? Math.min(interval, left) : interval
+  }
   if (missing.includes('VolumesDetached')) return PROBE_AGAIN.volumes
   return Math.min(PROBE_AGAIN.held, quietTime(settings))
 }

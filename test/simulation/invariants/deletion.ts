@@ -81,7 +81,14 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   // Those that were never verified are counted together.
   const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
-  judge.deletions.push({ vCenter, by, at: now, gone: isMeant(before) ? undefined : goneSince(world, uid) })
+  const meant = isMeant(before)
+  judge.deletions.push({
+    nodeUID: uid,
+    vCenter,
+    by,
+    at: now,
+    gone: meant ? undefined : goneSince(world, uid),
+  })
   judgeRate(world, by, vCenter, says)
 }
 

@@ -29,6 +29,7 @@ export interface Work {
 }
 
 export interface DeletedNode {
+  readonly nodeUID: string
   readonly vCenter: string
   readonly by: string
   readonly at: number
