@@ -10,8 +10,9 @@ import {
   tellOther,
 } from './read-section.ts'
 import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/all-sections.ts'
+import type { GlobalSettings } from './settings/global.ts'
 import { namesOf, type SectionTable, spelling } from './settings/row.ts'
-import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
+import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
 /** A vCenter as the file or the environment names it. */

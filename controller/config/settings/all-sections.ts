@@ -1,8 +1,11 @@
 /** Every key of `vsphere.conf` that Rollcall knows, and what becomes of it. All but identity, lifecycle and topology are the CPI's. */
+import { GLOBAL } from './global.ts'
 import { IDENTITY } from './identity.ts'
-import { LIFECYCLE, TOPOLOGY } from './lifecycle.ts'
-import { LABELS, NODES } from './nodes.ts'
-import { GLOBAL, VCENTER } from './vcenter.ts'
+import { LABELS } from './labels.ts'
+import { LIFECYCLE } from './lifecycle.ts'
+import { NODES } from './nodes.ts'
+import { TOPOLOGY } from './topology.ts'
+import { VCENTER } from './vcenter.ts'
 
 export const SECTIONS = {
   global: GLOBAL,

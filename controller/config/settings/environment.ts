@@ -3,7 +3,8 @@
  * CPI says that a variable takes precedence over the file; where its code does something else, its intent counts here.
  */
 import type { Config, NodesConfig } from '../config.ts'
-import type { GlobalSettings, VCenterSettings } from './vcenter.ts'
+import type { GlobalSettings } from './global.ts'
+import type { VCenterSettings } from './vcenter.ts'
 
 export interface Variable {
   readonly name: string

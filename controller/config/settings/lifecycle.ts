@@ -1,5 +1,5 @@
 import { ok, type Result } from '../../../agent/shared/result.ts'
-import type { LifecycleConfig, TopologyConfig } from '../config.ts'
+import type { LifecycleConfig } from '../config.ts'
 import { parseChoice, parseFlag } from '../values.ts'
 import { row, type SectionTable } from './row.ts'
 import { choice, duration, durationOrOff, flag, integer, share, textOf } from './value-types.ts'
@@ -90,18 +90,6 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       protects: 'an etcd member that is forced out while somebody repairs it',
       warn: (on, { outOfServiceAfter }) =>
         on && outOfServiceAfter === undefined ? IDLE_CONTROL_PLANE : undefined,
-    }),
-  },
-}
-
-export const TOPOLOGY: SectionTable<TopologyConfig> = {
-  others: {},
-  rows: {
-    onChange: row(choice(['report', 'relabel', 'ignore']), {
-      default: 'report',
-      meaning:
-        'When the VM of a running Node moves to another zone, region or instance type: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
-      protects: 'labels that change under Pods which were placed by them: their volumes stay where they were',
     }),
   },
 }

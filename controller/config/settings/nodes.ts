@@ -1,24 +1,9 @@
 import ipaddr from 'ipaddr.js'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import type { Config, NodesConfig } from '../config.ts'
+import type { NodesConfig } from '../config.ts'
 import { shapeOfText } from '../tree.ts'
-import { LABELS_OTHERS } from './others.ts'
 import { row, type SectionTable } from './row.ts'
 import { choice, flag, itemsOf, listOf, name } from './value-types.ts'
-
-export const LABELS: SectionTable<Config['labels']> = {
-  others: LABELS_OTHERS,
-  rows: {
-    zone: row(name, {
-      meaning: "Tag category; the nearest tag on the VM's way up becomes `topology.kubernetes.io/zone`.",
-      otherwise: 'no label',
-    }),
-    region: row(name, {
-      meaning: 'The same for `topology.kubernetes.io/region`. Each label stands alone.',
-      otherwise: 'no label',
-    }),
-  },
-}
 
 export const NODES: SectionTable<NodesConfig> = {
   others: {},

@@ -2,7 +2,7 @@ import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { parsePort, parseServer, parseUser } from '../values.ts'
 import { parseNamespace, parseSecretName } from './object-name.ts'
-import { GLOBAL_OTHERS, VCENTER_OTHERS } from './others.ts'
+import { VCENTER_OTHERS } from './others.ts'
 import { type Rows, row, type SectionTable } from './row.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './value-types.ts'
 
@@ -19,10 +19,6 @@ export interface VCenterSettings {
   readonly ipFamily: readonly IPFamily[]
   readonly secretName: string
   readonly secretNamespace: string
-}
-
-export interface GlobalSettings extends VCenterSettings {
-  readonly secretsDirectory: string
 }
 
 const OR_ELSEWHERE = 'required, unless a Secret or folder has it'
@@ -77,17 +73,6 @@ const ROWS: Rows<VCenterSettings> = {
 }
 
 export const VCENTER: SectionTable<VCenterSettings> = { rows: ROWS, others: VCENTER_OTHERS }
-
-export const GLOBAL: SectionTable<GlobalSettings> = {
-  rows: {
-    ...ROWS,
-    secretsDirectory: row(text, {
-      meaning:
-        'A folder with the files `SERVER.username` and `SERVER.password`, instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
-    }),
-  },
-  others: GLOBAL_OTHERS,
-}
 
 /** As in the CPI: either case; empty items do not count. */
 function parseFamilies(written: string): Result<readonly IPFamily[]> {
