@@ -1,7 +1,7 @@
 import type { ConfigWatch } from '../config/watch.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createInventories, type OpenInventory } from './inventory-pool.ts'
+import { createInventoryReuse, type OpenInventory } from './inventory-reuse.ts'
 import { createLeadership, type Leadership, type LeadOptions } from './leadership.ts'
 
 export interface LeadTermOptions
@@ -21,7 +21,7 @@ export interface LeadTermOptions
  */
 export async function leadTerm(options: LeadTermOptions, term: Term, signal: AbortSignal): Promise<void> {
   const { configuration, metrics, onWork } = options
-  const inventories = createInventories(options.openInventory, signal)
+  const inventories = createInventoryReuse(options.openInventory, signal)
   try {
     for (;;) {
       const { config, superseded } = configuration.current()

@@ -5,7 +5,7 @@ import { file, load } from '../config/testing/load.ts'
 import { aborted } from '../tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
-import { createInventories, type Inventories } from './inventory-pool.ts'
+import { createInventoryReuse, type InventoryReuse } from './inventory-reuse.ts'
 
 /** An inventory that does nothing but say what is asked of it. */
 interface Stub {
@@ -23,7 +23,7 @@ interface Stub {
 async function open(t: Test) {
   const stubs: Stub[] = []
   const end = new AbortController()
-  const inventories = createInventories(({ config, onChange }) => {
+  const inventories = createInventoryReuse(({ config, onChange }) => {
     const released = Promise.withResolvers<void>()
     const failed = Promise.withResolvers<void>()
     const told: string[] = []
@@ -71,7 +71,7 @@ async function open(t: Test) {
 
 /** Works by a configuration as a leadership does, until it is told to end; resolves with how to do so. */
 function work(
-  inventories: Inventories,
+  inventories: InventoryReuse,
   config: Config,
   onChange: (uuids: ReadonlySet<string>) => void = () => undefined,
 ) {

@@ -14,7 +14,7 @@ export type OpenInventory = (
  * The inventories of a term of leadership. They outlive changes of the configuration: a vCenter whose settings did not
  * change keeps its session and everything known about its VMs.
  */
-export interface Inventories {
+export interface InventoryReuse {
   /** Adopts a configuration: ends inventories that cannot continue with it. To be called before `take`. */
   adopt(config: Config): void
   /** The inventory of a vCenter of the adopted configuration. It ends with the term or by `adopt`, not with its `run`. */
@@ -40,7 +40,7 @@ interface Entry {
 }
 
 /** @param signal ends all of them */
-export function createInventories(open: OpenInventory, signal: AbortSignal): Inventories {
+export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): InventoryReuse {
   const entries = new Map<string, Entry>()
   const ending = new Map<Promise<void>, VCenterConfig>()
   let labels: Config['labels'] = { zone: undefined, region: undefined }
