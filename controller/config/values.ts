@@ -52,7 +52,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
 ])
-const PART = String.raw`(\d+(?:\.\d*)?|\.\d+)(ns|[uµμ]s|ms|[smh])`
+const PART = String.raw`(\d+(?:\.\d*)?|\.\d+)(ns|[uµ\u03bc]s|ms|[smh])`
 
 /** Timers count milliseconds in 32 bits and fire at once above 24 days; nobody waits so long for a Node either. */
 const LONGEST = { ms: 604_800_000, text: '168h' }

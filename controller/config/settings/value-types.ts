@@ -13,7 +13,7 @@ import type { Schema, ValueType } from './row.ts'
 /** YAML gives editors numbers and booleans for what is text here. */
 export const TEXT: Schema = { type: ['string', 'number', 'boolean', 'null'] }
 const LIST: Schema = { anyOf: [TEXT, { type: 'array', items: TEXT }] }
-const DURATION = String.raw`^(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$`
+const DURATION = String.raw`^(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|\u03bcs|ms|s|m|h))+)$`
 
 export const text: ValueType<string> = { form: 'text', parse: ok, nothing: '', schema: TEXT }
 
