@@ -13,7 +13,7 @@ import {
   MAX_RECORD_VALUE,
   MAX_TAG,
   MAX_TEXT,
-} from './limits.ts'
+} from './xml-limits.ts'
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 

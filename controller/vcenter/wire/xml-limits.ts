@@ -1,4 +1,4 @@
-/** Limits on answers: they come through proxies and contain what guests write. */
+/** Limits on answers in XML: they come through proxies and contain what guests write. */
 
 /** vCenter's answers are about ten levels deep; snapshots nest deeper, but are never requested. */
 export const MAX_DEPTH = 64
