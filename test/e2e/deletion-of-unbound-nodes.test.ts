@@ -1,6 +1,6 @@
 // Nodes that Rollcall never bound, as after the CPI, and those whose NodeReport was deleted.
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { registerNode } from '../fixtures/kubelet.ts'
 import { metric } from '../fixtures/metric.ts'
 import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
@@ -8,7 +8,7 @@ import { deletionPending, eventsOfReason, QUICK, verified, watched } from './del
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
-const stage = await openStage(t, { vms: 9 })
+const stage = await openStage(t, { vms: 12 })
 const { cluster, events, nodes, reports, vcsim, vms } = stage
 const lifecycle = { ...QUICK, absentFor: '1s', maxAbsentShare: '100%' } as const
 const [, forgotten] = await (async () => {
@@ -42,8 +42,21 @@ async function deleteReport(name: string): Promise<void> {
 
 const gone = await migrated('gone')
 const old = await migrated('old', (uuid) => swapped(uuid).toUpperCase())
-const off = await migrated('off')
+/** One in each byte order: where only one of both is known, the VM of the other Node is not found. */
+const seen = [await migrated('seen'), await migrated('seen-swapped', swapped)]
+const off = [await migrated('off'), await migrated('off-swapped', swapped)]
 const well = await migrated('well')
+
+/** Makes Nodes silent whose VMs are there, and checks that vCenter is found to have them. */
+async function areSeen(t: Test, members: readonly Awaited<ReturnType<typeof migrated>>[]): Promise<void> {
+  const namedVM = (name: string) => reports.last(name)?.status?.namedVM?.moref
+  const isMissed = (name: string) => condition(reports.last(name), 'DeletionPending')?.status === 'True'
+  await loseHeartbeats(cluster, ...members.map(({ name }) => name))
+  await reports.until('all were looked for', () =>
+    members.every(({ name }) => namedVM(name) !== undefined || isMissed(name)),
+  )
+  for (const { name, vm } of members) t.equal(namedVM(name), vm.ref, `the VM of ${name} was seen`)
+}
 
 t.test('by default it is said how to let them go', async (t) => {
   const controller = await stage.controller({ identity: 'reports', lifecycle })
@@ -57,6 +70,7 @@ t.test('by default it is said how to let them go', async (t) => {
     t.ok(nodes.last(name))
   }
   t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="unknown"}'), 0)
+  await areSeen(t, seen)
   t.equal(reports.last(well.name), undefined, 'of one that is well nothing is said')
   t.equal(nodes.of(well.name).length, 1, 'nor anything written')
   await controller.stop()
@@ -78,24 +92,21 @@ t.test('with lifecycle.unbound: delete they go, by the UUID of their provider ID
   })
 
   await t.test('not one whose VM is there, under whatever byte order', async (t) => {
-    await vcsim.govc('vm.power', '-off', off.vm.name)
-    await loseHeartbeats(cluster, off.name)
-    await reports.until(
-      'its VM was seen',
-      () => reports.last(off.name)?.status?.namedVM?.moref === off.vm.ref,
-    )
+    for (const { vm } of off) await vcsim.govc('vm.power', '-off', vm.name)
+    await areSeen(t, off)
     // In an outage of its datastore no search finds it, and it is remembered as what it was.
-    await vcsim.setState({
-      vm: off.vm.ref,
-      connectionState: 'inaccessible',
-      powerState: 'poweredOff',
-      uuid: '',
-    })
+    for (const { vm } of off)
+      await vcsim.setState({
+        vm: vm.ref,
+        connectionState: 'inaccessible',
+        powerState: 'poweredOff',
+        uuid: '',
+      })
     const again = await migrated('again')
     await vcsim.hide(again.vm.ref)
     await loseHeartbeats(cluster, again.name)
     await nodes.until('one that went later is deleted', () => nodes.last(again.name) === undefined)
-    t.ok(nodes.last(off.name))
+    for (const { name } of [...off, ...seen]) t.ok(nodes.last(name), name)
   })
 
   await t.test('nor one that shows a sign of life', async (t) => {
