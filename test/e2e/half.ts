@@ -18,10 +18,14 @@ export interface Half {
   kept(): number
 }
 
-/** Brings up Nodes for all VMs, with a controller that is running already. */
-export async function openHalf(stage: Stage): Promise<Half> {
+/**
+ * Brings up Nodes for all VMs, with a controller that is running already.
+ *
+ * @param count how many VMs are to vanish; by default half of them
+ */
+export async function openHalf(stage: Stage, count = stage.vms.length / 2): Promise<Half> {
   const members = await stage.crowd(stage.vms.length)
-  const vanishing = members.slice(0, members.length / 2)
+  const vanishing = members.slice(0, count)
   await watched(stage)
   const names = vanishing.map(({ name }) => name)
   await loseHeartbeats(stage.cluster, ...names)
