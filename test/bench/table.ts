@@ -124,6 +124,12 @@ function operationsOf({ operations, bytes }: Pick<Run, 'operations' | 'bytes'>):
 
 /** Of all answers, as sent and inflated. */
 function megabytes(bytes: Readonly<Record<string, Traffic>>, factor = 1): string {
+  const { wire, inflated } = trafficOf(bytes)
+  return `${((wire * factor) / 1e6).toFixed(1)}/${((inflated * factor) / 1e6).toFixed(1)}`
+}
+
+/** The sum over all operations. */
+export function trafficOf(bytes: Readonly<Record<string, Traffic>>): Traffic {
   const sum = (part: keyof Traffic) => Object.values(bytes).reduce((total, each) => total + each[part], 0)
-  return `${((sum('wire') * factor) / 1e6).toFixed(1)}/${((sum('inflated') * factor) / 1e6).toFixed(1)}`
+  return { wire: sum('wire'), inflated: sum('inflated') }
 }

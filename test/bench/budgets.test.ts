@@ -1,0 +1,63 @@
+import t from 'tap'
+import { budgeted, isKept } from './budgets.ts'
+import type { Run } from './initialise.ts'
+
+const MB = 1e6
+
+/** A run whose vCenter sent so much, and so much again in as many quiet seconds. */
+function run(nodes: number, wire: number, quiet?: { readonly seconds: number; readonly wire: number }): Run {
+  const none = { calls: 0, operations: {}, cpuSeconds: 0, anonymous: 0 }
+  return {
+    provider: 'Rollcall',
+    nodes,
+    seconds: 1,
+    firstSeconds: 1,
+    apiServer: { initialised: 1, recorded: 1 },
+    writes: 0,
+    calls: 0,
+    operations: {},
+    bytes: { Read: { wire: wire / 2, inflated: wire * 5 }, Wait: { wire: wire / 2, inflated: wire * 5 } },
+    sessions: { soap: 1, rest: 1 },
+    usage: { cpuSeconds: 1, peakResident: 1, peakAnonymous: 1, anonymous: 1, resident: 1 },
+    quiet:
+      quiet === undefined
+        ? undefined
+        : {
+            ...none,
+            seconds: quiet.seconds,
+            bytes: { Read: { wire: quiet.wire, inflated: 10 * quiet.wire } },
+          },
+    early: [],
+    wrong: [],
+  }
+}
+
+function trafficOf(start: Run) {
+  const measured = { nodes: start.nodes, floor: 1, start, arrival: run(start.nodes, 0) }
+  return budgeted([measured]).filter(({ figure }) => figure.includes('from vCenter'))
+}
+
+t.test('what vCenter sends has a budget with 1,000 Nodes, as sent, and the inflated bytes are told', (t) => {
+  const figures = trafficOf(run(1_000, 2 * MB, { seconds: 300, wire: 1 * MB }))
+  t.same(
+    figures.map(({ figure, value }) => [figure, value]),
+    [
+      ['1000 Nodes: from vCenter until all are initialised, MB as sent (inflated: 20.0)', 2],
+      ['1000 Nodes: from vCenter in a quiet hour, MB as sent (inflated: 120)', 12],
+    ],
+  )
+  t.ok(figures.every(isKept))
+  t.notOk(trafficOf(run(1_000, 5.4 * MB)).every(isKept), 'more than half of a former resync')
+  t.notOk(
+    trafficOf(run(1_000, 0, { seconds: 300, wire: 1.1 * MB })).every(isKept),
+    'more than a tenth of a former hour',
+  )
+  t.end()
+})
+
+t.test('there is none for an hour on which nobody looked, nor for other numbers of Nodes', (t) => {
+  t.equal(trafficOf(run(1_000, MB)).length, 1)
+  for (const nodes of [1, 100, 5_000])
+    t.same(trafficOf(run(nodes, 100 * MB, { seconds: 60, wire: 100 * MB })), [])
+  t.end()
+})
