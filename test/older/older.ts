@@ -70,6 +70,10 @@ async function initialised(t: Test, stage: Stage): Promise<Member[]> {
   return members
 }
 
+function ownerThatIsGone(uid: string) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid }
+}
+
 interface Attack {
   readonly attacker: Member
   readonly victim: Member
@@ -115,11 +119,30 @@ async function refuse(t: Test, stage: Stage, { attacker, victim }: Attack): Prom
 
   const asController = { token: await serviceAccountToken(cluster, 'rollcall-controller') }
   await heartbeat(cluster, victim.name)
-  const { body } = await cluster.request<{ metadata: { uid: string; resourceVersion: string } }>(
-    'GET',
-    nodePath,
-  )
+  const { body } = await cluster.request<{
+    metadata: { uid: string; resourceVersion: string }
+    spec: { taints?: object[] }
+  }>('GET', nodePath)
   const { uid, resourceVersion } = body.metadata
+  const there = body.spec.taints ?? []
+  const taints = (key: string, effect: string) => ({
+    spec: { taints: [...there, { key, effect, value: 'rollcall' }] },
+  })
+  for (const [what, change, message] of [
+    [
+      'out of service',
+      taints('node.kubernetes.io/out-of-service', 'NoExecute'),
+      /out of service, for it is Ready/,
+    ],
+    ['uninitialized', taints('node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule'), /other taints/],
+    ['a role', { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }, /other labels/],
+    ['an owner that is gone', { metadata: { ownerReferences: [ownerThatIsGone(uid)] } }, /ownerReferences/],
+    ['held no longer', { metadata: { annotations: { 'rollcall.dev/deletion': 'proceed' } } }, /annotation/],
+  ] as const) {
+    const answer = await cluster.request('PATCH', nodePath, change, { ...merge, ...asController })
+    t.match(answer, by('update-node'), `the controller, a Node that is ready: ${what}`)
+    t.match(answer, { body: { message } }, what)
+  }
   t.match(
     await cluster.request('DELETE', nodePath, { preconditions: { uid, resourceVersion } }, asController),
     by('delete-node'),
