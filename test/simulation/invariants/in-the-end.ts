@@ -32,6 +32,7 @@ export function judgeTheEnd(world: World): void {
     else judgeTaint(world, node, machine, status)
     for (const each of machines) judgeInitialized(world, node, each)
     judgeBrakeLeft(world, name, machines, status)
+    judgeProvable(world, name, status)
   }
 }
 
@@ -50,6 +51,14 @@ function judgeBrakeLeft(
     ({ vm }) => vm?.connectionState === 'connected' && vm.biosUUID === status.vm?.biosUUID,
   )
   if (seen) judge.violate('no brake is left behind', `the VM of ${name} is there`)
+}
+
+/** The accounts may read everything again, and a vCenter that is empty demands no canary. */
+function judgeProvable({ judge, settings }: World, name: string, status: Status | undefined): void {
+  if (settings.lifecycle.deletion === 'off' || status?.identityLevel === undefined) return
+  const possible = status.conditions.find(({ type }) => type === 'DeletionPossible')
+  if (possible?.status === 'False')
+    judge.violate('what could not be proven is taken back', `${name}: ${possible.reason} ${possible.message}`)
 }
 
 /** Who runs, and is what its agent says, is initialised; nobody waits for ever for what another has held. */

@@ -58,6 +58,16 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'privileges: that an absence could not be proven is taken back',
+    edits: [
+      edit(
+        `${LIFECYCLE}/deletion-possible.ts`,
+        'if (!told || provable.includes(undefined)) return undefined',
+        'if (told || provable.includes(undefined)) return undefined',
+      ),
+    ],
+  },
+  {
     name: 'canary: other Nodes tell that a vCenter is not empty',
     edits: [
       edit(
