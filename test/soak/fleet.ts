@@ -9,9 +9,15 @@ export interface Fleet extends AsyncDisposable {
   /** How often a kubelet or an agent could not do what it wanted, and the last such time. */
   failures(): { readonly count: number; readonly last: string }
   /** Starts a machine for a VM: in the place of a former one, or under a name and an address of its own. */
-  join(vm: VcsimVM, former?: Pick<Guest, 'name' | 'address'>): Promise<Guest>
+  join(vm: VcsimVM, options?: JoinOptions): Promise<Guest>
   /** For one whose VM is gone; its address is the next one's, unless another has it already. */
   leave(guest: Guest): Promise<void>
+}
+
+export interface JoinOptions {
+  readonly former?: Pick<Guest, 'name' | 'address'>
+  /** Whether its agent comes up, by default true. */
+  readonly agent?: boolean
 }
 
 /** As a kubelet's renewals of its Lease, milliseconds. */
@@ -36,12 +42,12 @@ export async function createFleet(context: GuestContext, vms: readonly VcsimVM[]
     }
   }
 
-  async function join(vm: VcsimVM, former?: Pick<Guest, 'name' | 'address'>): Promise<Guest> {
+  async function join(vm: VcsimVM, { former, agent = true }: JoinOptions = {}): Promise<Guest> {
     serial++
     const name = former?.name ?? `node-${String(serial).padStart(4, '0')}`
     const address = former?.address ?? freeAddresses.shift() ?? `10.1.${serial >> 8}.${serial & 255}`
     await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [`${address}/8`] }] })
-    const guest = await createGuest(context, { name, address, vm })
+    const guest = await createGuest(context, { name, address, vm, agent })
     guests.add(guest)
     await beat(guest)
     return guest

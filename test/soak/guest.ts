@@ -31,6 +31,8 @@ export interface Guest {
   readonly machine: Machine
   /** As vCenter has it; its reference changes when it is registered again. */
   vm: VcsimVM
+  /** Whether an agent runs there. */
+  readonly agent: boolean
   /** Whether it reaches the API server. */
   linked: boolean
   /** Whether something is being done to it. */
@@ -52,7 +54,7 @@ const MERGE = 'application/merge-patch+json'
 /** Prepares a machine's credential; `boot` starts it. */
 export async function createGuest(
   { cluster, vcsim, nodes, ledger }: GuestContext,
-  { name, address, vm }: Pick<Guest, 'name' | 'address' | 'vm'>,
+  { name, address, vm, agent }: Pick<Guest, 'name' | 'address' | 'vm' | 'agent'>,
 ): Promise<Guest> {
   const files = await cluster.clientCertificate(kubeletIdentity(name))
   const client = new Client(cluster.url, {
@@ -136,6 +138,7 @@ export async function createGuest(
 
   async function report(): Promise<void> {
     const uid = machine.nodeUID ?? ''
+    machine.reportedFor = uid
     await vcsim.setGuestinfo({
       vm: guest.vm.ref,
       key: GUESTINFO_CLAIM,
@@ -169,7 +172,7 @@ export async function createGuest(
       await writeStatus()
       statusAt = now
     }
-    if (now - reportedAt > REPORT_EVERY) await report()
+    if (agent && now - reportedAt > REPORT_EVERY) await report()
   }
 
   const guest: Guest = {
@@ -177,6 +180,7 @@ export async function createGuest(
     address,
     machine,
     vm,
+    agent,
     linked: true,
     busy: false,
     async beat() {

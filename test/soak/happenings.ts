@@ -25,26 +25,26 @@ export interface Happening {
 export async function come(
   { site: { vcsim, fleet } }: HappeningContext,
   like: Guest,
-  serial: number,
-): Promise<void> {
-  await fleet.join(
-    await patient('a VM is made', () => vcsim.create({ name: `vm-${serial}`, like: like.vm.ref })),
-  )
+  { name, agent }: { readonly name: string; readonly agent: boolean },
+): Promise<Guest> {
+  const vm = await patient('a VM is made', () => vcsim.create({ name, like: like.vm.ref }))
+  return await fleet.join(vm, { agent })
 }
 
 /** Destroys a machine and all that runs in it. */
-export async function go({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<void> {
+export async function go({ site: { vcsim, fleet }, people }: HappeningContext, guest: Guest): Promise<void> {
   guest.machine.destroyedAt = performance.now()
   // Not while the account has lost its privileges: they are the simulator's own, too.
   await patient('a VM is destroyed', () => vcsim.destroy(guest.vm.ref))
   await fleet.leave(guest)
+  people.tidyUpAfter(guest)
 }
 
 /** Destroys a machine and makes another of its name, with its address, as Terraform does. */
 async function rebuild({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<Guest> {
   guest.machine.destroyedAt = performance.now()
   const vm = await patient('a VM is rebuilt', () => vcsim.recreate(guest.vm.ref))
-  const next = await fleet.join(vm, guest)
+  const next = await fleet.join(vm, { former: guest })
   await fleet.leave(guest)
   return next
 }
@@ -74,6 +74,17 @@ export const HAPPENINGS: readonly Happening[] = [
       await context.site.vcsim.setState({ vm: guest.vm.ref, powerState: 'poweredOff' })
       await context.pause(context.random.between(3, 90))
       await go(context, guest)
+    },
+  },
+  {
+    name: 'has a neighbour that is destroyed before its agent has reported',
+    weight: 1,
+    async run(guest, context) {
+      const name = `${guest.vm.name}-neighbour`
+      const neighbour = await come(context, guest, { name, agent: false })
+      neighbour.busy = true
+      await context.pause(context.random.between(5, 60))
+      await go(context, neighbour)
     },
   },
   {

@@ -7,7 +7,14 @@ const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'No
 const UNINITIALIZED = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
 
-const machine: Machine = { node: 'n', biosUUID: 'u', nodeUID: 'uid', runs: true, destroyedAt: undefined }
+const machine: Machine = {
+  node: 'n',
+  biosUUID: 'u',
+  nodeUID: 'uid',
+  reportedFor: 'uid',
+  runs: true,
+  destroyedAt: undefined,
+}
 
 function node(spec: NodeObject['spec'] = {}, uid = 'uid', ready = 'True'): NodeObject {
   return {
@@ -26,6 +33,8 @@ const problems = (...args: Parameters<typeof judgeEnd>) => judgeEnd(...args).map
 t.test('all is as it should be', (t) => {
   t.same(problems([machine], [node()], []), [])
   t.same(problems([{ ...machine, runs: false }], [node({ taints: [SHUTDOWN] }, 'uid', 'Unknown')], []), [])
+  const early = node({ taints: [UNINITIALIZED, SHUTDOWN] }, 'uid', 'Unknown')
+  t.same(problems([{ ...machine, runs: false }], [early], []), [], 'off before it was initialised')
   t.same(problems([{ ...machine, destroyedAt: 1 }], [], []), [])
   t.end()
 })

@@ -44,8 +44,10 @@ export function judgeEnd(
 function problemsOf({ biosUUID, runs }: Machine, node: NodeObject | undefined): string[] {
   if (node === undefined) return ['its VM exists and has no Node']
   const problems: string[] = []
-  if (!isInitialized(node)) problems.push('its VM exists, and the Node is not initialised')
-  else if (node.spec.providerID !== `vsphere://${biosUUID}`)
+  // One that went off while its address was another's still waits: it is initialised when it runs again.
+  if (!isInitialized(node)) {
+    if (runs) problems.push('its VM exists, and the Node is not initialised')
+  } else if (node.spec.providerID !== `vsphere://${biosUUID}`)
     problems.push(`its provider ID is ${node.spec.providerID}, its VM ${biosUUID}`)
   if (!runs) return isShutDown(node) ? problems : [...problems, 'its VM is off, and the Node is not tainted']
   if (isShutDown(node)) problems.push('its VM runs, and the Node has the shutdown taint')

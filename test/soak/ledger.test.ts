@@ -1,10 +1,10 @@
 import t from 'tap'
-import { createLedger, type Ledger, type Machine } from './ledger.ts'
+import { createLedger, type Ledger, type Machine, type Unbound } from './ledger.ts'
 
 const PROVING = 20_000
 
-function oneMachine(): { ledger: Ledger; machine: Machine } {
-  const ledger = createLedger(PROVING)
+function oneMachine(unbound: Unbound = 'delete'): { ledger: Ledger; machine: Machine } {
+  const ledger = createLedger({ provingTime: PROVING, unbound })
   const machine = ledger.add({ node: 'node-1', biosUUID: 'u-1' })
   machine.nodeUID = 'uid-1'
   return { ledger, machine }
@@ -45,6 +45,20 @@ t.test('a new VM that took the Node over counts as much as the first', (t) => {
   second.destroyedAt = 100_000
   t.match(ledger.deleted(node, 110_000), { why: /existed 10000 ms/ })
   t.equal(ledger.deleted(node, 130_000), undefined)
+  t.end()
+})
+
+t.test('one for which no agent has reported is for a person, where that is configured', (t) => {
+  const { ledger, machine } = oneMachine('report')
+  machine.destroyedAt = 0
+  t.match(ledger.deleted(node, 100_000), { why: /no agent has reported/ })
+  machine.reportedFor = 'uid-of-former-node'
+  t.match(ledger.deleted(node, 100_000), { why: /no agent has reported/ })
+  machine.reportedFor = 'uid-1'
+  t.equal(ledger.deleted(node, 100_000), undefined)
+  const other = oneMachine('delete')
+  other.machine.destroyedAt = 0
+  t.equal(other.ledger.deleted(node, 100_000), undefined)
   t.end()
 })
 

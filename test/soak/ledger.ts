@@ -1,9 +1,15 @@
+/** What `lifecycle.unbound` may be. */
+export const UNBOUND = ['report', 'delete'] as const
+export type Unbound = (typeof UNBOUND)[number]
+
 /** A machine as it really is, whatever vCenter shows of it. */
 export interface Machine {
   readonly node: string
   readonly biosUUID: string
   /** The Node that its kubelet registered. */
   nodeUID: string | undefined
+  /** The Node for which its agent has reported, or has begun to. */
+  reportedFor: string | undefined
   runs: boolean
   /** When it began to be destroyed, milliseconds by the ledger's clock. */
   destroyedAt: number | undefined
@@ -37,8 +43,14 @@ export interface Ledger {
   history(node: string): readonly HistoryEntry[]
 }
 
-/** @param provingTime milliseconds that a VM must have been gone at the very least before its Node may go */
-export function createLedger(provingTime: number): Ledger {
+export interface Rules {
+  /** Milliseconds that a VM must have been gone at the very least before its Node may go. */
+  readonly provingTime: number
+  /** With `report`, a Node for which no agent has reported is for a person to delete. */
+  readonly unbound: Unbound
+}
+
+export function createLedger({ provingTime, unbound }: Rules): Ledger {
   const machines: Machine[] = []
   const wrong: WrongDeletion[] = []
   const deletedAfter: number[] = []
@@ -51,9 +63,11 @@ export function createLedger(provingTime: number): Ledger {
     histories.set(node, entries)
   }
 
-  /** Undefined where a Node whose kubelets ran on these machines may be deleted at this time. */
-  function objection(users: readonly Machine[], at: number): string | undefined {
+  /** Undefined where the Node may be deleted at this time, whose kubelets ran on these machines. */
+  function objection(nodeUID: string, users: readonly Machine[], at: number): string | undefined {
     if (users.length === 0) return 'no kubelet of a known machine has registered it'
+    if (unbound === 'report' && !users.some(({ reportedFor }) => reportedFor === nodeUID))
+      return 'no agent has reported for it, and lifecycle.unbound is report'
     const there = users.find(({ destroyedAt }) => destroyedAt === undefined)
     if (there !== undefined) return `its VM (${there.biosUUID}) exists`
     const since = at - lastEnd(users)
@@ -67,7 +81,14 @@ export function createLedger(provingTime: number): Ledger {
     wrong,
     deletedAfter,
     add({ node, biosUUID }) {
-      const machine: Machine = { node, biosUUID, nodeUID: undefined, runs: true, destroyedAt: undefined }
+      const machine: Machine = {
+        node,
+        biosUUID,
+        nodeUID: undefined,
+        reportedFor: undefined,
+        runs: true,
+        destroyedAt: undefined,
+      }
       machines.push(machine)
       return machine
     },
@@ -77,7 +98,7 @@ export function createLedger(provingTime: number): Ledger {
       note(name, at, `Node ${uid} is deleted${removed.has(uid) ? ' by a person' : ''}`)
       if (removed.has(uid)) return undefined
       const users = machines.filter(({ nodeUID }) => nodeUID === uid)
-      const why = objection(users, at)
+      const why = objection(uid, users, at)
       if (why === undefined) {
         deletedAfter.push(at - lastEnd(users))
         return undefined

@@ -1,5 +1,6 @@
 /** `npm run soak`: for as long as one likes, on the real servers, everything that happens in a cluster's life. */
 import { parseArgs } from 'node:util'
+import { UNBOUND } from './ledger.ts'
 import { soak } from './soak.ts'
 
 const HELP = `usage: npm run soak -- [options]
@@ -11,6 +12,7 @@ Exit code 1 where one is. Kubelets and agents are stand-ins, each with the crede
 
   --nodes N    how many (default 300); 20 for a quick trial
   --minutes M  how long the storm takes (default 60); memory is judged from 30 on
+  --unbound W  lifecycle.unbound, delete (default) or report
   --seed N     what happens, and in what order; its times depend on the machine (default drawn, and printed)
   --help       print this text
 `
@@ -20,11 +22,14 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: '300' },
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e6)) },
+    unbound: { type: 'string', default: 'delete' },
     help: { type: 'boolean', default: false },
   },
 })
-const options = { nodes: Number(values.nodes), minutes: Number(values.minutes), seed: Number(values.seed) }
-if (values.help || !Object.values(options).every((value) => Number.isSafeInteger(value) && value > 0)) {
+const numbers = { nodes: Number(values.nodes), minutes: Number(values.minutes), seed: Number(values.seed) }
+const unbound = UNBOUND.find((each) => each === values.unbound)
+const sound = Object.values(numbers).every((value) => Number.isSafeInteger(value) && value > 0)
+if (values.help || !sound || unbound === undefined) {
   process.stdout.write(HELP)
   process.exit(values.help ? 0 : 2)
 }
@@ -32,5 +37,5 @@ if (values.help || !Object.values(options).every((value) => Number.isSafeInteger
 process.setMaxListeners(0)
 // An end by a signal tells nobody that this process ends, and the programs would go on.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-const right = await soak(options, (line) => process.stdout.write(`${line}\n`))
+const right = await soak({ ...numbers, unbound }, (line) => process.stdout.write(`${line}\n`))
 process.exit(right ? 0 : 1)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LABELS } from '../bench/scene.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
-import type { NodeObject, ReportObject } from '../e2e/objects.ts'
+import type { EventObject, NodeObject, ReportObject } from '../e2e/objects.ts'
 import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
 import { LIFECYCLE_CONTROLLERS, startControllerManager } from '../fixtures/controller-manager.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
@@ -11,7 +11,7 @@ import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { createFleet, type Fleet } from './fleet.ts'
-import { createLedger, type Ledger } from './ledger.ts'
+import { createLedger, type Ledger, type Unbound } from './ledger.ts'
 import { type NodeWatch, watchNodes } from './node-watch.ts'
 import { type Replicas, startReplicas } from './replicas.ts'
 
@@ -24,8 +24,6 @@ const LIFECYCLE = {
   leaderAge: '5s',
   deletionsPerMinute: 60,
   outOfServiceAfter: '60s',
-  // A VM may go before its agent has reported.
-  unbound: 'delete',
 } as const
 
 /** Everything that runs, and what may be done to it. */
@@ -38,14 +36,18 @@ export interface Site extends AsyncDisposable {
   readonly ledger: Ledger
   readonly fleet: Fleet
   readonly replicas: Replicas
+  readonly unbound: Unbound
   reports(): Promise<readonly ReportObject[]>
+  /** UIDs of the Nodes of which Events say that no agent reports for them. */
+  unreported(): Promise<ReadonlySet<string>>
   /** Deletes a Node as a person would. */
   removeNode(name: string): Promise<void>
   /** Writes the controllers' configuration anew, as the kubelet does when its Secret changes. */
   configure(change?: Pick<ControllerOptions, 'lifecycle' | 'topology'>): Promise<void>
 }
 
-export async function openSite(count: number): Promise<Site> {
+/** @param unbound `lifecycle.unbound` */
+export async function openSite(count: number, unbound: Unbound): Promise<Site> {
   const stack = new AsyncDisposableStack()
   try {
     const cluster = stack.use(await startCluster())
@@ -63,7 +65,7 @@ export async function openSite(count: number): Promise<Site> {
     await vcsim.tag(...zones.map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
     stack.use(await startControllerManager(cluster, LIFECYCLE_CONTROLLERS))
     const nodes = stack.use(await watchNodes(cluster))
-    const ledger = createLedger(ABSENT_FOR)
+    const ledger = createLedger({ provingTime: ABSENT_FOR, unbound })
     const fleet = stack.use(await createFleet({ cluster, vcsim, nodes, ledger }, vms))
 
     const text = ({ lifecycle, topology }: Pick<ControllerOptions, 'lifecycle' | 'topology'> = {}) => ({
@@ -71,7 +73,7 @@ export async function openSite(count: number): Promise<Site> {
         { ...vcsim, port: Number(new URL(line.url).port) },
         {
           labels: LABELS,
-          lifecycle: { ...LIFECYCLE, ...lifecycle },
+          lifecycle: { ...LIFECYCLE, unbound, ...lifecycle },
           ...(topology === undefined ? {} : { topology }),
         },
       ),
@@ -87,13 +89,12 @@ export async function openSite(count: number): Promise<Site> {
       ledger,
       fleet,
       replicas,
-      reports: () =>
-        patient('the reports are read', async () => {
-          const path = '/apis/rollcall.dev/v1alpha1/nodereports'
-          const { status, body } = await cluster.request<{ items: ReportObject[] }>('GET', path)
-          if (status !== 200) throw new Error(`the reports are not listed: ${status}`)
-          return body.items
-        }),
+      unbound,
+      reports: () => listed<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports'),
+      async unreported() {
+        const events = await listed<EventObject>(cluster, '/api/v1/events?fieldSelector=reason%3DNoReport')
+        return new Set(events.map(({ involvedObject }) => involvedObject.uid))
+      },
       removeNode: (name) =>
         patient(`Node ${name} is deleted`, async () => {
           const path = `/api/v1/nodes/${name}`
@@ -112,6 +113,14 @@ export async function openSite(count: number): Promise<Site> {
     await stack.disposeAsync()
     throw error
   }
+}
+
+function listed<T>(cluster: Pick<OwnCluster, 'request'>, path: string): Promise<readonly T[]> {
+  return patient(`${path} is listed`, async () => {
+    const { status, body } = await cluster.request<{ items: T[] }>('GET', path)
+    if (status !== 200) throw new Error(`${path} is not listed: ${status}`)
+    return body.items
+  })
 }
 
 /** Tries again what fails while the API server is away. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
 import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
 import { type Held, judgeEnd } from './judge-end.ts'
+import type { Unbound } from './ledger.ts'
 import { middle, type Span } from './memory.ts'
 import { createPeople } from './people.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
@@ -12,6 +13,7 @@ export interface SoakOptions {
   readonly nodes: number
   readonly minutes: number
   readonly seed: number
+  readonly unbound: Unbound
 }
 
 /** What came of it. */
@@ -36,7 +38,7 @@ const JUDGED_FROM_MINUTES = 30
 
 /** Runs it all and prints what it sees; resolves with whether all was right. */
 export async function soak(options: SoakOptions, print: (line: string) => void): Promise<boolean> {
-  const { nodes: count, minutes, seed } = options
+  const { nodes: count, minutes, seed, unbound } = options
   const total = minutes * MINUTE
   // After ten minutes of an hour, and at its end.
   const width = total / 15
@@ -44,8 +46,8 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
     early: { from: total / 6 - width / 2, to: total / 6 + width / 2 },
     late: { from: total - width, to: total },
   }
-  print(`seed ${seed}: ${count} nodes, ${minutes} minutes; starting the servers`)
-  await using site = await openSite(count)
+  print(`seed ${seed}: ${count} nodes, ${minutes} minutes, unbound: ${unbound}; starting the servers`)
+  await using site = await openSite(count, unbound)
   const settled = await untilRight(site, 5 * MINUTE)
   if (settled.held.length > 0)
     throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${site.fleet.failures().last}`)
@@ -94,7 +96,9 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const problems = problemsOf(site, storm, outcome, minutes)
   for (const line of await brokenLines({ site, storm, problems, begin })) print(line)
   if (problems.length > 0)
-    print(`\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed}`)
+    print(
+      `\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed} --unbound ${unbound}`,
+    )
   return problems.length === 0
 }
 

@@ -70,7 +70,8 @@ export function unleash({ site, people, random, nodes, signal, mayChangeLeaders 
     const pick = random.below(choices.length + 6)
     const chosen = choices[pick]
     if (chosen !== undefined) become(guest, chosen.name, () => chosen.run(guest, context))
-    else if (guests.size < nodes) start('comes', () => come(context, guest, serial++))
+    else if (guests.size < nodes)
+      start('comes', async () => void (await come(context, guest, { name: `vm-${serial++}`, agent: true })))
     else become(guest, 'is destroyed', () => go(context, guest))
   }
 
