@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import type { Inventory, Lookup } from '../types/inventory.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
-import { createVMLocations } from './cache/vm-location.ts'
+import { createVMLocations } from './cache/vm-locations.ts'
 import { Table } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
 import { createTagReader } from './collect/tags.ts'
@@ -98,10 +98,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   let certificateExpiry: number | undefined
   let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
-  const topology = createVMLocations({ tagging: categories.size > 0 })
+  const locations = createVMLocations({ tagging: categories.size > 0 })
   const table = new Table({
     identity: () => ({ name: vCenter, instanceUUID }),
-    place: (machine) => topology.place(machine),
+    place: (machine) => locations.place(machine),
     onChange(uuids) {
       onChange(uuids)
       triggers.provability.trigger()
@@ -179,7 +179,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         session,
         content,
         table,
-        topology,
+        locations,
         tagReader,
         prober,
         triggers,

@@ -4,7 +4,7 @@ import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
 import { applyUpdates } from './cache/apply-updates.ts'
-import type { VMLocations } from './cache/vm-location.ts'
+import type { VMLocations } from './cache/vm-locations.ts'
 import { PUSHED_PATHS } from './cache/vm-properties.ts'
 import type { Changes, Table } from './cache/vm-store.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
@@ -32,7 +32,7 @@ export interface ListAndWatchOptions {
   readonly session: Session
   readonly content: ServiceContent
   readonly table: Table
-  readonly topology: VMLocations
+  readonly locations: VMLocations
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
@@ -69,7 +69,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     session,
     content,
     table,
-    topology,
+    locations,
     tagReader,
     prober,
     triggers,
@@ -88,7 +88,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   options.onOpen({ collectors, updates, locator })
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
-  const sync: SyncVMsOptions = { table, topology, locator, reader }
+  const sync: SyncVMsOptions = { table, locations, locator, reader }
   /** VMs to be read again: they have moved, or an update was not understood. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
@@ -115,7 +115,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     options.onHeard()
     const { changed, left, unclear } = applyUpdates(list, (vm) => table.machine(vm))
     for (const machine of changed) {
-      if (hasMoved(machine, table.machine(machine.moref), topology)) stale.add(machine.moref)
+      if (hasMoved(machine, table.machine(machine.moref), locations)) stale.add(machine.moref)
     }
     for (const vm of unclear) stale.add(vm)
     askAgain(table.update(changed))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createVMLocations } from './cache/vm-location.ts'
+import { createVMLocations } from './cache/vm-locations.ts'
 import { changeMachine } from './cache/vm-properties.ts'
 import { Table } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/properties.ts'
@@ -18,10 +18,10 @@ const value = (text: string): XMLElement => ({
 
 /** A VM that is read as running, while `meanwhile` happens. */
 function setUp() {
-  const topology = createVMLocations({ tagging: false })
+  const locations = createVMLocations({ tagging: false })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
-    place: (machine) => topology.place(machine),
+    place: (machine) => locations.place(machine),
     onChange() {},
     monotonic: () => 0,
   })
@@ -52,7 +52,7 @@ function setUp() {
     forget() {},
     destroy: () => Promise.resolve(),
   }
-  const options = { table, topology, locator, reader }
+  const options = { table, locations, locator, reader }
   const seen = () => {
     const answer = table.lookup('u')
     return answer.state === 'answered' ? answer.vms[0] : undefined

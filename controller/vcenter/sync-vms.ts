@@ -8,7 +8,7 @@ import {
   createAncestorTree,
 } from './cache/ancestors.ts'
 import { refusalOf } from './cache/unreadable.ts'
-import type { VMLocations } from './cache/vm-location.ts'
+import type { VMLocations } from './cache/vm-locations.ts'
 import {
   isReconfigured,
   keepPushed,
@@ -25,14 +25,14 @@ import { keyOf, type ManagedObjectReference } from './wire/managed-object-refere
 
 export interface SyncVMsOptions {
   readonly table: Table
-  readonly topology: VMLocations
+  readonly locations: VMLocations
   readonly locator: Locator
   readonly reader: PropertyReader
 }
 
 /** Locates all wanted UUIDs. Throws when vCenter fails as a whole; unanswered UUIDs stay wanted. */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
-  const { table, locator, reader, topology } = options
+  const { table, locator, reader, locations } = options
   const uuids = table.wanted()
   if (uuids.length === 0) return
   const located = await locator.locate(uuids, signal)
@@ -45,7 +45,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
     (vm) => table.machine(vm),
     signal,
   )
-  await readAncestors(topology.tree, reader, [...read.values()], signal)
+  await readAncestors(locations.tree, reader, [...read.values()], signal)
   const machines = withPushed(read, before, table)
 
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
@@ -137,13 +137,13 @@ export function hasMoved(
  * pool, and neither is pushed. A VM that is no longer shown is searched for again.
  */
 export async function readAgain(
-  { table, topology, reader }: SyncVMsOptions,
+  { table, locations, reader }: SyncVMsOptions,
   vms: readonly string[],
   signal: AbortSignal,
 ): Promise<Changes> {
   const before = new Map(vms.map((vm) => [vm, table.machine(vm)]))
   const { machines } = await readMachines(reader, vms, (vm) => table.machine(vm), signal)
-  await readAncestors(topology.tree, reader, [...machines.values()], signal)
+  await readAncestors(locations.tree, reader, [...machines.values()], signal)
   const updated = table.update([...withPushed(machines, before, table).values()])
   table.refresh()
   return together(updated, table.leave(vms.filter((vm) => !machines.has(vm))))
@@ -169,7 +169,7 @@ function withPushed(
  * again only for VMs whose configuration has changed.
  */
 export async function resync(
-  { table, topology, reader }: SyncVMsOptions,
+  { table, locations, reader }: SyncVMsOptions,
   listView: ManagedObjectReference,
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
@@ -208,7 +208,7 @@ export async function resync(
   }
   // VMs that are not on the list yet have ancestors too, as have VMs that were added meanwhile.
   await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
-  topology.replaceTree(tree)
+  locations.replaceTree(tree)
   const updated = table.update([...withPushed(machines, before, table).values()])
   table.refresh()
   return together(updated, table.leave(expected.filter((vm) => !machines.has(vm))))

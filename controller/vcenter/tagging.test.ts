@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createVMLocations } from './cache/vm-location.ts'
+import { createVMLocations } from './cache/vm-locations.ts'
 import { readMachine } from './cache/vm-properties.ts'
 import { Table } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
@@ -15,10 +15,10 @@ import { keyOf } from './wire/managed-object-reference.ts'
 function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
-  const topology = createVMLocations({ tagging: true })
+  const locations = createVMLocations({ tagging: true })
   const table = new Table({
     identity: () => ({ name: 'vc', instanceUUID: 'i' }),
-    place: (machine) => topology.place(machine),
+    place: (machine) => locations.place(machine),
     onChange() {},
     monotonic: () => 0,
   })
@@ -28,7 +28,7 @@ function setUp(read: TagReader['read']) {
       tagReader: { read },
       trigger,
       table,
-      topology,
+      locations,
       timings: TIMINGS,
       clock,
       random: () => 0.5,

@@ -3,7 +3,7 @@ import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.t
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
-import type { VMLocations } from './cache/vm-location.ts'
+import type { VMLocations } from './cache/vm-locations.ts'
 import type { Table } from './cache/vm-store.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
@@ -15,7 +15,7 @@ export interface TaggingOptions {
   readonly tagReader: TagReader
   readonly trigger: Debounce
   readonly table: Table
-  readonly topology: VMLocations
+  readonly locations: VMLocations
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -31,14 +31,14 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  * while the service does not answer, because Nodes wait until the tags are known.
  */
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
-  const { tagReader, trigger, table, topology, timings, clock, random, logger } = options
+  const { tagReader, trigger, table, locations, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
   /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */
   const reading = createDebounce({ quiet: 0, max: 0, spacing: 0 }, clock)
   /** Objects whose tags are unknown because nobody answered, including those of an earlier loop. */
   const failed = new Set(
-    taggedObjects(table, topology)
-      .filter((object) => topology.hasProblems(object))
+    taggedObjects(table, locations)
+      .filter((object) => locations.hasProblems(object))
       .map(keyOf),
   )
   let all = false
@@ -46,7 +46,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   let outage: VCenterError | undefined
 
   async function note(): Promise<RunOutcome> {
-    const unread = unreadOf(taggedObjects(table, topology))
+    const unread = unreadOf(taggedObjects(table, locations))
     if (unread.length === 0) return 'idle'
     if (outage !== undefined) giveUp(unread, outage)
     reading.trigger()
@@ -56,14 +56,14 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   async function read(signal: AbortSignal): Promise<RunOutcome> {
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
-    const objects = taggedObjects(table, topology)
+    const objects = taggedObjects(table, locations)
     const answered = new AbortController()
     const overdue = clock.sleep(timings.callDeadline, answered.signal).then(() => {
       if (!answered.signal.aborted && !signal.aborted) suffer(slow(timings.callDeadline))
     })
     try {
       await tagReader.read(unreadOf(objects), put, signal)
-      if (all) topology.keepTags(objects)
+      if (all) locations.keepTags(objects)
       all = false
       outage = undefined
       backoff.reset()
@@ -80,11 +80,11 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   }
 
   function unreadOf(objects: readonly ManagedObjectReference[]): ManagedObjectReference[] {
-    return objects.filter((object) => all || !topology.hasTags(object) || failed.has(keyOf(object)))
+    return objects.filter((object) => all || !locations.hasTags(object) || failed.has(keyOf(object)))
   }
 
   function put(tags: Map<string, ObjectTags>): void {
-    topology.putTags(tags)
+    locations.putTags(tags)
     for (const key of tags.keys()) failed.delete(key)
     table.refresh()
   }
@@ -92,14 +92,14 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   function suffer(error: VCenterError): void {
     logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
     outage = error
-    giveUp(taggedObjects(table, topology), error)
+    giveUp(taggedObjects(table, locations), error)
   }
 
   /** Marks objects with unknown tags as unreadable for now. */
   function giveUp(objects: readonly ManagedObjectReference[], error: VCenterError): void {
-    const unknown = objects.filter((object) => !topology.hasTags(object))
+    const unknown = objects.filter((object) => !locations.hasTags(object))
     if (unknown.length === 0) return
-    topology.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
+    locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
     for (const object of unknown) failed.add(keyOf(object))
     table.refresh()
   }
@@ -119,10 +119,10 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   )
 }
 
-function taggedObjects(table: Table, topology: VMLocations): ManagedObjectReference[] {
+function taggedObjects(table: Table, locations: VMLocations): ManagedObjectReference[] {
   const objects = new Map<string, ManagedObjectReference>()
   for (const machine of table.machines()) {
-    for (const object of topology.tagged(machine)) objects.set(keyOf(object), object)
+    for (const object of locations.tagged(machine)) objects.set(keyOf(object), object)
   }
   return [...objects.values()]
 }

@@ -4,7 +4,7 @@ import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { unreadableFacts } from './unreadable.ts'
-import type { VMLocation } from './vm-location.ts'
+import type { VMLocation } from './vm-locations.ts'
 import type { VMProperties } from './vm-properties.ts'
 
 export type LookupResult =

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { createVMLocations } from './vm-location.ts'
+import { createVMLocations } from './vm-locations.ts'
 import { readMachine } from './vm-properties.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
@@ -12,14 +12,14 @@ const toParent = ({ type, value }: ManagedObjectReference) => element(value, typ
 const MACHINE = readMachine('vm-1', new Map([['parent', toParent(FOLDER)]]), undefined)
 
 t.test('an object above a VM that may not be read is named, and asked for in a proof', async (t) => {
-  const index = createVMLocations({ tagging: false })
-  index.tree.put({
+  const locations = createVMLocations({ tagging: false })
+  locations.tree.put({
     reference: DATACENTER,
     properties: new Map([['name', element('dc-1')]]),
     missing: new Map(),
     excess: undefined,
   })
-  index.tree.put({
+  locations.tree.put({
     reference: FOLDER,
     properties: new Map([
       ['name', element('workers')],
@@ -28,7 +28,7 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
     missing: new Map(),
     excess: undefined,
   })
-  t.match(index.place(MACHINE), { datacenter: 'dc-1', ancestry: { unreadable: [], unseen: undefined } })
+  t.match(locations.place(MACHINE), { datacenter: 'dc-1', ancestry: { unreadable: [], unseen: undefined } })
 
   const denied = createVMLocations({ tagging: false })
   const missing = new Map(
