@@ -105,12 +105,15 @@ export const MACHINE_FAULTS: Faults = {
   'unreported-lost-in-hanging'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
     const name = `${nodeName}-${machines.all.length}`
     const made = machines.create(name, vCenter, random.pick(vCenter.folders), { migrated: true })
+    let over = false
     timeline.after(random.between(10_000, 30_000), `vCenter ${vCenter.name} hangs`, () => {
+      if (over) return
       vCenter.reach = 'hangs'
       vCenter.breakWaits()
       machines.destroy(made)
     })
     return () => {
+      over = true
       vCenter.reach = 'works'
     }
   },

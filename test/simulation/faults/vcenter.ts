@@ -1,6 +1,7 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
 import { ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
+import type { World } from '../world.ts'
 import type { Faults } from './fault.ts'
 
 /** Milliseconds after which a refused credential is tried again. */
@@ -19,6 +20,23 @@ function denyRoot(vCenters: readonly VCenterModel[]): () => void {
   for (const { denied } of vCenters) denied.add(ROOT)
   return () => {
     for (const { denied } of vCenters) denied.delete(ROOT)
+  }
+}
+
+/** Takes a share of the Nodes' VMs off the list; puts them back at the end. */
+function restore({ random, machines }: World, vCenter: VCenterModel, share: number): () => void {
+  const lost = [...vCenter.vms.values()].filter(
+    ({ machine }) => machine !== undefined && random.chance(share),
+  )
+  // In some restores not all of it is pushed.
+  const { pushLost } = vCenter
+  vCenter.pushLost = Math.max(pushLost, random.pick([0, 0, 0.7]))
+  for (const vm of lost) vCenter.unregister(vm)
+  vCenter.pushLost = pushLost
+  return () => {
+    for (const { machine } of lost) {
+      if (machine?.vm === undefined && machine?.destroyed === false) machines.register(machine, vCenter)
+    }
   }
 }
 
@@ -156,20 +174,7 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.reach = 'works'
     }
   },
-  'old-backup-restored'({ random, machines }, { vCenter }) {
-    const share = random.between(0.2, 1)
-    const lost = [...vCenter.vms.values()].filter(
-      ({ machine }) => machine !== undefined && random.chance(share),
-    )
-    // In some restores not all of it is pushed.
-    const { pushLost } = vCenter
-    vCenter.pushLost = Math.max(pushLost, random.pick([0, 0, 0.7]))
-    for (const vm of lost) vCenter.unregister(vm)
-    vCenter.pushLost = pushLost
-    return () => {
-      for (const { machine } of lost) {
-        if (machine?.vm === undefined && machine?.destroyed === false) machines.register(machine, vCenter)
-      }
-    }
-  },
+  'old-backup-restored': (world, { vCenter }) => restore(world, vCenter, world.random.between(0.2, 1)),
+  /** One that knows no Node's VM. */
+  'older-backup-restored': (world, { vCenter }) => restore(world, vCenter, 1),
 }

@@ -1,4 +1,5 @@
-import { type NodeObject, readyOf } from '../model/objects.ts'
+import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
+import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
 import { isKnownToLive, livesOn } from './living.ts'
@@ -51,9 +52,11 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     if (kept) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
-      if (isKnownToLive(known, heard, timeline.now - absentFor, timeline.now - WRITES)) living++
+      const { at = timeline.now } = judge.work(by, name).decided ?? {}
+      if (isKnownToLive(known, heard, at - absentFor, at)) living++
       continue
     }
+    if (wasBackUnnoticed(status, gone)) continue
     // Those of which nobody was told are found when one is lost, and count until they are proven to be gone.
     if ((proven || gone.untold) && readyOf(known) !== 'True') others.push(gone)
   }
@@ -63,10 +66,16 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
   if (gone === undefined || gone.untold || api.holder.since > gone.at) return
+  if (own !== undefined && wasBackUnnoticed(own, gone)) return
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
   if (wave > allowed)
     says('the brake engages', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
+}
+
+/** Whether a VM was back without any leader noticing: it is missing since before, as the status says. */
+export function wasBackUnnoticed({ absentSince }: Pick<Status, 'absentSince'>, { at }: Gone): boolean {
+  return absentSince !== undefined && absentSince < wallTime(Math.max(0, at - KNOWN))
 }
 
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */

@@ -3,7 +3,7 @@ import type { Machine, VM } from '../model/machine.ts'
 import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
-import { goneSince, isMeant, judgeBrake } from './brake.ts'
+import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
 import type { Work } from './promises.ts'
 
 export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
@@ -81,14 +81,9 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   // Those that were never verified are counted together.
   const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
-  const meant = isMeant(before)
-  judge.deletions.push({
-    nodeUID: uid,
-    vCenter,
-    by,
-    at: now,
-    gone: meant ? undefined : goneSince(world, uid),
-  })
+  const vanished = isMeant(before) ? undefined : goneSince(world, uid)
+  const noticed = vanished && !wasBackUnnoticed(report?.status ?? {}, vanished) ? vanished : undefined
+  judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, gone: noticed })
   judgeRate(world, by, vCenter, says)
 }
 

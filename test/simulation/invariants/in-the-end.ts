@@ -96,7 +96,8 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
   const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
   const goes = !unseen || (status?.vm === undefined && (unbound === 'delete' || awaited))
-  if (deletion === 'on' && !twin && goes && !isInDoubt(world, node, known[0]?.vCenterInstanceUUID))
+  const had = known[0]?.vCenterInstanceUUID
+  if (deletion === 'on' && !twin && goes && !isInDoubt(world, node, had) && !tooManyLive(world, had))
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,
@@ -107,14 +108,36 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
  * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty.
  */
-function isInDoubt({ api, vCenters }: World, node: NodeObject, had: string | undefined): boolean {
+function isInDoubt(world: World, node: NodeObject, had: string | undefined): boolean {
+  const { api, vCenters } = world
   if (!vCenters.some(({ vms, instanceUUID }) => vms.size === 0 && (had ?? instanceUUID) === instanceUUID))
     return false
   return [...api.nodes.values()].some((other) => {
     const { nodeUID, vm, namedVM } = api.reports.get(other.metadata.name)?.status ?? {}
     const shown = nodeUID === other.metadata.uid && (vm ?? namedVM) !== undefined
-    return other !== node && readyOf(other) === 'True' && !shown
+    const lost = machinesOf(world, other.metadata.uid).every((machine) => machine.vm === undefined)
+    return other !== node && readyOf(other) === 'True' && (!shown || lost)
   })
+}
+
+/** Whether more machines run than may vanish at once that their vCenter lists no more, or by other UUIDs: it is in doubt. */
+function tooManyLive(world: World, vCenter: string | undefined): boolean {
+  const { api, settings } = world
+  const bound = [...api.nodes.values()].flatMap((node) => {
+    const { nodeUID, vm } = api.reports.get(node.metadata.name)?.status ?? {}
+    return nodeUID === node.metadata.uid && vm?.vCenterInstanceUUID === vCenter ? [{ node, vm }] : []
+  })
+  const living = bound.filter(({ node, vm }) =>
+    machinesOf(world, node.metadata.uid).some(
+      (machine) =>
+        readyOf(node) === 'True' &&
+        machine.vm?.moref !== vm?.moref &&
+        machine.vm?.instanceUUID !== vm?.instanceUUID &&
+        machine.vm?.biosUUID !== vm?.biosUUID,
+    ),
+  )
+  const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
+  return living.length > Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
 }
 
 function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status: Status | undefined): void {

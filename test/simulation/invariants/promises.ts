@@ -33,7 +33,7 @@ export interface DeletedNode {
   readonly vCenter: string
   readonly by: string
   readonly at: number
-  /** When its VM vanished; undefined where a person or an autoscaler meant it to go. */
+  /** When its VM vanished; undefined where a person or an autoscaler meant it to go, or no leader could know it. */
   readonly gone: Gone | undefined
 }
 

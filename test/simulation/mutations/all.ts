@@ -157,6 +157,12 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'brake: it releases itself',
+    edits: [
+      edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'wasEngaged && !tooMany && few &&', 'false && few &&'),
+    ],
+  },
+  {
     name: 'brake: who lives though its VM is gone does not count',
     edits: [
       edit(
@@ -168,6 +174,16 @@ const OTHERS: readonly Mutation[] = [
         `${LIFECYCLE}/living-machines.ts`,
         'if (evidence?.spokenAt === undefined || isDecided(node))',
         'if (true)',
+      ),
+    ],
+  },
+  {
+    name: 'brake: a vCenter that is wrong about many is not believed about any',
+    edits: [
+      edit(
+        `${LIFECYCLE}/living-machines.ts`,
+        'return living > allowedAbsent(bound, settings)',
+        'return living > 99 * allowedAbsent(bound, settings)',
       ),
     ],
   },
