@@ -8,7 +8,7 @@ import { aborted } from '../tasks.ts'
 import type { Inventory, Lookup } from '../types/inventory.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
-import { Table } from './cache/vm-store.ts'
+import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
@@ -99,8 +99,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
   const locations = createVMLocations({ tagging: categories.size > 0 })
-  const table = new Table({
-    identity: () => ({ name: vCenter, instanceUUID }),
+  const store = new VMStore({
+    vCenter: () => ({ name: vCenter, instanceUUID }),
     place: (machine) => locations.place(machine),
     onChange(uuids) {
       onChange(uuids)
@@ -112,17 +112,17 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const health = createConnectionHealth({
     grace: timings.failureGrace,
     clock,
-    onChange: () => onChange(table.followed()),
+    onChange: () => onChange(store.followed()),
   })
 
   const prober = createProber({
     vCenter,
-    table,
+    store,
     timings,
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
-    onProvability: () => onChange(table.followed()),
+    onProvability: () => onChange(store.followed()),
   })
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -160,7 +160,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
       opened = undefined
       instanceUUID = content.instanceUUID
-      table.wantAll(heardAt)
+      store.wantAll(heardAt)
       // All is read now; what vanishes while that goes on is told by the watch.
       onHeard()
       triggers.provability.trigger()
@@ -171,14 +171,14 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         datacenters = read
       }
       const onReady = () => {
-        logger.info({ vms: table.vms().size }, 'following')
+        logger.info({ vms: store.vms().size }, 'following')
         health.recovered()
       }
       const context = {
         soap: createWatchedSoap({ soap, ask: session.keepAlive, timings, clock }),
         session,
         content,
-        table,
+        store,
         locations,
         tagReader,
         prober,
@@ -242,22 +242,22 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     run,
     passwordChanged: () => waiting.abort(),
     follow(biosUUID) {
-      if (table.follow(biosUUID)) triggers.locate.trigger()
+      if (store.follow(biosUUID)) triggers.locate.trigger()
     },
     unfollow(biosUUID) {
-      table.unfollow(biosUUID)
+      store.unfollow(biosUUID)
       triggers.members.trigger()
     },
     recheck(biosUUID) {
-      const answer = table.lookup(biosUUID)
+      const answer = store.lookup(biosUUID)
       if (answer.state === 'pending' || (answer.state === 'answered' && answer.vms.length > 0)) return
-      table.want(biosUUID)
+      store.want(biosUUID)
       triggers.locate.trigger()
     },
     lookup(biosUUID): Lookup {
       const failure = health.failure()
       if (failure !== undefined) return { state: 'unknown', failure }
-      const answer = table.lookup(biosUUID)
+      const answer = store.lookup(biosUUID)
       return answer.state === 'failed'
         ? { state: 'unknown', failure: toFailure(vCenter, answer.error), alone: true }
         : answer

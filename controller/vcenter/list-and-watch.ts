@@ -6,7 +6,7 @@ import { every, runTogether } from '../tasks.ts'
 import { applyUpdates } from './cache/apply-updates.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import { PUSHED_PATHS } from './cache/vm-properties.ts'
-import type { Changes, Table } from './cache/vm-store.ts'
+import type { Changes, VMStore } from './cache/vm-store.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
 import { readDatacenters } from './collect/datacenters.ts'
 import type { Debounce, RunOutcome } from './collect/debounce.ts'
@@ -31,7 +31,7 @@ export interface ListAndWatchOptions {
   readonly soap: SoapClient
   readonly session: Session
   readonly content: ServiceContent
-  readonly table: Table
+  readonly store: VMStore
   readonly locations: VMLocations
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
@@ -68,7 +68,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     soap,
     session,
     content,
-    table,
+    store,
     locations,
     tagReader,
     prober,
@@ -88,7 +88,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   options.onOpen({ collectors, updates, locator })
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
-  const sync: SyncVMsOptions = { table, locations, locator, reader }
+  const sync: SyncVMsOptions = { store, locations, locator, reader }
   /** VMs to be read again: they have moved, or an update was not understood. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
@@ -98,7 +98,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
-    if (table.wanted().length === 0 && stale.size === 0) return 'idle'
+    if (store.wanted().length === 0 && stale.size === 0) return 'idle'
     const again = [...stale]
     stale.clear()
     if (again.length > 0) askAgain(await readAgain(sync, again, signal))
@@ -107,19 +107,19 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     triggers.tags.trigger()
     triggers.members.trigger()
     // Stale answers, and UUIDs doubted meanwhile.
-    if (table.wanted().length > 0) triggers.locate.trigger()
+    if (store.wanted().length > 0) triggers.locate.trigger()
     return 'done'
   }
 
   function take(list: readonly Update[]): void {
     options.onHeard()
-    const { changed, left, unclear } = applyUpdates(list, (vm) => table.machine(vm))
+    const { changed, left, unclear } = applyUpdates(list, (vm) => store.machine(vm))
     for (const machine of changed) {
-      if (hasMoved(machine, table.machine(machine.moref), locations)) stale.add(machine.moref)
+      if (hasMoved(machine, store.machine(machine.moref), locations)) stale.add(machine.moref)
     }
     for (const vm of unclear) stale.add(vm)
-    askAgain(table.update(changed))
-    askAgain(table.leave(left))
+    askAgain(store.update(changed))
+    askAgain(store.leave(left))
     if (stale.size > 0) triggers.locate.trigger()
   }
 
@@ -129,10 +129,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function syncMembers(signal: AbortSignal): Promise<RunOutcome> {
-    const synced = await members.set(table.vms(), signal)
+    const synced = await members.set(store.vms(), signal)
     if (synced === undefined) return 'idle'
     tellUnwatched()
-    askAgain(table.leave(synced.unknown))
+    askAgain(store.leave(synced.unknown))
     if (synced.unfinished) triggers.members.trigger()
     return 'done'
   }
@@ -143,7 +143,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const news = [...refused].filter(([vm]) => !unwatched.has(vm))
     unwatched = new Set(refused.keys())
     if (news.length === 0) return
-    const vms = news.slice(0, MAX_NAMES).map(([vm]) => table.machine(vm)?.name ?? vm)
+    const vms = news.slice(0, MAX_NAMES).map(([vm]) => store.machine(vm)?.name ?? vm)
     logger.warn(
       { vms, count: refused.size, error: news[0]?.[1].message },
       'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again; ' +
@@ -167,7 +167,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function resyncOnce(signal: AbortSignal): Promise<void> {
-    const read = table.beginRead()
+    const read = store.beginRead()
     const doubted = await readUnlisted(signal)
     if (members.size() > 0) {
       const corrected = await resync(sync, listView, members.has, signal)
@@ -182,7 +182,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** The VMs that push does not cover: those that vCenter refuses to watch, and those that are to be watched soon. */
   async function readUnlisted(signal: AbortSignal): Promise<string[]> {
-    const vms = [...table.vms()].filter((vm) => !members.has(vm))
+    const vms = [...store.vms()].filter((vm) => !members.has(vm))
     if (vms.length === 0) return []
     const changes = await readAgain(sync, vms, signal)
     askAgain(changes)
@@ -191,9 +191,9 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   function endReads(): void {
     for (const [read, doubted] of reads) {
-      if (!table.isAnswered(doubted)) continue
+      if (!store.isAnswered(doubted)) continue
       reads.delete(read)
-      table.endRead(read)
+      store.endRead(read)
     }
   }
 
@@ -203,16 +203,16 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function retryFailed(): Promise<void> {
-    if (table.wantFailed()) triggers.locate.trigger()
+    if (store.wantFailed()) triggers.locate.trigger()
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {
     const index = await locator.sweep(signal)
-    for (const uuid of table.followed()) {
-      const known = table.vmsOf(uuid)
-      if (index.get(uuid)?.some((vm) => !known.includes(vm)) === true) table.want(uuid)
+    for (const uuid of store.followed()) {
+      const known = store.vmsOf(uuid)
+      if (index.get(uuid)?.some((vm) => !known.includes(vm)) === true) store.want(uuid)
     }
-    if (table.wanted().length > 0) triggers.locate.trigger()
+    if (store.wanted().length > 0) triggers.locate.trigger()
   }
 
   async function look(signal: AbortSignal): Promise<RunOutcome> {
@@ -237,9 +237,9 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
     keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
 
-  const watchedBefore = table.vms().size > 0
-  const first = table.beginRead()
-  const asked = table.followed()
+  const watchedBefore = store.vms().size > 0
+  const first = store.beginRead()
+  const asked = store.followed()
   await locate(signal)
   reads.set(first, asked)
   endReads()

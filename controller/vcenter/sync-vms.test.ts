@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { changeMachine } from './cache/vm-properties.ts'
-import { Table } from './cache/vm-store.ts'
+import { VMStore } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'
 import { SoapFault } from './wire/errors.ts'
@@ -19,8 +19,8 @@ const value = (text: string): XMLElement => ({
 /** A VM that is read as running, while `meanwhile` happens. */
 function setUp() {
   const locations = createVMLocations({ tagging: false })
-  const table = new Table({
-    identity: () => ({ name: 'vc', instanceUUID: 'i' }),
+  const store = new VMStore({
+    vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => locations.place(machine),
     onChange() {},
     monotonic: () => 0,
@@ -52,22 +52,22 @@ function setUp() {
     forget() {},
     destroy: () => Promise.resolve(),
   }
-  const options = { table, locations, locator, reader }
+  const options = { store, locations, locator, reader }
   const seen = () => {
-    const answer = table.lookup('u')
+    const answer = store.lookup('u')
     return answer.state === 'answered' ? answer.vms[0] : undefined
   }
   const push = () => {
-    const machine = table.machine('vm-1')
+    const machine = store.machine('vm-1')
     if (machine === undefined) throw new Error('the VM is not followed')
-    table.update([changeMachine(machine, new Map([['runtime.powerState', value('poweredOff')]]))])
+    store.update([changeMachine(machine, new Map([['runtime.powerState', value('poweredOff')]]))])
   }
   return { scene, options, seen, push }
 }
 
 t.test('what is pushed while all is read again is not undone', async (t) => {
   const { scene, options, seen, push } = setUp()
-  options.table.follow('u')
+  options.store.follow('u')
   await locateWanted(options, signal)
   t.match(seen(), { powerState: 'poweredOn', cpus: 2 })
   scene.cpus = '4'
@@ -91,10 +91,10 @@ t.test('what is pushed while all is read again is not undone', async (t) => {
 
 t.test('what is pushed while a VM is asked for again is not undone', async (t) => {
   const { scene, options, seen, push } = setUp()
-  options.table.follow('u')
+  options.store.follow('u')
   await locateWanted(options, signal)
   scene.meanwhile = push
-  options.table.want('u')
+  options.store.want('u')
   await locateWanted(options, signal)
   t.match(seen(), { powerState: 'poweredOff' })
 })
@@ -103,7 +103,7 @@ t.test(
   'of very many VMs that are refused none is ever said not to be there, and all others are read',
   async (t) => {
     const { options } = setUp()
-    const { table } = options
+    const { store } = options
     const vms = Array.from({ length: 300 }, (_, i) => `vm-${i}`)
     const refused = new Set<string>()
     let calls = 0
@@ -139,23 +139,23 @@ t.test(
         ),
     }
     const all = { ...options, reader, locator }
-    const count = (state: string) => vms.filter((vm) => table.lookup(`u-${vm}`).state === state).length
+    const count = (state: string) => vms.filter((vm) => store.lookup(`u-${vm}`).state === state).length
     /** Attempts until nothing is wanted; returns how many. */
     const locateAll = async () => {
       let attempts = 0
-      for (; table.wanted().length > 0; attempts++) {
+      for (; store.wanted().length > 0; attempts++) {
         const before = calls
         await locateWanted(all, signal)
         t.ok(calls - before <= 40, `${calls - before} calls`)
         t.ok(attempts < 30, `${attempts} attempts`)
         for (const vm of vms) {
-          const answer = table.lookup(`u-${vm}`)
+          const answer = store.lookup(`u-${vm}`)
           if (answer.state === 'answered' && answer.vms.length === 0) t.fail(`${vm} is said not to be there`)
         }
       }
       return attempts
     }
-    for (const vm of vms) table.follow(`u-${vm}`)
+    for (const vm of vms) store.follow(`u-${vm}`)
     t.equal(await locateAll(), 1)
     t.equal(count('answered'), 300)
 
@@ -165,7 +165,7 @@ t.test(
     t.same([count('answered'), count('failed')], [100, 200])
 
     const before = calls
-    table.wantFailed()
+    store.wantFailed()
     t.equal(await locateAll(), 1, 'those that were refused are tried again a few at a time')
     t.ok(calls - before <= 40, `${calls - before} calls`)
     t.same([count('answered'), count('failed')], [100, 200])
@@ -173,7 +173,7 @@ t.test(
     for (const vm of vms.slice(150, 250)) refused.delete(vm)
     let turns = 0
     for (; count('answered') < 200 && turns < 30; turns++) {
-      table.wantFailed()
+      store.wantFailed()
       await locateAll()
     }
     t.same([count('answered'), count('failed')], [200, 100], `after ${turns} turns`)

@@ -16,7 +16,7 @@ import {
   refreshMachine,
   type VMProperties,
 } from './cache/vm-properties.ts'
-import type { Changes, Table } from './cache/vm-store.ts'
+import type { Changes, VMStore } from './cache/vm-store.ts'
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
 import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
@@ -24,7 +24,7 @@ import { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 
 export interface SyncVMsOptions {
-  readonly table: Table
+  readonly store: VMStore
   readonly locations: VMLocations
   readonly locator: Locator
   readonly reader: PropertyReader
@@ -32,34 +32,34 @@ export interface SyncVMsOptions {
 
 /** Locates all wanted UUIDs. Throws when vCenter fails as a whole; unanswered UUIDs stay wanted. */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
-  const { table, locator, reader, locations } = options
-  const uuids = table.wanted()
+  const { store, locator, reader, locations } = options
+  const uuids = store.wanted()
   if (uuids.length === 0) return
   const located = await locator.locate(uuids, signal)
   // VMs that had the UUID are also read by moref: no search finds an inaccessible VM.
-  const vms = new Set(uuids.flatMap((uuid) => [...table.vmsOf(uuid), ...foundIn(located.get(uuid))]))
-  const before = new Map([...vms].map((vm) => [vm, table.machine(vm)]))
+  const vms = new Set(uuids.flatMap((uuid) => [...store.vmsOf(uuid), ...foundIn(located.get(uuid))]))
+  const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const { machines: read, ...refused } = await readMachines(
     reader,
     [...vms],
-    (vm) => table.machine(vm),
+    (vm) => store.machine(vm),
     signal,
   )
   await readAncestors(locations.tree, reader, [...read.values()], signal)
-  const machines = withPushed(read, before, table)
+  const machines = withPushed(read, before, store)
 
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
   const unread: string[] = []
   for (const uuid of uuids) {
     // Not located yet.
     if (!located.has(uuid)) continue
-    const answer = judge(uuid, located.get(uuid), table.vmsOf(uuid), machines, refused)
+    const answer = judge(uuid, located.get(uuid), store.vmsOf(uuid), machines, refused)
     if (answer === 'stale') locator.forget([uuid])
     else if (answer === 'unread') unread.push(uuid)
     else answers.set(uuid, answer)
   }
-  table.answer(answers)
-  table.postpone(unread)
+  store.answer(answers)
+  store.postpone(unread)
 }
 
 function foundIn(located: Located | undefined): readonly string[] {
@@ -137,16 +137,16 @@ export function hasMoved(
  * pool, and neither is pushed. A VM that is no longer shown is searched for again.
  */
 export async function readAgain(
-  { table, locations, reader }: SyncVMsOptions,
+  { store, locations, reader }: SyncVMsOptions,
   vms: readonly string[],
   signal: AbortSignal,
 ): Promise<Changes> {
-  const before = new Map(vms.map((vm) => [vm, table.machine(vm)]))
-  const { machines } = await readMachines(reader, vms, (vm) => table.machine(vm), signal)
+  const before = new Map(vms.map((vm) => [vm, store.machine(vm)]))
+  const { machines } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
   await readAncestors(locations.tree, reader, [...machines.values()], signal)
-  const updated = table.update([...withPushed(machines, before, table).values()])
-  table.refresh()
-  return together(updated, table.leave(vms.filter((vm) => !machines.has(vm))))
+  const updated = store.update([...withPushed(machines, before, store).values()])
+  store.refresh()
+  return together(updated, store.leave(vms.filter((vm) => !machines.has(vm))))
 }
 
 function together(one: Changes, other: Changes): Changes {
@@ -156,10 +156,10 @@ function together(one: Changes, other: Changes): Changes {
 function withPushed(
   read: ReadonlyMap<string, VMProperties>,
   before: ReadonlyMap<string, VMProperties | undefined>,
-  table: Table,
+  store: VMStore,
 ): ReadonlyMap<string, VMProperties> {
   return new Map(
-    Array.from(read, ([vm, machine]) => [vm, keepPushed(machine, before.get(vm), table.machine(vm))]),
+    Array.from(read, ([vm, machine]) => [vm, keepPushed(machine, before.get(vm), store.machine(vm))]),
   )
 }
 
@@ -169,14 +169,14 @@ function withPushed(
  * again only for VMs whose configuration has changed.
  */
 export async function resync(
-  { table, locations, reader }: SyncVMsOptions,
+  { store, locations, reader }: SyncVMsOptions,
   listView: ManagedObjectReference,
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
 ): Promise<Changes> {
   const properties = propertySpec('VirtualMachine', RESYNC_PATHS) + ANCESTOR_PROPERTIES
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
-  const before = new Map(table.machines().map((machine) => [machine.moref, machine]))
+  const before = new Map(store.machines().map((machine) => [machine.moref, machine]))
   const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
   const machines = new Map<string, VMProperties>()
@@ -185,7 +185,7 @@ export async function resync(
     [filterSpec(properties, members)],
     (object) => {
       const { type, value } = object.reference
-      const known = table.machine(value)
+      const known = store.machine(value)
       if (type !== 'VirtualMachine') tree.put(object)
       else if (known === undefined) return
       else if (object.excess === undefined) {
@@ -199,7 +199,7 @@ export async function resync(
     signal,
   )
   if (reconfigured.size > 0) {
-    const again = await readMachines(reader, [...reconfigured], (vm) => table.machine(vm), signal)
+    const again = await readMachines(reader, [...reconfigured], (vm) => store.machine(vm), signal)
     for (const vm of reconfigured) {
       const machine = again.machines.get(vm)
       if (machine === undefined) machines.delete(vm)
@@ -207,9 +207,9 @@ export async function resync(
     }
   }
   // VMs that are not on the list yet have ancestors too, as have VMs that were added meanwhile.
-  await readAncestors(tree, reader, [...table.machines(), ...machines.values()], signal)
+  await readAncestors(tree, reader, [...store.machines(), ...machines.values()], signal)
   locations.replaceTree(tree)
-  const updated = table.update([...withPushed(machines, before, table).values()])
-  table.refresh()
-  return together(updated, table.leave(expected.filter((vm) => !machines.has(vm))))
+  const updated = store.update([...withPushed(machines, before, store).values()])
+  store.refresh()
+  return together(updated, store.leave(expected.filter((vm) => !machines.has(vm))))
 }

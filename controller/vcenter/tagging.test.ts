@@ -3,7 +3,7 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { readMachine } from './cache/vm-properties.ts'
-import { Table } from './cache/vm-store.ts'
+import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
 import type { TagReader } from './collect/tags.ts'
 import { keepTagsRead } from './tagging.ts'
@@ -16,8 +16,8 @@ function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
   const locations = createVMLocations({ tagging: true })
-  const table = new Table({
-    identity: () => ({ name: 'vc', instanceUUID: 'i' }),
+  const store = new VMStore({
+    vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => locations.place(machine),
     onChange() {},
     monotonic: () => 0,
@@ -27,7 +27,7 @@ function setUp(read: TagReader['read']) {
     {
       tagReader: { read },
       trigger,
-      table,
+      store,
       locations,
       timings: TIMINGS,
       clock,
@@ -40,12 +40,12 @@ function setUp(read: TagReader['read']) {
     clock,
     follow(vm: string) {
       const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
-      table.follow(vm)
-      table.answer(new Map([[vm, [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)]]]))
+      store.follow(vm)
+      store.answer(new Map([[vm, [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)]]]))
       trigger.trigger()
     },
     ancestry(vm: string) {
-      const answer = table.lookup(vm)
+      const answer = store.lookup(vm)
       return answer.state === 'answered' ? answer.vms[0]?.ancestry : undefined
     },
     async end() {

@@ -4,7 +4,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import type { Table } from './cache/vm-store.ts'
+import type { VMStore } from './cache/vm-store.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import type { Timings } from './timings.ts'
@@ -14,7 +14,7 @@ import { keyOf, type ManagedObjectReference } from './wire/managed-object-refere
 export interface TaggingOptions {
   readonly tagReader: TagReader
   readonly trigger: Debounce
-  readonly table: Table
+  readonly store: VMStore
   readonly locations: VMLocations
   readonly timings: Timings
   readonly clock: Clock
@@ -31,13 +31,13 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  * while the service does not answer, because Nodes wait until the tags are known.
  */
 export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
-  const { tagReader, trigger, table, locations, timings, clock, random, logger } = options
+  const { tagReader, trigger, store, locations, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
   /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */
   const reading = createDebounce({ quiet: 0, max: 0, spacing: 0 }, clock)
   /** Objects whose tags are unknown because nobody answered, including those of an earlier loop. */
   const failed = new Set(
-    taggedObjects(table, locations)
+    taggedObjects(store, locations)
       .filter((object) => locations.hasProblems(object))
       .map(keyOf),
   )
@@ -46,7 +46,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   let outage: VCenterError | undefined
 
   async function note(): Promise<RunOutcome> {
-    const unread = unreadOf(taggedObjects(table, locations))
+    const unread = unreadOf(taggedObjects(store, locations))
     if (unread.length === 0) return 'idle'
     if (outage !== undefined) giveUp(unread, outage)
     reading.trigger()
@@ -56,7 +56,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   async function read(signal: AbortSignal): Promise<RunOutcome> {
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
-    const objects = taggedObjects(table, locations)
+    const objects = taggedObjects(store, locations)
     const answered = new AbortController()
     const overdue = clock.sleep(timings.callDeadline, answered.signal).then(() => {
       if (!answered.signal.aborted && !signal.aborted) suffer(slow(timings.callDeadline))
@@ -86,13 +86,13 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   function put(tags: Map<string, ObjectTags>): void {
     locations.putTags(tags)
     for (const key of tags.keys()) failed.delete(key)
-    table.refresh()
+    store.refresh()
   }
 
   function suffer(error: VCenterError): void {
     logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
     outage = error
-    giveUp(taggedObjects(table, locations), error)
+    giveUp(taggedObjects(store, locations), error)
   }
 
   /** Marks objects with unknown tags as unreadable for now. */
@@ -101,7 +101,7 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
     if (unknown.length === 0) return
     locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
     for (const object of unknown) failed.add(keyOf(object))
-    table.refresh()
+    store.refresh()
   }
 
   const refresh = async () => {
@@ -119,9 +119,9 @@ export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal)
   )
 }
 
-function taggedObjects(table: Table, locations: VMLocations): ManagedObjectReference[] {
+function taggedObjects(store: VMStore, locations: VMLocations): ManagedObjectReference[] {
   const objects = new Map<string, ManagedObjectReference>()
-  for (const machine of table.machines()) {
+  for (const machine of store.machines()) {
     for (const object of locations.tagged(machine)) objects.set(keyOf(object), object)
   }
   return [...objects.values()]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { VCenterError } from '../wire/errors.ts'
 import type { VMProperties } from './vm-properties.ts'
-import { Table } from './vm-store.ts'
+import { VMStore } from './vm-store.ts'
 
 const machine = (
   moref: string,
@@ -36,14 +36,14 @@ function setUp() {
   const changes: string[][] = []
   let cluster = 'c1'
   let now = 0
-  const table = new Table({
-    identity: () => ({ name: 'lab', instanceUUID: 'i' }),
+  const store = new VMStore({
+    vCenter: () => ({ name: 'lab', instanceUUID: 'i' }),
     place: () => ({ host: 'h', cluster, datacenter: 'd', ancestry: undefined }),
     onChange: (uuids) => changes.push([...uuids].sort()),
     monotonic: () => now,
   })
-  for (const uuid of ['u1', 'u2']) table.follow(uuid)
-  table.answer(
+  for (const uuid of ['u1', 'u2']) store.follow(uuid)
+  store.answer(
     new Map([
       ['u1', [machine('vm-1', 'u1')]],
       ['u2', []],
@@ -52,47 +52,47 @@ function setUp() {
   changes.length = 0
   const states = () =>
     ['u1', 'u2'].map((uuid) => {
-      const answer = table.lookup(uuid)
+      const answer = store.lookup(uuid)
       return answer.state === 'answered' ? answer.vms.map((vm) => vm.moref).join() : answer.state
     })
   const setCluster = (name: string) => (cluster = name)
-  return { table, changes, states, setCluster, turn: (ms: number) => (now += ms) }
+  return { store, changes, states, setCluster, turn: (ms: number) => (now += ms) }
 }
 
 t.test('answers', (t) => {
-  const { table, changes, states } = setUp()
+  const { store, changes, states } = setUp()
   t.same(states(), ['vm-1', ''])
-  t.same(table.wanted(), [])
-  t.equal(table.follow('u1'), false)
-  table.answer(
+  t.same(store.wanted(), [])
+  t.equal(store.follow('u1'), false)
+  store.answer(
     new Map([
       ['u1', [machine('vm-1', 'u1')]],
       ['other', [machine('vm-9', 'other')]],
     ]),
   )
   t.same(changes, [], 'the same again is no change; what is not followed is passed over')
-  t.same([...table.vms()], ['vm-1'])
-  table.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-2', 'u1')]]]))
+  t.same([...store.vms()], ['vm-1'])
+  store.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-2', 'u1')]]]))
   t.same(states(), ['vm-1,vm-2', ''])
-  table.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
+  store.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
   t.same(states(), ['failed', ''])
   t.same(changes, [['u1'], ['u1']])
-  t.ok(table.wantFailed())
-  t.same(table.wanted(), ['u1'])
-  table.answer(new Map([['u1', [machine('vm-2', 'u1')]]]))
-  t.same([...table.vms()], ['vm-2'])
-  table.unfollow('u1')
-  t.same([...table.vms()], [])
+  t.ok(store.wantFailed())
+  t.same(store.wanted(), ['u1'])
+  store.answer(new Map([['u1', [machine('vm-2', 'u1')]]]))
+  t.same([...store.vms()], ['vm-2'])
+  store.unfollow('u1')
+  t.same([...store.vms()], [])
   t.end()
 })
 
 t.test('a VM takes another UUID: both are in doubt', (t) => {
-  const { table, changes, states } = setUp()
-  table.update([machine('vm-1', 'u2')])
+  const { store, changes, states } = setUp()
+  store.update([machine('vm-1', 'u2')])
   t.same(states(), ['pending', 'pending'])
-  t.same([...table.wanted()].sort(), ['u1', 'u2'])
+  t.same([...store.wanted()].sort(), ['u1', 'u2'])
   t.same(changes, [['u1', 'u2']])
-  table.answer(
+  store.answer(
     new Map([
       ['u2', [machine('vm-1', 'u2')]],
       ['u1', []],
@@ -103,132 +103,132 @@ t.test('a VM takes another UUID: both are in doubt', (t) => {
 })
 
 t.test('a VM loses its UUID: it stays what it was', (t) => {
-  const { table, changes, states } = setUp()
-  table.update([machine('vm-1', undefined, { connectionState: 'inaccessible' })])
+  const { store, changes, states } = setUp()
+  store.update([machine('vm-1', undefined, { connectionState: 'inaccessible' })])
   t.same(states(), ['vm-1', ''])
-  t.same(table.wanted(), [])
+  t.same(store.wanted(), [])
   t.same(changes, [['u1']])
   t.end()
 })
 
 t.test('a VM leaves: pending until asked', (t) => {
-  const { table, changes, states } = setUp()
-  table.leave(['vm-1', 'vm-7'])
+  const { store, changes, states } = setUp()
+  store.leave(['vm-1', 'vm-7'])
   t.same(states(), ['pending', ''])
-  t.same(table.wanted(), ['u1'])
-  t.same(table.vmsOf('u1'), ['vm-1'], 'it is to be asked by reference too')
+  t.same(store.wanted(), ['u1'])
+  t.same(store.vmsOf('u1'), ['vm-1'], 'it is to be asked by reference too')
   t.same(changes, [['u1']])
   t.end()
 })
 
 t.test('whether a VM vanished alone is known once all have been read again', (t) => {
-  const { table, changes } = setUp()
+  const { store, changes } = setUp()
   const unread = (uuid: string) => {
-    const answer = table.lookup(uuid)
+    const answer = store.lookup(uuid)
     return answer.state === 'answered' && answer.othersUnread === true
   }
   t.notOk(unread('u2'), 'there never was one')
-  const under = table.beginRead()
-  table.leave(['vm-1'])
-  table.answer(new Map([['u1', []]]))
+  const under = store.beginRead()
+  store.leave(['vm-1'])
+  store.answer(new Map([['u1', []]]))
   t.ok(unread('u1'))
-  table.endRead(under)
+  store.endRead(under)
   t.ok(unread('u1'), 'a read that was under way may have passed the others by')
-  const next = table.beginRead()
+  const next = store.beginRead()
   changes.length = 0
-  table.endRead(next)
+  store.endRead(next)
   t.notOk(unread('u1'))
   t.same(changes, [['u1']], 'which is told')
-  table.endRead(next)
+  store.endRead(next)
   t.same(changes, [['u1']], 'once')
-  table.answer(new Map([['u1', [machine('vm-1', 'u1')]]]))
-  table.leave(['vm-1'])
-  t.notOk(table.isAnswered(['u1']), 'what is in doubt is to be answered first')
-  t.ok(table.isAnswered(['u2', 'nobody follows it']))
+  store.answer(new Map([['u1', [machine('vm-1', 'u1')]]]))
+  store.leave(['vm-1'])
+  t.notOk(store.isAnswered(['u1']), 'what is in doubt is to be answered first')
+  t.ok(store.isAnswered(['u2', 'nobody follows it']))
   t.end()
 })
 
 t.test('a VM that is lost was shown until there was doubt, or until vCenter fell silent', (t) => {
-  const { table, turn } = setUp()
+  const { store, turn } = setUp()
   const shownUntil = (uuid: string) => {
-    const answer = table.lookup(uuid)
+    const answer = store.lookup(uuid)
     return answer.state === 'answered' ? answer.shownUntil : answer.state
   }
   const found = new Map([['u1', [machine('vm-1', 'u1')]]])
   const lost = new Map([['u1', []]])
   t.equal(shownUntil('u2'), undefined, 'there never was one')
   turn(100)
-  table.leave(['vm-1'])
+  store.leave(['vm-1'])
   turn(20)
-  table.answer(lost)
+  store.answer(lost)
   t.equal(shownUntil('u1'), 100, 'the search took a while')
   turn(100)
-  table.answer(found)
+  store.answer(found)
   t.equal(shownUntil('u1'), undefined, 'it is shown')
-  table.answer(lost)
+  store.answer(lost)
   t.equal(shownUntil('u1'), 220, 'a search finds it gone, unasked')
-  table.answer(found)
-  table.wantAll(200)
+  store.answer(found)
+  store.wantAll(200)
   turn(100)
-  table.wantAll(300)
-  table.leave(['vm-1'])
-  table.answer(lost)
+  store.wantAll(300)
+  store.leave(['vm-1'])
+  store.answer(lost)
   t.equal(shownUntil('u1'), 200, 'nothing was answered in between')
-  table.answer(found)
-  table.wantAll(310)
+  store.answer(found)
+  store.wantAll(310)
   turn(100)
-  table.answer(found)
+  store.answer(found)
   turn(100)
-  table.leave(['vm-1'])
-  table.answer(lost)
+  store.leave(['vm-1'])
+  store.answer(lost)
   t.equal(shownUntil('u1'), 520, 'it was there when vCenter was back')
-  table.answer(found)
-  table.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
+  store.answer(found)
+  store.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
   turn(100)
-  table.answer(lost)
+  store.answer(lost)
   t.equal(shownUntil('u1'), 520, 'it could not be read since')
   t.end()
 })
 
 t.test('only what differs is told', (t) => {
-  const { table, changes, setCluster } = setUp()
-  table.update([machine('vm-1', 'u1')])
-  table.refresh()
+  const { store, changes, setCluster } = setUp()
+  store.update([machine('vm-1', 'u1')])
+  store.refresh()
   t.same(changes, [])
-  table.update([machine('vm-1', 'u1', { host: { type: 'HostSystem', value: 'other' } })])
+  store.update([machine('vm-1', 'u1', { host: { type: 'HostSystem', value: 'other' } })])
   t.same(changes, [], 'references are not facts')
   setCluster('c2')
-  table.refresh()
+  store.refresh()
   t.same(changes, [['u1']])
-  table.wantAll(0)
-  t.equal(table.lookup('u1').state, 'answered', 'asking again casts no doubt')
+  store.wantAll(0)
+  t.equal(store.lookup('u1').state, 'answered', 'asking again casts no doubt')
   t.end()
 })
 
 t.test('what was not read is neither there nor gone, and is searched for next', (t) => {
-  const { table, changes, states } = setUp()
-  table.answer(new Map([['u2', new VCenterError('NoPermission', 'refused')]]))
-  t.equal(table.wantFailed(), true)
-  table.want('u1')
+  const { store, changes, states } = setUp()
+  store.answer(new Map([['u2', new VCenterError('NoPermission', 'refused')]]))
+  t.equal(store.wantFailed(), true)
+  store.want('u1')
   changes.length = 0
-  table.postpone(['u1', 'u2', 'unknown'])
+  store.postpone(['u1', 'u2', 'unknown'])
   t.same(states(), ['pending', 'failed'], 'one that had failed stays so')
-  t.same(table.wanted(), ['u1'], 'and waits for its turn')
+  t.same(store.wanted(), ['u1'], 'and waits for its turn')
   t.same(changes, [['u1']])
   t.end()
 })
 
 t.test('of those that failed, the one that was tried last comes last the next time', (t) => {
-  const { table } = setUp()
+  const { store } = setUp()
   const refused = new VCenterError('NoPermission', 'refused')
-  for (const uuid of ['u2', 'u1', 'u2']) table.answer(new Map([[uuid, refused]]))
-  table.wantFailed()
-  t.same(table.wanted(), ['u1', 'u2'])
-  for (const uuid of ['u1', 'u2']) table.answer(new Map([[uuid, refused]]))
-  table.wantFailed()
-  table.postpone(['u2'])
-  table.answer(new Map([['u1', refused]]))
-  table.wantFailed()
-  t.same(table.wanted(), ['u2', 'u1'])
+  for (const uuid of ['u2', 'u1', 'u2']) store.answer(new Map([[uuid, refused]]))
+  store.wantFailed()
+  t.same(store.wanted(), ['u1', 'u2'])
+  for (const uuid of ['u1', 'u2']) store.answer(new Map([[uuid, refused]]))
+  store.wantFailed()
+  store.postpone(['u2'])
+  store.answer(new Map([['u1', refused]]))
+  store.wantFailed()
+  t.same(store.wanted(), ['u2', 'u1'])
   t.end()
 })

@@ -39,8 +39,8 @@ export interface Changes {
   readonly doubted: readonly string[]
 }
 
-export interface TableOptions {
-  readonly identity: () => VCenterIdentity
+export interface VMStoreOptions {
+  readonly vCenter: () => VCenterIdentity
   readonly place: (machine: VMProperties) => VMLocation
   readonly onChange: (uuids: ReadonlySet<string>) => void
   /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
@@ -49,7 +49,7 @@ export interface TableOptions {
   readonly monotonic: () => number
 }
 
-export class Table {
+export class VMStore {
   /** Those that failed come last, in the order in which they did. */
   readonly #entries = new Map<string, Entry>()
   readonly #rows = new Map<string, Row>()
@@ -57,9 +57,9 @@ export class Table {
   /** Reads of all VMs, by number. */
   #begun = 0
   #ended = 0
-  readonly #options: TableOptions
+  readonly #options: VMStoreOptions
 
-  constructor(options: TableOptions) {
+  constructor(options: VMStoreOptions) {
     this.#options = options
   }
 
@@ -267,7 +267,7 @@ export class Table {
       ...facts
     } = machine
     const unreadable = unreadableFacts(machine.unreadable)
-    return { vCenter: this.#options.identity(), ...facts, unreadable, ...this.#options.place(machine) }
+    return { vCenter: this.#options.vCenter(), ...facts, unreadable, ...this.#options.place(machine) }
   }
 
   #doubt(uuid: string, doubted: Set<string>): void {

@@ -3,7 +3,7 @@ import type { BoundVM } from '../../../agent/contract.ts'
 import type { CanaryProof, Proof } from '../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { readUUID } from '../cache/properties.ts'
-import type { Table } from '../cache/vm-store.ts'
+import type { VMStore } from '../cache/vm-store.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
 import { element } from '../wire/envelope.ts'
@@ -30,14 +30,14 @@ export interface Canary {
  * Followed and connected VMs other than the missing one and its copies; those in its folder first. `turn` rotates them, so
  * that one VM that cannot be found is not always tried first.
  */
-export function knownCanaries(table: Table, missing: BoundVM, turn: number): readonly Canary[] {
+export function knownCanaries(store: VMStore, missing: BoundVM, turn: number): readonly Canary[] {
   const folder = missing.parents?.[0]?.moref
   const beside: Canary[] = []
   const elsewhere: Canary[] = []
-  for (const { moref, biosUUID, connectionState } of followedVMs(table)) {
+  for (const { moref, biosUUID, connectionState } of followedVMs(store)) {
     if (biosUUID === undefined || biosUUID === missing.biosUUID || moref === missing.moref) continue
     if (connectionState !== 'connected') continue
-    const near = folder !== undefined && table.machine(moref)?.parent?.value === folder
+    const near = folder !== undefined && store.machine(moref)?.parent?.value === folder
     const list = near ? beside : elsewhere
     list.push({ moref, biosUUID })
   }
@@ -45,9 +45,9 @@ export function knownCanaries(table: Table, missing: BoundVM, turn: number): rea
 }
 
 /** All followed VMs that vCenter shows. */
-export function followedVMs(table: Table): readonly VirtualMachine[] {
-  return [...table.followed()].flatMap((uuid) => {
-    const answer = table.lookup(uuid)
+export function followedVMs(store: VMStore): readonly VirtualMachine[] {
+  return [...store.followed()].flatMap((uuid) => {
+    const answer = store.lookup(uuid)
     return answer.state === 'answered' ? answer.vms : []
   })
 }

@@ -3,7 +3,7 @@ import type { BoundVM } from '../../../agent/contract.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import type { Table } from '../cache/vm-store.ts'
+import type { VMStore } from '../cache/vm-store.ts'
 import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createCanaryMemory, knownCanaries } from './canary.ts'
@@ -28,7 +28,7 @@ export interface Prober {
 
 export interface ProberOptions {
   readonly vCenter: string
-  readonly table: Table
+  readonly store: VMStore
   readonly timings: Timings
   readonly clock: Clock
   /** `about.instanceUuid`; empty as long as it has never answered. */
@@ -47,7 +47,7 @@ interface Period {
 
 export function createProber({
   vCenter,
-  table,
+  store,
   timings,
   clock,
   instanceUUID,
@@ -58,7 +58,7 @@ export function createProber({
   let session = 0
   let probes = 0
   const memory = createCanaryMemory()
-  const provability = createProvability({ vCenter, table, memory, onChange: onProvability })
+  const provability = createProvability({ vCenter, store, memory, onChange: onProvability })
   let lookedIn: Period | undefined
 
   function clientIn({ access, signal: period, lost }: Period, signal: AbortSignal): ProbeClient {
@@ -87,7 +87,7 @@ export function createProber({
         return { ...about, ...unanswered(own, failure() ?? notConnected(vCenter)) }
       }
       const client = clientIn(period, signal)
-      const canary = { vCenter, known: knownCanaries(table, vm, probes++), memory }
+      const canary = { vCenter, known: knownCanaries(store, vm, probes++), memory }
       return { ...about, ...(await probeVM({ client, vCenter, vm, own, canary })) }
     },
     async refreshProvability(how, signal) {

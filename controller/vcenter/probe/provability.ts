@@ -2,7 +2,7 @@
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
-import type { Table } from '../cache/vm-store.ts'
+import type { VMStore } from '../cache/vm-store.ts'
 import { type CanaryMemory, followedVMs, sample } from './canary.ts'
 import { askPrivileges, keyOfParent, type Privileges, rootOf } from './privileges.ts'
 import type { ProbeClient } from './probe-client.ts'
@@ -27,7 +27,7 @@ export interface Provability {
 
 export interface ProvabilityOptions {
   readonly vCenter: string
-  readonly table: Table
+  readonly store: VMStore
   readonly memory: CanaryMemory
   /** Called when a result is new or has changed. */
   readonly onChange: () => void
@@ -41,7 +41,7 @@ interface Known {
   readonly proofs: Privileges
 }
 
-export function createProvability({ vCenter, table, memory, onChange }: ProvabilityOptions): Provability {
+export function createProvability({ vCenter, store, memory, onChange }: ProvabilityOptions): Provability {
   let known: Known | undefined
 
   /** The objects above VMs, and those that failed the last check, until they pass. */
@@ -51,7 +51,7 @@ export function createProvability({ vCenter, table, memory, onChange }: Provabil
       const parent = before?.asked.get(key)
       if (parent !== undefined) distinct.set(key, parent)
     }
-    for (const { ancestry } of followedVMs(table)) {
+    for (const { ancestry } of followedVMs(store)) {
       for (const parent of ancestry === undefined ? [] : bindingParents(ancestry))
         distinct.set(keyOfParent(parent), parent)
     }
@@ -79,7 +79,7 @@ export function createProvability({ vCenter, table, memory, onChange }: Provabil
       if (before === undefined || String(failing(before)) !== String(failing(known))) onChange()
     },
     async sampleOthers(client) {
-      if (followedVMs(table).length > 1) return
+      if (followedVMs(store).length > 1) return
       for (const { moref } of (await sample(client)).canaries) memory.add(moref)
     },
     provable(parents) {
