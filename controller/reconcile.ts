@@ -82,7 +82,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   async function reconcile(name: string): Promise<ReconcileResult> {
     // The watch may show a write before it is answered: what that write is to tell would be told twice.
-    await statuses.settled(name)
+    const pending = await statuses.settled(name)
     const now = clock.now()
     const facts = gather(name, sources, { now, monotonic: clock.monotonic() })
     if (facts === undefined) {
@@ -95,7 +95,6 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       onDecision(name, undefined, undefined)
       return 'done'
     }
-    const pending = statuses.get(name)
     if (pending !== undefined && pending.node.uid !== facts.node.uid) {
       forgetStatus(name)
       return reconcile(name)
@@ -105,7 +104,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
     addresses.waits(name, decision.waitsFor ?? [])
-    addresses.holds(name, heldAddresses(name, sources))
+    addresses.holds(name, heldAddresses(facts, sources))
     if (decision.probePlan?.due === true) options.enqueueProbe(name)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)

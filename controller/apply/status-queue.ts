@@ -24,12 +24,11 @@ export interface StatusQueueOptions {
 
 /** Statuses that wait, by the names of their Nodes. */
 export interface StatusQueue {
-  get(name: string): PendingStatus | undefined
   /** One that takes the place of another for the same Node keeps its turn. */
   put(name: string, pending: PendingStatus): void
   delete(name: string): void
-  /** Resolves when none is being written for this Node. */
-  settled(name: string): Promise<void>
+  /** Resolves when none is being written for this Node, with the one that waits then. */
+  settled(name: string): Promise<PendingStatus | undefined>
   /**
    * Writes until the signal aborts. Then what waits is written at once; what is not written two seconds later is cut off
    * and dropped. Not to be called twice.
@@ -85,7 +84,6 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
   }
 
   return {
-    get: (name) => waiting.get(name)?.pending,
     put(name, pending) {
       const since = waiting.get(name)?.since
       if (since === undefined) lastPut = clock.monotonic()
@@ -97,6 +95,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     },
     async settled(name) {
       for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
+      return waiting.get(name)?.pending
     },
     async run(signal) {
       const cutOff = new AbortController()

@@ -3,6 +3,7 @@ import { type ConditionType, FACT_SERIAL_UUID } from '../../agent/contract.ts'
 import {
   after,
   BIOS_UUID,
+  decide,
   facts,
   MAC,
   NODE_UID,
@@ -16,7 +17,6 @@ import {
   vm,
 } from '../../test/fixtures/facts.ts'
 import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
-import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { NodeFacts } from './node-facts.ts'
 

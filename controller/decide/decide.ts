@@ -1,5 +1,4 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import { type PreviousReport, previousOf } from '../node/previous-status.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
@@ -31,14 +30,11 @@ import { instanceType } from './topology/instance-type.ts'
 export function decide(facts: NodeFacts): Decision {
   const ownership = judgeOwnership(facts)
   if (ownership.kind !== 'refused' && ownership.kind !== 'ours') return withoutReport(ownership, facts.node)
-  const previous = previousOf(ownership.report, facts.node)
-  const lifecycle = judgeLifecycle(previous, facts)
+  const lifecycle = judgeLifecycle(facts)
   const identity =
-    ownership.kind === 'refused'
-      ? ownership
-      : judgeIdentity(ownership.spec, previous, lifecycle.vmFound, facts)
-  const decided = decideOnIdentity(identity, previous, lifecycle, facts)
-  return merge(heeding(facts, decided), lifecycle, previous, facts.now)
+    ownership.kind === 'refused' ? ownership : judgeIdentity(ownership.spec, lifecycle.vmFound, facts)
+  const decided = decideOnIdentity(identity, lifecycle, facts)
+  return merge(heeding(facts, decided), lifecycle, ownership.report, facts)
 }
 
 /** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
@@ -68,72 +64,64 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
 
 function decideOnIdentity(
   identity: JudgedIdentity,
-  previous: PreviousReport,
   { deletionPending }: LifecycleResult,
   facts: NodeFacts,
 ): IdentityDecision {
-  const { node, now } = facts
+  const { node, previous } = facts
   switch (identity.kind) {
     case 'pending':
-      return leave(node, previous)
+      return leave(facts)
     case 'unspoken':
       // All that can be said about it is what happened to its machine.
       return deletionPending === undefined || deletionPending.status === 'False'
-        ? leave(node, previous)
+        ? leave(facts)
         : {
-            ...leave(node, previous),
+            ...leave(facts),
             refusal: { condition: 'DeletionPending', reason: deletionPending.reason },
           }
     case 'refused':
-      return refuse({ node, previous, now }, identity)
+      return refuse(facts, identity)
     case 'off': {
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
-      const { identityLevel } = previous.status
+      const { identityLevel } = previous
       const vm = binding(identity.vm)
       const fields = {
         ...(identityLevel === undefined ? {} : { identityLevel }),
         ...(vm === undefined ? {} : { vm }),
       }
       const { VMFound } = identity.conditions
-      const conditions = { ...noLongerRefused(node, previous.status, VMFound), ...identity.conditions }
-      return { ...leave(node, previous), status: { conditions, fields } }
+      const conditions = { ...noLongerRefused(node, previous, VMFound), ...identity.conditions }
+      return { ...leave(facts), status: { conditions, fields } }
     }
     case 'verified':
-      return decideOnVerified(identity, previous, facts)
+      return decideOnVerified(identity, facts)
   }
 }
 
-function decideOnVerified(
-  identity: VerifiedIdentity,
-  previous: PreviousReport,
-  facts: NodeFacts,
-): IdentityDecision {
-  const { node, now, settings } = facts
+function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): IdentityDecision {
+  const { node, previous, now, settings } = facts
   const { vm, level, provenUntil } = identity
-  const metadata = judgeInstanceMetadata(identity, previous, facts)
+  const metadata = judgeInstanceMetadata(identity, facts)
   const { topology, addresses, incomplete, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, metadata)
   if (isUninitialized(node) && incomplete) {
-    const refused = refuse(
-      { node, previous, now },
-      {
-        type: 'AddressesResolved',
-        condition: placed.AddressesResolved,
-        ends: false,
-        passed: conditions,
-        level,
-        fields,
-        addresses,
-      },
-    )
+    const refused = refuse(facts, {
+      type: 'AddressesResolved',
+      condition: placed.AddressesResolved,
+      ends: false,
+      passed: conditions,
+      level,
+      fields,
+      addresses,
+    })
     // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
   const left = leftToAnother(facts)
   if (isUninitialized(node) && left !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
-    return refuse({ node, previous, now }, { type: 'Initialized', condition: left, ...details })
+    return refuse(facts, { type: 'Initialized', condition: left, ...details })
   }
   const patch = patchFor(node, {
     vm,
@@ -150,20 +138,19 @@ function decideOnVerified(
       `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
     ),
   }
-  const before = previous.status
   return {
     state: isUninitialized(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
     status: { conditions: said, fields },
     events: [
-      ...conditionEvents(before.conditions ?? [], said),
+      ...conditionEvents(previous.conditions ?? [], said),
       ...(isUninitialized(node) ? [SYNCED] : []),
-      ...levelEvents(before, level, identity.conditions.IdentityVerified),
+      ...levelEvents(previous, level, identity.conditions.IdentityVerified),
       ...overriddenLabelEvents(node, patch),
       // What is not written is not told.
       ...(left === undefined ? events : []),
-      ...untaintedEvents(node, before, now),
+      ...untaintedEvents(node, previous, now),
     ],
     requeue: false,
     waitsFor,
@@ -202,7 +189,8 @@ function verifiedFields(
 }
 
 /** Leaves everything as it is until an event comes. */
-function leave(node: Node, { status: { identityLevel: level } }: PreviousReport): IdentityDecision {
+function leave({ node, previous }: NodeFacts): IdentityDecision {
+  const { identityLevel: level } = previous
   return {
     state: settledState(node),
     ...(level === undefined ? {} : { level }),

@@ -1,5 +1,4 @@
 import type { NodeAddress } from '../../agent/contract.ts'
-import type { PreviousReport } from '../node/previous-status.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import type { ConditionValue } from './condition.ts'
@@ -27,23 +26,24 @@ export interface InstanceMetadata {
 }
 
 export function judgeInstanceMetadata(
-  { spec, vm, ancestry }: VerifiedIdentity,
-  previous: PreviousReport,
+  { spec, vm, macs, ancestry }: VerifiedIdentity,
   {
     node,
+    previous,
     settings,
     interlock,
     addressHolder,
-  }: Pick<NodeFacts, 'node' | 'settings' | 'interlock' | 'addressHolder'>,
+  }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder'>,
 ): InstanceMetadata {
   const topology = resolveTopology(ancestry, settings.labels)
   const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
   const changed = judgeChanges(changes, settings.topology, topology.condition)
   const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
   const written = follows ? Object.fromEntries(wantedLabels({ vm, topology })) : {}
-  const { identityLevel, addresses: before = [] } = previous.status
+  const { identityLevel, addresses: before = [] } = previous
   const { addresses, incomplete, holders, condition } = chooseAddresses(spec, vm, {
     node,
+    macs,
     settings,
     // A CPI that keeps them current may have moved the Node since.
     before: identityLevel === undefined || interlock.state === 'held' ? [] : before,

@@ -1,25 +1,26 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
-import type { PreviousReport } from '../node/previous-status.ts'
 import { withoutUninitializedTaint } from '../node/uninitialized.ts'
-import { ANNOTATION_DELETION } from '../types/node.ts'
+import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import { conditionEvents, deletionEvents } from './node-events.ts'
+import type { NodeFacts } from './node-facts.ts'
 import type { NodePatch } from './node-patch.ts'
 
 /** Merges what follows from a Node's identity with what follows from the state of its machine. */
 export function merge(
   identity: IdentityDecision,
   machine: LifecycleResult,
-  previous: PreviousReport,
-  now: number,
+  report: Pick<NodeReport, 'generation'>,
+  facts: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
 ): Decision {
-  const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous.status)
+  const { previous } = facts
+  const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous)
   const { deletionPending, probePlan, deletion } = lifecycle
-  const before = previous.status.conditions ?? []
+  const before = previous.conditions ?? []
   const conditions = unsaid(identity, lifecycle)
-  const status = statusOf(identity, lifecycle, previous, conditions, now)
+  const status = statusOf(identity, lifecycle, conditions, report, facts)
   const { patch: _, requeueAfter: __, status: ___, ...rest } = identity
   const patch = deletion === undefined ? patchOf(identity, lifecycle) : undefined
   const requeueAfter = least(identity.requeueAfter, lifecycle.requeueAfter)
@@ -47,10 +48,10 @@ export function merge(
  * False where the identity was just contradicted: what follows from that is for the next reconcile. False too where the
  * Node was just found to be another VM, as after a move to another vCenter: its former VM no longer matters.
  */
-function stillApplies({ level, status }: IdentityDecision, previous: PreviousReport): boolean {
-  if (level === undefined && previous.status.identityLevel !== undefined) return false
-  const vm = status?.fields.vm ?? previous.status.vm
-  const before = previous.status.vm
+function stillApplies({ level, status }: IdentityDecision, previous: NodeReportStatus): boolean {
+  if (level === undefined && previous.identityLevel !== undefined) return false
+  const vm = status?.fields.vm ?? previous.vm
+  const before = previous.vm
   return vm?.moref === before?.moref && vm?.vCenterInstanceUUID === before?.vCenterInstanceUUID
 }
 
@@ -74,16 +75,16 @@ function unsaid(
 function statusOf(
   { status: judged }: IdentityDecision,
   { deletionPending, absence = {}, rebound, namedVM }: LifecycleResult,
-  { status: before, nodeUID, generation }: PreviousReport,
   conditions: ConditionValues,
-  now: number,
+  { generation }: Pick<NodeReport, 'generation'>,
+  { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
 ): NodeReportStatus | undefined {
   const said: ConditionValues = {
     ...judged?.conditions,
     ...conditions,
     ...(deletionPending === undefined ? {} : { DeletionPending: deletionPending }),
   }
-  const { absentSince, brakeEngagedAt, brakeEngagedFor, namedVM: named, ...kept } = before
+  const { absentSince, brakeEngagedAt, brakeEngagedFor, namedVM: named, ...kept } = previous
   const stands =
     absentSince === absence.absentSince &&
     brakeEngagedAt === absence.brakeEngagedAt &&
@@ -98,8 +99,8 @@ function statusOf(
     ...absence,
     ...(rebound === undefined ? {} : { vm: rebound }),
     ...(namedVM === undefined ? {} : { namedVM }),
-    nodeUID,
-    conditions: mergeConditions(before.conditions ?? [], said, { now, generation }),
+    nodeUID: node.uid,
+    conditions: mergeConditions(previous.conditions ?? [], said, { now, generation }),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Everything that a decision on one Node depends on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
+import type { KnownNode } from '../node/known-node.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
@@ -28,18 +29,22 @@ export interface ClaimedNode {
   readonly uuids: readonly string[]
 }
 
-export interface NodeFacts {
+export interface NodeFacts extends KnownNode {
   readonly node: Node
   readonly report: NodeReport | undefined
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
-  /** The other Nodes that point to one of these BIOS UUIDs. */
-  readonly rivals: (uuids: readonly string[]) => readonly Rival[]
+  /**
+   * The other Nodes that point to a BIOS UUID by which this one's VM is searched for; without a report, to that of its
+   * provider ID.
+   */
+  readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**
    * Another Node that holds this IP address (canonical text) or this host name (lower case). A Node whose machine is
-   * proven gone holds none.
+   * proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
+   * its agent and VMware Tools report, which is too dear to do twice.
    */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */

@@ -1,6 +1,6 @@
 import type { NodeReportSpec } from '../../agent/contract.ts'
 import { requiredLevel } from '../node/level.ts'
-import { judgeProviderID, providerUUIDs } from '../node/provider-id.ts'
+import { judgeProviderID } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import { printable } from '../printable.ts'
@@ -44,7 +44,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
-    if (!tainted) return unspokenFor(rivals(providerUUIDs(node)), node, settings)
+    if (!tainted) return unspokenFor(rivals, node, settings)
     if (settings.lifecycle.unbound === 'delete' && node.ready?.status === 'Unknown')
       return { kind: 'agentless' }
     return {

@@ -1,11 +1,10 @@
 import type { ConditionType, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
-import type { PreviousReport } from '../node/previous-status.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
-import type { Node } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
+import type { NodeFacts } from './node-facts.ts'
 import { changedAddresses, levelLabel } from './node-patch.ts'
 import { noLongerRefused } from './refused-write.ts'
 
@@ -31,23 +30,20 @@ export interface RefusalDetails {
   readonly state?: 'refused' | 'waiting'
 }
 
-export interface RefusalContext {
-  readonly node: Node
-  readonly previous: PreviousReport
-  readonly now: number
-}
-
 /** The decision that leaves a Node as it is, except for its level label and verified addresses, and says why. */
-export function refuse({ node, previous, now }: RefusalContext, refused: RefusalDetails): IdentityDecision {
+export function refuse(
+  { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
+  refused: RefusalDetails,
+): IdentityDecision {
   const { type, ends, passed = {}, fields = {}, addresses, recheck, state = 'refused' } = refused
-  const { identityLevel: before, provenUntil } = previous.status
+  const { identityLevel: before, provenUntil } = previous
   const level = refused.level ?? (ends ? undefined : before)
   const stands = !ends && before !== undefined
   const condition =
     stands && type === 'IdentityVerified' ? doubted(refused.condition, before) : refused.condition
   const conditions: ConditionValues = {
     ...passed,
-    ...noLongerRefused(node, previous.status, condition),
+    ...noLongerRefused(node, previous, condition),
     [type]: condition,
   }
   if (type === 'VMFound' && condition.status === 'False' && !stands) {
@@ -73,8 +69,8 @@ export function refuse({ node, previous, now }: RefusalContext, refused: Refusal
       },
     },
     events: [
-      ...conditionEvents(previous.status.conditions ?? [], { [type]: condition }),
-      ...untaintedEvents(node, previous.status, now),
+      ...conditionEvents(previous.conditions ?? [], { [type]: condition }),
+      ...untaintedEvents(node, previous, now),
     ],
     // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.
     requeue: true,

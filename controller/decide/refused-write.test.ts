@@ -1,6 +1,5 @@
 import t from 'tap'
-import { after, facts, settled, vm } from '../../test/fixtures/facts.ts'
-import { decide } from './decide.ts'
+import { after, decide, facts, settled, vm } from '../../test/fixtures/facts.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { decideOnRefusedWrite } from './refused-write.ts'
 

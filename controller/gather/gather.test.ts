@@ -1,7 +1,7 @@
 import t from 'tap'
 import { NOW, SETTINGS, settled, vm } from '../../test/fixtures/facts.ts'
 import { decide } from '../decide/decide.ts'
-import { disruptionGroup, machinesOf } from '../node/machines.ts'
+import { disruptionGroup } from '../node/machines.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
@@ -76,7 +76,7 @@ function setUp(names: readonly string[]) {
     return facts
   }
   const uncounted = (name: string) => {
-    const machines = machinesOf(factsOf(name).node, factsOf(name).report)
+    const { machines } = factsOf(name)
     return machines && factsOf(name).uncounted(disruptionGroup(machines))
   }
   const vanish = (name: string) => {

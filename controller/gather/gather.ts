@@ -3,8 +3,10 @@ import type { DecisionConfig } from '../config/config.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
+import { knownNode } from '../node/known-node.ts'
 import { isUnseen, machinesOf } from '../node/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../node/previous-status.ts'
+import { providerUUIDs } from '../node/provider-id.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import type { Inventory } from '../types/inventory.ts'
@@ -38,22 +40,24 @@ export function gather(
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
-  const bound = verifiedVM(previousStatus(report, node))
+  const known = knownNode(node, report, settings.identity)
+  const { boundTo, machineUUID } = known
   return {
     node,
     report,
-    lookups: lookups(name, bound, sources),
-    rivals: (uuids) => rivals(name, uuids, sources),
+    ...known,
+    lookups: lookups(name, boundTo, sources),
+    rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) =>
       index
         .addressHolders(address)
-        .find((other) => other !== name && heldAddresses(other, sources).includes(address)),
+        .find((other) => other !== name && heldBy(other, sources).includes(address)),
     policy: sources.policy(),
     interlock: sources.interlock(),
     settings,
     evidence: tracker.evidence(name),
-    provable: provable(bound, sources),
+    provable: provable(boundTo, sources),
     deletionRefused: tracker.refusal(name),
     absentSince: tracker.absentSince(name, node.uid),
     fleet: (group) => ({
@@ -94,13 +98,20 @@ function uncounted(group: string, except: string, sources: Sources): string | un
   return undefined
 }
 
+function heldBy(name: string, sources: Sources): readonly string[] {
+  const node = sources.node(name)
+  return node === undefined
+    ? sources.index.addressesOf(name)
+    : heldAddresses({ node, report: sources.report(name) }, sources)
+}
+
 /** What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. */
 export function heldAddresses(
-  name: string,
-  { index, tracker, ...sources }: Pick<Sources, 'index' | 'tracker' | 'node' | 'report'>,
+  { node, report }: Pick<NodeFacts, 'node' | 'report'>,
+  { index, tracker }: Pick<Sources, 'index' | 'tracker'>,
 ): readonly string[] {
-  const node = sources.node(name)
-  const gone = node !== undefined && isGone(node, sources.report(name), tracker.evidence(name))
+  const { name } = node
+  const gone = isGone(node, report, tracker.evidence(name))
   const held = index.addressesOf(name)
   return gone ? held.filter((each) => each === name) : held
 }

@@ -1,6 +1,7 @@
+import type { BoundVM } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
-import { previousStatus, verifiedVM } from '../node/previous-status.ts'
+import { knownNode } from '../node/known-node.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { createMultimap, type Multimap } from './multimap.ts'
 import {
@@ -13,17 +14,27 @@ import {
   type NodeKeys,
 } from './node-keys.ts'
 
+/** What a change of a Node or of its report means for the others. */
+export interface IndexChange {
+  /** BIOS UUIDs by which this Node did not point to a machine before. */
+  readonly added: readonly string[]
+  /** BIOS UUIDs by which no Node points to a machine any more. */
+  readonly unused: readonly string[]
+  /** Names of the Nodes that point to a machine by a UUID that this change is about; this Node may be among them. */
+  readonly concerned: ReadonlySet<string>
+}
+
 /** Indexes Nodes by BIOS UUID, UID and address, kept up to date from the two watches. */
 export interface NodeIndex {
-  node(name: string, current: Node | undefined): void
-  report(name: string, current: NodeReport | undefined): void
+  /** Takes the Node of this name as it is now; undefined where it is gone. */
+  node(name: string, current: Node | undefined): IndexChange
+  /** The same for the report of this name. */
+  report(name: string, current: NodeReport | undefined): IndexChange
   /** Names of the Nodes and reports that point to this BIOS UUID: because it is searched for, or by provider ID. */
   namesByUUID(uuid: string): readonly string[]
   /** The same, and the Nodes that must stay while a machine with this UUID exists. */
   concernedBy(uuid: string): readonly string[]
   nodeByUID(uid: string): ClaimedNode | undefined
-  /** BIOS UUIDs by which the Node object itself points to a VM. */
-  givenBy(name: string): readonly string[]
   /** BIOS UUIDs to search for this Node's VM by, and those of all machines that must be gone before it is deleted. */
   uuidsOf(name: string): readonly string[]
   /** Whether any Node's {@link NodeIndex.uuidsOf} has this BIOS UUID. */
@@ -49,7 +60,7 @@ export interface NodeIndex {
 }
 
 export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex {
-  const entries = new Map<string, NodeEntry>()
+  const entries = new Map<string, NodeEntry & { readonly boundTo: BoundVM | undefined }>()
   const keys = new Map<string, NodeKeys>()
   const latched = new Map<string, LatchedNode>()
   const maps: { readonly [Kind in keyof NodeKeys]: Multimap } = {
@@ -68,13 +79,24 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     return count
   }
 
-  function enter(name: string, entry: NodeEntry): void {
+  function concernedBy(uuids: Iterable<string>): Set<string> {
+    const names = new Set<string>()
+    for (const uuid of uuids)
+      for (const { get } of [maps.given, maps.looked, maps.machines])
+        for (const name of get(uuid)) names.add(name)
+    return names
+  }
+
+  function enter(name: string, { node, report }: NodeEntry): IndexChange {
     const before = keys.get(name) ?? NO_KEYS
-    const held = latchedNode(name, entry)
+    const uidBefore = entries.get(name)?.node?.uid
+    const known = node && knownNode(node, report, identity)
+    const entry = { node, report, boundTo: known?.boundTo }
+    const held = latchedNode(name, entry, known)
     if (held === undefined) latched.delete(name)
     else latched.set(name, held)
-    const gone = entry.node === undefined && entry.report === undefined
-    const now = gone ? NO_KEYS : keysOf(entry, identity)
+    const gone = node === undefined && report === undefined
+    const now = gone ? NO_KEYS : keysOf(entry, known, identity)
     for (const kind of KEY_KINDS) {
       for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
       for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
@@ -86,6 +108,23 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
       entries.set(name, entry)
       keys.set(name, now)
     }
+    const [looked, lookedBefore] = [lookedFor(now), lookedFor(before)]
+    const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
+    const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
+    const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
+    return {
+      added,
+      unused: removed.filter((uuid) => !isLookedFor(uuid)),
+      concerned: concernedBy([
+        ...added,
+        ...removed,
+        ...(another ? [...looked, ...before.given, ...now.given] : []),
+      ]),
+    }
+  }
+
+  function isLookedFor(uuid: string): boolean {
+    return maps.looked.has(uuid) || maps.machines.has(uuid)
   }
 
   return {
@@ -94,20 +133,14 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     namesByUUID: (uuid) => [...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid)])],
     nodeByUID(uid) {
       const [name] = maps.uid.get(uid)
-      const { node, report } = entries.get(name ?? '') ?? {}
+      const { node, boundTo } = entries.get(name ?? '') ?? {}
       if (name === undefined || node === undefined) return undefined
       const { looked, given } = keys.get(name) ?? NO_KEYS
-      return { name, boundTo: verifiedVM(previousStatus(report, node)), uuids: [...looked, ...given] }
+      return { name, boundTo, uuids: [...looked, ...given] }
     },
-    givenBy: (name) => keys.get(name)?.given ?? [],
-    concernedBy: (uuid) => [
-      ...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid), ...maps.machines.get(uuid)]),
-    ],
-    uuidsOf(name) {
-      const { looked, machines } = keys.get(name) ?? NO_KEYS
-      return [...new Set([...looked, ...machines])]
-    },
-    isLookedFor: (uuid) => maps.looked.has(uuid) || maps.machines.has(uuid),
+    concernedBy: (uuid) => [...concernedBy([uuid])],
+    uuidsOf: (name) => lookedFor(keys.get(name) ?? NO_KEYS),
+    isLookedFor,
     inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
     namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
@@ -115,4 +148,9 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     addressHolders: (address) => [...maps.addresses.get(address)],
     addressesOf: (name) => keys.get(name)?.addresses ?? [],
   }
+}
+
+/** BIOS UUIDs by which the inventories follow a Node's machines. */
+function lookedFor({ looked, machines }: NodeKeys): readonly string[] {
+  return [...new Set([...looked, ...machines])]
 }

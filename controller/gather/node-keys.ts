@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net'
 import type { DecisionConfig } from '../config/config.ts'
+import type { KnownNode } from '../node/known-node.ts'
 import { machineUUID } from '../node/machine-uuid.ts'
-import { disruptionGroup, machinesOf } from '../node/machines.ts'
-import { previousStatus, verifiedVM } from '../node/previous-status.ts'
+import { disruptionGroup } from '../node/machines.ts'
 import { providerUUIDs } from '../node/provider-id.ts'
 import { isDecided } from '../node/removal.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
@@ -51,42 +51,51 @@ export const NO_KEYS: NodeKeys = {
   group: [],
 }
 
-/** What a Node is found by; there may be a report without a Node. */
-export function keysOf({ node, report }: NodeEntry, identity: DecisionConfig['identity']): NodeKeys {
-  const looked = machineUUID(node, report, identity).uuids
-  if (node === undefined) return { ...NO_KEYS, looked }
-  const bound = verifiedVM(previousStatus(report, node))
-  const pointed = machinesOf(node, report)
+/**
+ * What a Node is found by; there may be a report without a Node.
+ *
+ * @param known undefined where there is no Node
+ */
+export function keysOf(
+  { node, report }: NodeEntry,
+  known: KnownNode | undefined,
+  identity: DecisionConfig['identity'],
+): NodeKeys {
+  if (node === undefined || known === undefined)
+    return { ...NO_KEYS, looked: machineUUID(node, report, identity).uuids }
+  const { boundTo, machines: pointed } = known
   // Without a report nobody looks for the machine, and nothing is decided about it.
-  const known = report === undefined ? undefined : pointed
+  const followed = report === undefined ? undefined : pointed
   return {
     // Its verified VM is followed, whatever the report says now.
-    looked: [...new Set([...looked, ...(bound === undefined ? [] : [bound.biosUUID])])],
-    machines: [...new Set(known?.machines.map(({ biosUUID }) => biosUUID))],
+    looked: [...new Set([...known.machineUUID.uuids, ...(boundTo === undefined ? [] : [boundTo.biosUUID])])],
+    machines: [...new Set(followed?.machines.map(({ biosUUID }) => biosUUID))],
     given: givenUUIDs(node),
     uid: [node.uid],
-    addresses: addressesOf(node, report),
+    addresses: addressesOf(node, known),
     vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
-    group: known === undefined ? [] : [disruptionGroup(known)],
+    group: followed === undefined ? [] : [disruptionGroup(followed)],
   }
 }
 
 /** Undefined for a Node that the brake is not engaged for, that is being deleted, or that somebody has decided on. */
-export function latchedNode(name: string, { node, report }: NodeEntry): LatchedNode | undefined {
+export function latchedNode(
+  name: string,
+  { node }: NodeEntry,
+  known: KnownNode | undefined,
+): LatchedNode | undefined {
   // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
-  const nodeMachines = machinesOf(node, report)
-  if (nodeMachines === undefined || previousStatus(report, node).brakeEngagedAt === undefined)
-    return undefined
-  return { name, vCenter: nodeMachines.machines[0].vCenter, group: disruptionGroup(nodeMachines) }
+  if (known?.machines === undefined || known.previous.brakeEngagedAt === undefined) return undefined
+  return { name, vCenter: known.machines.machines[0].vCenter, group: disruptionGroup(known.machines) }
 }
 
 /**
  * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialised
  * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
  */
-function addressesOf(node: Node, report: NodeReport | undefined): readonly string[] {
-  const { identityLevel, addresses = [] } = previousStatus(report, node)
+function addressesOf(node: Node, { previous }: KnownNode): readonly string[] {
+  const { identityLevel, addresses = [] } = previous
   const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
   // A name that looks like an address is not one: the Node of that name need not have it.

@@ -1,13 +1,6 @@
 import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
-/** What the report's status said before this reconcile, and which object the report is about. */
-export interface PreviousReport {
-  readonly status: NodeReportStatus
-  readonly nodeUID: string
-  readonly generation: number
-}
-
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
 export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
   return report?.status.nodeUID === node.uid ? report.status : {}
@@ -16,11 +9,6 @@ export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 
 /** What the report says about this very Node; undefined where it is invalid, or about a former Node of the same name. */
 export function specOf(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportSpec | undefined {
   return report?.spec.ok === true && report.spec.spec.nodeUID === node.uid ? report.spec.spec : undefined
-}
-
-/** The previous status, with the object that it is about. */
-export function previousOf(report: NodeReport, node: Pick<Node, 'uid'>): PreviousReport {
-  return { status: previousStatus(report, node), nodeUID: node.uid, generation: report.generation }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { NodeIndex } from '../gather/node-index.ts'
+import type { IndexChange, NodeIndex } from '../gather/node-index.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { WorkQueue } from './work-queue.ts'
@@ -11,7 +11,7 @@ export interface EventHandlersOptions {
 
 /** Event handlers: each enqueues the Nodes that a change in the cluster concerns. */
 export interface EventHandlers {
-  onNode(name: string, current: Node | undefined, previous: Node | undefined): void
+  onNode(name: string, current: Node | undefined): void
   onReport(name: string, current: NodeReport | undefined): void
   /** A report's status is another by decision, before the API server has it: the Node itself need not be looked at. */
   onStatus(name: string, current: NodeReport | undefined): void
@@ -22,39 +22,25 @@ export interface EventHandlers {
  * other.
  */
 export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions): EventHandlers {
-  const addAllOf = createInventoryHandler({ index, queue })
-
-  /** Updates the index and what the inventories follow, and returns the UUIDs that were added or removed. */
-  function enter(name: string, update: () => void): readonly string[] {
-    const before = index.uuidsOf(name)
-    update()
-    const now = index.uuidsOf(name)
-    const came = now.filter((uuid) => !before.includes(uuid))
-    const went = before.filter((uuid) => !now.includes(uuid))
+  /** Updates what the inventories follow, and enqueues the Nodes that the change concerns. */
+  function handle({ added, unused, concerned }: IndexChange): void {
     for (const inventory of inventories) {
-      for (const uuid of came) inventory.follow(uuid)
-      for (const uuid of went) if (!index.isLookedFor(uuid)) inventory.unfollow(uuid)
+      for (const uuid of added) inventory.follow(uuid)
+      for (const uuid of unused) inventory.unfollow(uuid)
     }
-    return [...came, ...went]
+    for (const name of concerned) queue.add(name)
   }
 
   return {
-    onNode(name, current, previous) {
-      const given = index.givenBy(name)
-      const changed = enter(name, () => index.node(name, current))
+    onNode(name, current) {
       queue.add(name)
-      addAllOf(changed)
-      if (current?.uid === previous?.uid && String(index.givenBy(name)) === String(given)) return
-      addAllOf([...index.uuidsOf(name), ...given, ...index.givenBy(name)])
+      handle(index.node(name, current))
     },
     onReport(name, current) {
-      const changed = enter(name, () => index.report(name, current))
       queue.add(name)
-      addAllOf(changed)
+      handle(index.report(name, current))
     },
-    onStatus(name, current) {
-      addAllOf(enter(name, () => index.report(name, current)))
-    },
+    onStatus: (name, current) => handle(index.report(name, current)),
   }
 }
 

@@ -48,6 +48,7 @@ function ofMachine({ nics, guestinfo = {}, nodeIP }: Machine, { nodes, ipFamilie
   })
   const { addresses, incomplete, condition } = chooseAddresses(agentlessReport(own), machine, {
     node: own,
+    macs: [],
     settings: { nodes, ipFamilies },
     before: [],
     holder: () => undefined,

@@ -4,6 +4,7 @@ import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../test/fixtures
 import type { NodesConfig } from '../../config/config.ts'
 import type { Node } from '../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../types/virtual-machine.ts'
+import { commonMACs } from '../identity/mac.ts'
 import { type AddressContext, chooseAddresses } from './addresses.ts'
 import type { Family } from './candidate-addresses.ts'
 
@@ -280,14 +281,20 @@ const ROWS: {
   },
 ]
 
-function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): AddressContext {
+type Context = Omit<AddressContext, 'macs'>
+
+function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
+  return chooseAddresses(spec, vm, { ...context, macs: commonMACs(spec, vm) })
+}
+
+function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): Context {
   const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
   return { node: node(changes), settings, before: [], holder: () => undefined }
 }
 
 for (const row of ROWS) {
   t.test(row.name, async (t) => {
-    const { addresses } = chooseAddresses(
+    const { addresses } = chosen(
       spec({ interfaces: row.interfaces, ...row.changes }),
       vm({
         nics: row.nics ?? [{ mac: MAC }],
@@ -321,7 +328,7 @@ for (const row of ROWS) {
 t.test('the hostname is the kubelet’s own, else the guest’s, else the Node’s name', async (t) => {
   const hostname = (own: { type: string; address: string }[], guest?: string, name = 'worker-1') => {
     const { hostname: _, ...rest } = spec()
-    const { addresses } = chooseAddresses(
+    const { addresses } = chosen(
       guest === undefined ? rest : { ...rest, hostname: guest },
       vm(),
       context({ name, addresses: own }),
@@ -339,7 +346,7 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
   for (const providedNodeIP of ['10.0.0.5,10.0.0.6', 'eth0', '10.0.0.5,', '127.0.0.1']) {
-    const { addresses, condition } = chooseAddresses(spec(), vm(), context({ providedNodeIP }))
+    const { addresses, condition } = chosen(spec(), vm(), context({ providedNodeIP }))
     t.equal(addresses, undefined, providedNodeIP)
     t.match(condition, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
   }
@@ -358,17 +365,17 @@ t.test('an address that another Node was verified with is not taken over', async
       ],
     })
   const holder = (address: string) => (address === '10.0.0.7' ? 'victim' : undefined)
-  const one = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
+  const one = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
   t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
     holders: ['victim'],
     condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
   })
 
-  const none = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), holder })
+  const none = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder })
   t.match(none, { addresses: undefined, holders: ['victim'], condition: { reason: 'AddressOfAnotherNode' } })
 
-  const wanted = chooseAddresses(nic('10.0.0.7', '10.0.0.5'), vm(), {
+  const wanted = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), {
     ...context({ providedNodeIP: '10.0.0.7' }),
     holder,
   })
@@ -379,10 +386,10 @@ t.test('an address that another Node was verified with is not taken over', async
   )
 
   const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
-  const kept = chooseAddresses(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
+  const kept = chosen(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
   t.match(kept, { holders: [], condition: { status: 'True' } }, 'who had it before keeps it')
 
-  const byGuest = chooseAddresses(
+  const byGuest = chosen(
     nic(),
     vm({
       guestNICs: [
@@ -400,7 +407,7 @@ t.test('an address that another Node was verified with is not taken over', async
 })
 
 t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {
-  const { condition } = chooseAddresses(
+  const { condition } = chosen(
     spec({ interfaces: [] }),
     vm({ guestNICs: [], unreadable: ['guestNICs'] }),
     context({ addresses: [] }),
@@ -418,7 +425,7 @@ function resolve(changes: {
 }) {
   const { interfaces = [nic([V4, V6])], families, nodes, ...of } = changes
   const { settings, ...rest } = context(of.node ?? {}, families)
-  return chooseAddresses(spec({ interfaces }), vm(of.vm), {
+  return chosen(spec({ interfaces }), vm(of.vm), {
     ...rest,
     settings: { ...settings, nodes: { ...settings.nodes, ...nodes } },
   })
@@ -581,7 +588,7 @@ t.test('a kubelet that writes other addresses on a running Node brings none in',
     { type: 'ExternalIP', address: '10.0.0.5' },
   ] as const
   const choose = (...addresses: Entry[]) =>
-    chooseAddresses(spec({ interfaces: [nic(addresses)] }), vm(), { ...context(running), before }).addresses
+    chosen(spec({ interfaces: [nic(addresses)] }), vm(), { ...context(running), before }).addresses
   t.same(choose(), [HOSTNAME, ...both('10.0.0.5')], 'neither while none is seen')
   t.same(choose({ ...V4, address: '10.0.0.8' }, V4), [HOSTNAME, ...both('10.0.0.5')], 'nor by preference')
 })

@@ -14,6 +14,8 @@ import { type AddressHolders, sortOut, type Taken } from './taken.ts'
 
 export interface AddressContext extends AddressHolders {
   readonly node: Node
+  /** See `commonMACs`. */
+  readonly macs: readonly string[]
   readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
 }
 
@@ -43,10 +45,10 @@ export function chooseAddresses(
   vm: VirtualMachine,
   context: AddressContext,
 ): Addresses {
-  const { node, settings } = context
+  const { node, macs, settings } = context
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
-  const { free, taken } = sortOut(withCurrent(candidateAddresses(spec, vm), spec, vm, context), context)
+  const { free, taken } = sortOut(withCurrent(candidateAddresses(spec, vm, macs), spec, vm, context), context)
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
@@ -59,7 +61,8 @@ export function chooseAddresses(
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
   const refusal = refuseProvided(provided.ips, { free, taken, configured, nodes, vm })
   if (refusal !== undefined) return none(refusal)
-  if (inOtherNetworks(networksOf(spec, vm), nodes)) return none(because.inOtherNetworks(networksOf(spec, vm)))
+  const networks = networksOf(macs, vm)
+  if (inOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
 
   const asked = free.filter(({ address }) => provided.ips.addresses.some((each) => each.address === address))
   const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))

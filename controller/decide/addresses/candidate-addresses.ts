@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { InterfaceAddress, NodeReportSpec } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { commonMACs } from '../identity/mac.ts'
 
 export type Family = 'ipv4' | 'ipv6'
 
@@ -26,15 +25,19 @@ export interface CandidateAddress {
  * but as a second address of its subnet or with a host prefix; such ones come last
  * (kubernetes/cloud-provider-vsphere#614). Tools do not tell them apart: there the order is theirs, as with the CPI.
  */
-export function candidateAddresses(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
-  const reported = fromReport(spec, vm)
+export function candidateAddresses(
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  macs: readonly string[],
+): CandidateAddress[] {
+  const reported = fromReport(spec, vm, macs)
   return reported.length > 0 ? reported : fromGuestNet(spec, vm)
 }
 
 /** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
-export function networksOf(spec: NodeReportSpec, vm: VirtualMachine): (string | undefined)[] {
-  const macs = [...commonMACs(spec, vm), ...onVNICs(vm).map(({ mac }) => mac)]
-  return [...new Set(macs)].map((mac) => networkOf(vm, mac))
+export function networksOf(macs: readonly string[], vm: VirtualMachine): (string | undefined)[] {
+  const all = [...macs, ...onVNICs(vm).map(({ mac }) => mac)]
+  return [...new Set(all)].map((mac) => networkOf(vm, mac))
 }
 
 interface Ranked {
@@ -45,12 +48,11 @@ interface Ranked {
 /** More than there are static addresses. */
 const MOST = 1000
 
-function fromReport(spec: NodeReportSpec, vm: VirtualMachine): CandidateAddress[] {
-  const macs = new Set(commonMACs(spec, vm))
+function fromReport(spec: NodeReportSpec, vm: VirtualMachine, macs: readonly string[]): CandidateAddress[] {
   const rank = rankOf(spec, vm)
   const found: Ranked[] = []
   for (const nic of spec.interfaces) {
-    if (!macs.has(nic.mac)) continue
+    if (!macs.includes(nic.mac)) continue
     const network = networkOf(vm, nic.mac)
     for (const entry of nic.addresses) {
       if (entry.temporary === true || entry.deprecated === true) continue

@@ -6,10 +6,26 @@ import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
-import { commonMACs } from './mac.ts'
+import type { NodeFacts } from '../node-facts.ts'
+
+/** Why this Node cannot be this VM; undefined where nothing contradicts it. A kubelet alone knows no MACs. */
+export function contradictionOf(
+  {
+    spec,
+    vm,
+    macs,
+  }: { readonly spec: NodeReportSpec; readonly vm: VirtualMachine; readonly macs: readonly string[] },
+  { node, machineUUID }: Pick<NodeFacts, 'node' | 'machineUUID'>,
+): ConditionValue | undefined {
+  return (
+    productUUIDContradicts(spec) ??
+    providerIDContradicts(vm, node) ??
+    (machineUUID.witness === 'asserted' || macs.length > 0 ? undefined : macsContradict(spec, vm))
+  )
+}
 
 /** The firmware's two UUIDs must be the same, up to the byte order of the first three groups. */
-export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | undefined {
+function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | undefined {
   const { serialUUID, productUUID } = spec.machine
   if (serialUUID === undefined || productUUID === undefined) return undefined
   if (sameMachineUUID(serialUUID, productUUID)) return undefined
@@ -20,7 +36,7 @@ export function productUUIDContradicts(spec: NodeReportSpec): ConditionValue | u
 }
 
 /** A provider ID that is already set must name this VM. */
-export function providerIDContradicts(vm: VirtualMachine, node: Node): ConditionValue | undefined {
+function providerIDContradicts(vm: VirtualMachine, node: Node): ConditionValue | undefined {
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
@@ -29,8 +45,7 @@ export function providerIDContradicts(vm: VirtualMachine, node: Node): Condition
 }
 
 /** At least one MAC that the guest sees must be that of a vNIC of the VM. */
-export function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue | undefined {
-  if (commonMACs(spec, vm).length > 0) return undefined
+function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValue {
   const seen = spec.interfaces.map(({ mac }) => mac).join(', ') || 'none'
   const known = vm.nics.map(({ mac }) => mac).join(', ') || 'none'
   return no(

@@ -5,6 +5,7 @@ import {
   BIOS_UUID,
   BOOT_ID,
   boundVM,
+  decide,
   facts,
   MAC,
   NODE_UID,
@@ -20,7 +21,6 @@ import type { DecisionConfig } from '../../config/config.ts'
 import { parseLabelSelector } from '../../label-selector.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../node/well-known.ts'
 import { agentlessReport } from '../agentless.ts'
-import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
 
@@ -491,7 +491,7 @@ t.test('a forger that was refused holds nothing of the VM that it named', async 
     ...early,
     lookups: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })] }).lookups,
     nodeByUID: names(boundVM()),
-    rivals: () => [{ ...stranger, name: 'victim', ...proven }],
+    rivals: [{ ...stranger, name: 'victim', ...proven }],
   }
   const refused = decide({
     ...claimed,

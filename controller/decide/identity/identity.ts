@@ -4,15 +4,14 @@ import {
   type NodeReportStatus,
   timestamp,
 } from '../../../agent/contract.ts'
-import { verifiedVM } from '../../node/previous-status.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
-import type { NodeFacts, Rival } from '../node-facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { judgeClaim } from './claim.ts'
-import { macsContradict, productUUIDContradicts, providerIDContradicts } from './contradiction.ts'
+import { contradictionOf } from './contradiction.ts'
 import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
 
 export interface Identity {
@@ -26,14 +25,10 @@ export interface Identity {
 }
 
 export interface IdentityQuery {
-  /** Who names the UUID: `reported` for an agent, whose word a claim may prove, or `asserted` for the kubelet. */
-  readonly witness: Extract<IdentityLevel, 'asserted' | 'reported'>
   readonly spec: NodeReportSpec
   readonly vm: VirtualMachine
-  /** The other Nodes that point to the VM's BIOS UUID. */
-  readonly rivals: readonly Rival[]
-  /** The previous status. */
-  readonly previous: NodeReportStatus
+  /** See `commonMACs`. */
+  readonly macs: readonly string[]
 }
 
 /**
@@ -43,14 +38,13 @@ export interface IdentityQuery {
  * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
 export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
-  const { witness, spec, vm, rivals } = query
-  const contradiction =
-    productUUIDContradicts(spec) ??
-    providerIDContradicts(vm, facts.node) ??
-    (witness === 'asserted' ? undefined : macsContradict(spec, vm))
+  const { spec, vm } = query
+  const { boundTo, previous, rivals } = facts
+  const { witness } = facts.machineUUID
+  const contradiction = contradictionOf(query, facts)
   if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
-  const holds = isBoundTo(verifiedVM(query.previous), vm)
+  const holds = isBoundTo(boundTo, vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
   const original = holds ? undefined : verifiedOriginal(vm, rivals)
   if (original !== undefined) return { level: undefined, ends: true, condition: original }
@@ -59,7 +53,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     return {
       level: undefined,
       // Any user of the guest can write a claim, so it does not end what was proven before.
-      ends: !(holds && query.previous.identityLevel === 'proven'),
+      ends: !(holds && previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
         `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, else look for a forged report`,
@@ -75,14 +69,14 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       condition: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
     }
   }
-  return withoutClaim(query, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
+  return withoutClaim(vm, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
 }
 
 /** @param why there is no usable claim, for the message */
 function withoutClaim(
-  { witness, vm, rivals, previous }: IdentityQuery,
+  vm: VirtualMachine,
   why: string,
-  { now }: NodeFacts,
+  { boundTo, previous, machineUUID, rivals, now }: NodeFacts,
 ): Identity {
   const until = provenUntil(previous, vm, now)
   if (until !== undefined) {
@@ -96,9 +90,9 @@ function withoutClaim(
       ),
     }
   }
-  const rival = strongerRival(vm, isBoundTo(verifiedVM(previous), vm), rivals)
+  const rival = strongerRival(vm, isBoundTo(boundTo, vm), rivals)
   if (rival !== undefined) return { level: undefined, ends: true, condition: rival }
-  if (witness === 'asserted') {
+  if (machineUUID.witness === 'asserted') {
     return {
       level: 'asserted',
       ends: false,

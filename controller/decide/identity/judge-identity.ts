@@ -1,7 +1,5 @@
 import type { IdentityLevel, NodeReportSpec } from '../../../agent/contract.ts'
 import { reaches, requiredLevel } from '../../node/level.ts'
-import { type MachineUUID, machineUUID } from '../../node/machine-uuid.ts'
-import { type PreviousReport, verifiedVM } from '../../node/previous-status.ts'
 import { isUninitialized } from '../../node/uninitialized.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
@@ -12,6 +10,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
 import { outOfScope } from '../topology/scope.ts'
 import { verifyIdentity } from './identity.ts'
+import { commonMACs } from './mac.ts'
 import { findVM, type VMSearch } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
@@ -36,6 +35,8 @@ export interface VerifiedIdentity {
   readonly kind: 'verified'
   readonly spec: NodeReportSpec
   readonly vm: VirtualMachine
+  /** See `commonMACs`. */
+  readonly macs: readonly string[]
   readonly ancestry: Ancestry
   readonly level: IdentityLevel
   /** RFC 3339: the level falls at this time unless a claim comes first. */
@@ -53,21 +54,19 @@ const PENDING: JudgedIdentity = { kind: 'pending' }
  */
 export function judgeIdentity(
   spec: NodeReportSpec,
-  previous: PreviousReport,
   vmState: ConditionValue | undefined,
   facts: NodeFacts,
 ): JudgedIdentity {
-  const { node, policy, settings } = facts
+  const { node, policy, settings, machineUUID: machine } = facts
   const initialized = !isUninitialized(node)
   const nobodySpeaks = isAgentless(spec) && requiredLevel(node, settings.identity) !== 'asserted'
-  if (nobodySpeaks && initialized && previous.status.vm === undefined) return { kind: 'unspoken' }
+  if (nobodySpeaks && initialized && facts.previous.vm === undefined) return { kind: 'unspoken' }
   if (policy.state === 'pending') return PENDING
   if (policy.state === 'not-in-force') {
     return initialized ? PENDING : refused('IdentityVerified', policyNotInForce(policy), { ends: false })
   }
 
-  const machine = machineUUID(node, facts.report, settings.identity)
-  const search = findVM({ machine, spec, boundTo: verifiedVM(previous.status) }, facts)
+  const search = findVM({ machine, spec, boundTo: facts.boundTo }, facts)
   switch (search.outcome) {
     case 'pending':
       return PENDING
@@ -82,34 +81,28 @@ export function judgeIdentity(
     case 'refused':
       return refused('VMFound', search.condition, { ends: true, recheck: machine.uuids })
     case 'found':
-      return judgeVM({ ...search, machine, spec, vmState }, previous, facts)
+      return judgeVM({ ...search, spec, vmState }, facts)
   }
 }
 
 interface FoundVM extends Pick<Extract<VMSearch, { outcome: 'found' }>, 'vm' | 'condition'> {
-  readonly machine: MachineUUID
   readonly spec: NodeReportSpec
   readonly vmState: ConditionValue | undefined
 }
 
 /** Whether the one VM that was found is the Node. */
-function judgeVM(
-  { vm, condition: found, machine, spec, vmState }: FoundVM,
-  previous: PreviousReport,
-  facts: NodeFacts,
-): JudgedIdentity {
+function judgeVM({ vm, condition: found, spec, vmState }: FoundVM, facts: NodeFacts): JudgedIdentity {
   const { node, settings } = facts
   const { ancestry } = vm
   if (ancestry === undefined) return PENDING
   const stranger = outOfScope(vm, ancestry, settings.datacenters[vm.vCenter.name] ?? [])
   if (stranger !== undefined) return refused('VMFound', stranger, { ends: false })
 
-  const itself = isBoundTo(verifiedVM(previous.status), vm)
+  const itself = isBoundTo(facts.boundTo, vm)
   const passed = { VMFound: itself ? (vmState ?? found) : found }
   if (itself && machineState(vm) === 'off') return { kind: 'off', vm, conditions: passed }
-  const { witness, uuids } = machine
-  const rivals = facts.rivals(uuids)
-  const identity = verifyIdentity({ witness, spec, vm, rivals, previous: previous.status }, facts)
+  const macs = commonMACs(spec, vm)
+  const identity = verifyIdentity({ spec, vm, macs }, facts)
   const { level, provenUntil, ends, condition } = identity
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
@@ -121,7 +114,7 @@ function judgeVM(
     })
   }
   const conditions = { ...passed, IdentityVerified: condition }
-  return { kind: 'verified', spec, vm, ancestry, level, provenUntil, conditions }
+  return { kind: 'verified', spec, vm, macs, ancestry, level, provenUntil, conditions }
 }
 
 function refused(

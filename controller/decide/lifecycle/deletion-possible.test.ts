@@ -1,7 +1,6 @@
 import t from 'tap'
-import { after, facts, SETTINGS } from '../../../test/fixtures/facts.ts'
+import { after, decide, facts, SETTINGS } from '../../../test/fixtures/facts.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
-import { decide } from '../decide.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const proven: Proof = { state: 'proven' }

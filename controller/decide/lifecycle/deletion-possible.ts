@@ -1,4 +1,3 @@
-import type { PreviousReport } from '../../node/previous-status.ts'
 import { type ConditionValue, no, yes } from '../condition.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
@@ -7,10 +6,11 @@ import type { NodeFacts } from '../node-facts.ts'
  * enough goes unnoticed until the Node should be deleted and is not. Set only when something is wrong, and once more when
  * it is fixed, so that a thousand healthy Nodes cost no write.
  */
-export function judgeDeletionPossible(
-  { status: { vm, identityLevel, conditions = [] } }: PreviousReport,
-  { provable, settings }: Pick<NodeFacts, 'provable' | 'settings'>,
-): ConditionValue | undefined {
+export function judgeDeletionPossible({
+  previous: { vm, identityLevel, conditions = [] },
+  provable,
+  settings,
+}: Pick<NodeFacts, 'previous' | 'provable' | 'settings'>): ConditionValue | undefined {
   if (vm === undefined || identityLevel === undefined || settings.lifecycle.deletion === 'off')
     return undefined
   for (const proof of provable) {

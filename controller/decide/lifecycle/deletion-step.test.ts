@@ -5,6 +5,7 @@ import {
   at,
   BIOS_UUID,
   boundVM,
+  decide,
   facts,
   fleet,
   NOW,
@@ -21,7 +22,6 @@ import type { LifecycleConfig } from '../../config/config.ts'
 import { machinesOf } from '../../node/machines.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { agentlessReport } from '../agentless.ts'
-import { decide } from '../decide.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'

@@ -1,8 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
-import { isUnseen, machinesOf, type NodeMachines } from '../../node/machines.ts'
-import type { PreviousReport } from '../../node/previous-status.ts'
+import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import { mayProceed } from '../../node/removal.ts'
-import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
+import { ANNOTATION_DELETION } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { binding, isBoundTo } from '../binding.ts'
 import { type ConditionValue, no, unknown } from '../condition.ts'
@@ -24,36 +23,35 @@ import { isStarting, stillSpeaks } from './unseen.ts'
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
  * what the status says, so that it survives any restart.
  */
-export function judgeLifecycle(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
-  if (facts.interlock.state === 'held') return leftToCPI(previous, facts.interlock.message)
-  const deletionPossible = judgeDeletionPossible(previous, facts)
+export function judgeLifecycle(facts: NodeFacts): LifecycleResult {
+  if (facts.interlock.state === 'held') return leftToCPI(facts.previous, facts.interlock.message)
+  const deletionPossible = judgeDeletionPossible(facts)
   return {
-    ...judgeMachine(previous, facts),
+    ...judgeMachine(facts),
     ...(deletionPossible === undefined ? {} : { deletionPossible }),
   }
 }
 
 /** A CPI deletes and taints Nodes by its own rules; what was pending begins anew when it has stopped. */
-function leftToCPI(previous: PreviousReport, message: string): LifecycleResult {
-  const kept = untouched(previous.status)
+function leftToCPI(previous: NodeReportStatus, message: string): LifecycleResult {
+  const kept = untouched(previous)
   return isPending(previous) ? { ...kept, deletionPending: unknown('CPIRuns', message) } : kept
 }
 
-function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
-  const { node } = facts
-  const nodeMachines = machinesOf(node, facts.report)
+function judgeMachine(facts: NodeFacts): LifecycleResult {
+  const { node, previous, machines: nodeMachines } = facts
   if (nodeMachines === undefined) return NOTHING
   const [vm] = nodeMachines.machines
   const presence = presenceOf(nodeMachines, facts.lookups)
   switch (presence.kind) {
     case 'pending':
-      return keeps(previous, facts)
+      return keeps(facts)
     case 'unknown': {
       // An unreachable vCenter must not cause a write for each of a thousand healthy Nodes.
-      if (node.ready?.status === 'True' || (isUnseen(vm) && stillSpeaks(node))) return keeps(previous, facts)
+      if (node.ready?.status === 'True' || (isUnseen(vm) && stillSpeaks(node))) return keeps(facts)
       const { reason, message } = presence.failure
       return {
-        ...keeps(previous, facts),
+        ...keeps(facts),
         deletionPending: unknown(
           reason,
           `whether its VM is gone cannot be asked, and the Node is kept: ${message}`,
@@ -62,45 +60,45 @@ function judgeMachine(previous: PreviousReport, facts: NodeFacts): LifecycleResu
     }
     case 'other':
       return {
-        ...keepsNoLatch(previous, facts),
+        ...keepsNoLatch(facts),
         ...backInService(node),
         deletionPending: ofAnother(vm, presence.vm),
       }
     case 'named':
       return {
-        ...isThere(presence.vm, previous, node),
+        ...isThere(presence.vm, facts),
         ...backInService(node),
         // Most likely it is bound in a moment, and that is written anyway.
-        ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous.status)),
+        ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous)),
       }
     case 'seen':
       // Taints stay as they are while the identity is contradicted: this may not be the Node's VM.
-      return previous.status.identityLevel === undefined
-        ? { ...isThere(presence.vm, previous, node), ...renamedAs(presence.vm, vm, previous.status) }
-        : seen(presence.vm, vm, previous, facts)
+      return previous.identityLevel === undefined
+        ? { ...isThere(presence.vm, facts), ...renamedAs(presence.vm, vm, previous) }
+        : seen(presence.vm, vm, facts)
     case 'missing':
       return isUnseen(vm) && stillSpeaks(node)
         ? {
             ...NOTHING,
             ...backInService(node),
-            ...keptVM(previous.status),
+            ...keptVM(previous),
             ...(isPending(previous) ? { deletionPending: speaks() } : {}),
           }
-        : { ...judgeMissingVM(nodeMachines, previous.status, facts), ...backInService(node) }
+        : { ...judgeMissingVM(nodeMachines, facts), ...backInService(node) }
   }
 }
 
-function keeps({ status }: PreviousReport, { settings }: NodeFacts): LifecycleResult {
-  const kept = untouched(status)
+function keeps({ previous, settings }: NodeFacts): LifecycleResult {
+  const kept = untouched(previous)
   if (settings.lifecycle.deletion === 'on') return kept
   // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
-  const { absentSince } = status
+  const { absentSince } = previous
   return { ...kept, absence: absentSince === undefined ? {} : { absentSince } }
 }
 
 /** A VM that came back with another instance UUID will always look like a copy. */
-function keepsNoLatch(previous: PreviousReport, facts: NodeFacts): LifecycleResult {
-  const kept = keeps(previous, facts)
+function keepsNoLatch(facts: NodeFacts): LifecycleResult {
+  const kept = keeps(facts)
   const { status, requeueAfter } = latchWhileThere(kept.absence ?? {}, facts)
   return { ...kept, absence: status, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
 }
@@ -130,7 +128,7 @@ function renamedAs(
   return asBound || another ? keptVM(status) : namedAs(vm, status)
 }
 
-function isPending({ status: { conditions } }: PreviousReport): boolean {
+function isPending({ conditions }: NodeReportStatus): boolean {
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   return pending !== undefined && pending.status !== 'False'
 }
@@ -140,7 +138,7 @@ function speaks(): ConditionValue {
 }
 
 /** What becomes of a pending deletion when the machine is back. */
-function isThere(vm: VirtualMachine, previous: PreviousReport, node: Node): LifecycleResult {
+function isThere(vm: VirtualMachine, { previous, node }: NodeFacts): LifecycleResult {
   return {
     ...NOTHING,
     ...(isPending(previous)
@@ -158,15 +156,10 @@ function ofAnother(bound: BoundVM, vm: VirtualMachine): ConditionValue {
   )
 }
 
-function seen(
-  vm: VirtualMachine,
-  bound: BoundVM,
-  previous: PreviousReport,
-  facts: NodeFacts,
-): LifecycleResult {
+function seen(vm: VirtualMachine, bound: BoundVM, facts: NodeFacts): LifecycleResult {
   const { node, settings } = facts
   const itself: NodeMachines = { machines: [bound], bound: true }
-  const there = isThere(vm, previous, node)
+  const there = isThere(vm, facts)
   // A suspended VM goes on writing when it resumes, so its Node is never out of service and needs no probe.
   const outOfService =
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'

@@ -1,4 +1,4 @@
-import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
+import { type BoundVM, timestamp } from '../../../agent/contract.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
@@ -22,12 +22,8 @@ import { mayGoUnseen } from './unseen.ts'
 const LOOK = 60_000
 
 /** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
-export function judgeMissingVM(
-  nodeMachines: NodeMachines,
-  before: NodeReportStatus,
-  facts: NodeFacts,
-): LifecycleResult {
-  const { node, settings, leadingFor, monotonic, now } = facts
+export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleResult {
+  const { node, previous, settings, leadingFor, monotonic, now } = facts
   const [bound] = nodeMachines.machines
   const evidence = evidenceOn(nodeMachines, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
@@ -38,14 +34,14 @@ export function judgeMissingVM(
     bound,
     mayGo: goesUnseen || !isUnseen(bound),
     group,
-    before,
+    before: previous,
     evidence,
     there: there && (isRenamed(there) ? 'renamed' : 'unsearchable'),
     fleet,
     facts,
   })
   const absence = there === undefined ? { absence: brake.absence } : {}
-  const kept = { ...keptVM(before), absence: brake.status }
+  const kept = { ...keptVM(previous), absence: brake.status }
   if (evidence === undefined) {
     const condition = notProbedYet(nodeMachines.machines)
     return {

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { facts, NOW, node, SETTINGS, settled } from '../../../test/fixtures/facts.ts'
+import { decide, facts, NOW, node, SETTINGS, settled } from '../../../test/fixtures/facts.ts'
 import { absence } from '../../../test/fixtures/probes.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import type { Taint } from '../../types/node.ts'
-import { decide } from '../decide.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const WAIT = 120_000

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { settled, vm } from '../../../test/fixtures/facts.ts'
-import { decide } from '../decide.ts'
+import { decide, settled, vm } from '../../../test/fixtures/facts.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'

@@ -226,7 +226,9 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'machines: who never reported is not followed, and so not seen',
-    edits: [edit('controller/gather/node-keys.ts', 'new Set(known?.machines', 'new Set(pointed?.machines')],
+    edits: [
+      edit('controller/gather/node-keys.ts', 'new Set(followed?.machines', 'new Set(pointed?.machines'),
+    ],
   },
   {
     name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
