@@ -1,7 +1,7 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
 
-export interface LeaseCandidateOptions {
+export interface LeaseElectorOptions {
   readonly lease: LeaseStore
   readonly identity: string
   readonly durationSeconds: number
@@ -13,7 +13,7 @@ export interface LeaseCandidateOptions {
 export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
 /** A replica that competes for a Lease: what it has seen of the Lease, and the single steps. The election has the loops. */
-export interface LeaseCandidate {
+export interface LeaseElector {
   /** Who held the Lease when it was last read. */
   readonly holder: string
   /** Milliseconds until another's Lease expires; 0 if it has expired or nobody holds it. */
@@ -47,13 +47,13 @@ export interface LeaseCandidate {
 }
 
 /** The rules of client-go's `tryAcquireOrRenew` and `release`. */
-export function createLeaseCandidate({
+export function createLeaseElector({
   lease: store,
   identity,
   durationSeconds,
   onSlowPath,
   clock,
-}: LeaseCandidateOptions): LeaseCandidate {
+}: LeaseElectorOptions): LeaseElector {
   let seen: Lease | undefined
   let seenAt = 0
   let renewed = { at: 0, wall: 0 }

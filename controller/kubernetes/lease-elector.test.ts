@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
-import { createLeaseCandidate } from './lease-candidate.ts'
+import { createLeaseElector } from './lease-elector.ts'
 
 t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()
@@ -14,13 +14,13 @@ t.test('a slow answer makes the term no longer', async (t) => {
     create: slowly,
     update: (_, record) => slowly(record),
   }
-  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await candidate.acquireOrRenew(signal))
-  t.equal(candidate.renewedAt, 0, 'when it was sent, not when the answer came')
+  t.ok(await elector.acquireOrRenew(signal))
+  t.equal(elector.renewedAt, 0, 'when it was sent, not when the answer came')
   await clock.turn(2_000)
-  t.ok(await candidate.acquireOrRenew(signal))
-  t.equal(candidate.renewedAt, 5_000)
+  t.ok(await elector.acquireOrRenew(signal))
+  t.equal(elector.renewedAt, 5_000)
 })
 
 t.test('the time that is left is counted from the last change that was seen', async (t) => {
@@ -32,19 +32,19 @@ t.test('the time that is left is counted from the last change that was seen', as
     create: async () => undefined,
     update: async () => undefined,
   }
-  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.equal(candidate.expiresIn, 0, 'nothing is known yet')
-  t.notOk(await candidate.acquireOrRenew(signal))
-  t.equal(candidate.expiresIn, 15_000)
+  t.equal(elector.expiresIn, 0, 'nothing is known yet')
+  t.notOk(await elector.acquireOrRenew(signal))
+  t.equal(elector.expiresIn, 15_000)
   await clock.turn(10_000)
-  t.notOk(await candidate.acquireOrRenew(signal))
-  t.equal(candidate.expiresIn, 5_000, 'looking again changes nothing')
+  t.notOk(await elector.acquireOrRenew(signal))
+  t.equal(elector.expiresIn, 5_000, 'looking again changes nothing')
   current = { record: { ...record, renewTime: '2' }, annotations: {}, metadata: {} }
-  t.notOk(await candidate.acquireOrRenew(signal))
-  t.equal(candidate.expiresIn, 15_000)
+  t.notOk(await elector.acquireOrRenew(signal))
+  t.equal(elector.expiresIn, 15_000)
   await clock.turn(20_000)
-  t.equal(candidate.expiresIn, 0)
+  t.equal(elector.expiresIn, 0)
 })
 
 t.test('of two renewals at once the answers may come in either order', async (t) => {
@@ -59,18 +59,18 @@ t.test('of two renewals at once the answers may come in either order', async (t)
       return new Promise((resolve) => answers.push(resolve))
     },
   }
-  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await candidate.acquireOrRenew(signal))
+  t.ok(await elector.acquireOrRenew(signal))
   await clock.turn(1_000)
-  const first = candidate.renew(signal)
+  const first = elector.renew(signal)
   await clock.turn(1_000)
-  const second = candidate.renew(signal)
+  const second = elector.renew(signal)
   for (const index of [1, 0]) {
     const record = records[index]
     if (record) answers[index]?.({ record, annotations: {}, metadata: {} })
     t.ok(await (index === 1 ? second : first))
-    t.equal(candidate.renewedAt, 2_000, 'the later one counts')
+    t.equal(elector.renewedAt, 2_000, 'the later one counts')
   }
 })
 
@@ -83,17 +83,17 @@ t.test('an answer that comes late does not put back the annotations of before', 
     update: (sent, record) =>
       new Promise((resolve) => answers.push(() => resolve({ ...sent, record, metadata: {} }))),
   }
-  const candidate = createLeaseCandidate({ lease, identity: 'a', durationSeconds: 15, clock })
+  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await candidate.acquireOrRenew(signal))
-  const first = candidate.annotate(() => ({ logins: 'before' }), signal)
+  t.ok(await elector.acquireOrRenew(signal))
+  const first = elector.annotate(() => ({ logins: 'before' }), signal)
   await clock.turn(1_000)
-  const second = candidate.annotate(() => ({ logins: 'after' }), signal)
+  const second = elector.annotate(() => ({ logins: 'after' }), signal)
   const record = { holder: 'a', durationSeconds: 15, acquireTime: '', renewTime: '', transitions: 0 }
   for (const index of [1, 0]) answers[index]?.({ record, annotations: {}, metadata: {} })
   t.same(await Promise.all([first, second]), [true, true])
   let known: unknown
-  await candidate.annotate((annotations) => {
+  await elector.annotate((annotations) => {
     known = annotations
     return undefined
   }, signal)
