@@ -189,7 +189,9 @@ export const MACHINE_FAULTS: Faults = {
     const lost = machines.all.some(
       (each) => !each.destroyed && each.vm === undefined && each.lastVM?.vCenter === vm?.vCenter,
     )
-    if (vm !== undefined && !lost) vm.vCenter.unregister(vm)
+    // One that shows nothing at all would be in doubt for ever, too.
+    const others = [...(vm?.vCenter.vms.values() ?? [])].some((each) => each.machine === undefined)
+    if (vm !== undefined && others && !lost) vm.vCenter.unregister(vm)
     return undefined
   },
   'vm-unregistered-off'(world, focus) {
