@@ -14,11 +14,10 @@ import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
 import { conditionEvents, levelEvents, untaintedEvents, warning } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { overriddenLabelEvents, patchFor } from './node-patch.ts'
+import { patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
 import { refuse } from './refusal.ts'
 import { noLongerRefused } from './refused-write.ts'
-import { instanceType } from './topology/instance-type.ts'
 
 /**
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision
@@ -102,10 +101,10 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
   const { node, previous, now, settings } = facts
   const { vm, level, provenUntil } = identity
   const metadata = judgeInstanceMetadata(identity, facts)
-  const { topology, addresses, incomplete, waitsFor, conditions: placed, events } = metadata
+  const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, metadata)
-  if (isUninitialized(node) && incomplete) {
+  if (isUninitialized(node) && awaitsAddresses) {
     const refused = refuse(facts, {
       type: 'AddressesResolved',
       condition: placed.AddressesResolved,
@@ -123,11 +122,10 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
     return refuse(facts, { type: 'Initialized', condition: left, ...details })
   }
-  const patch = patchFor(node, {
+  const { patch, events: overridden } = patchFor(node, {
     vm,
     level,
-    topology,
-    addresses,
+    metadata,
     relabels: settings.topology.onChange === 'relabel',
     more: settings.initialization.labels,
   })
@@ -147,7 +145,7 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
       ...conditionEvents(previous.conditions ?? [], said),
       ...(isUninitialized(node) ? [SYNCED] : []),
       ...levelEvents(previous, level, identity.conditions.IdentityVerified),
-      ...overriddenLabelEvents(node, patch),
+      ...overridden,
       // What is not written is not told.
       ...(left === undefined ? events : []),
       ...untaintedEvents(node, previous, now),
@@ -172,7 +170,7 @@ function leftToAnother({ interlock, settings }: NodeFacts): ConditionValue | und
 /** The parts of the status other than conditions. */
 function verifiedFields(
   { vm, level, provenUntil }: VerifiedIdentity,
-  { topology, addresses }: InstanceMetadata,
+  { topology, instanceType, addresses }: InstanceMetadata,
 ): Partial<NodeReportStatus> {
   const bound = binding(vm)
   return {
@@ -183,7 +181,7 @@ function verifiedFields(
       ...(topology.zone === undefined ? {} : { zone: topology.zone }),
       ...(topology.region === undefined ? {} : { region: topology.region }),
     },
-    instanceType: instanceType(vm),
+    instanceType,
     ...(addresses === undefined ? {} : { addresses }),
   }
 }

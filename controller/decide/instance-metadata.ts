@@ -1,21 +1,25 @@
 import type { NodeAddress } from '../../agent/contract.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
+import { LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_ZONE } from '../node/well-known.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import type { ConditionValue } from './condition.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
+import { instanceType } from './instance-type.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { wantedLabels } from './node-patch.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
 import { compareWithCSI } from './topology/csi-topology.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 
-/** Zone, region and addresses of a verified Node. */
+/** Zone, region, instance type and addresses of a verified Node. */
 export interface InstanceMetadata {
   readonly topology: NodeTopology
+  readonly instanceType: string
+  /** Labels by their standard names with vCenter's values; undefined where vCenter says nothing. */
+  readonly labels: readonly (readonly [string, string | undefined])[]
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more addresses. */
-  readonly incomplete: boolean
+  readonly awaitsAddresses: boolean
   /** Nodes that hold an address which this one wants. */
   readonly waitsFor: readonly string[]
   readonly conditions: {
@@ -36,12 +40,18 @@ export function judgeInstanceMetadata(
   }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder'>,
 ): InstanceMetadata {
   const topology = resolveTopology(ancestry, settings.labels)
-  const changes = isUninitialized(node) ? [] : labelChanges(node, wantedLabels({ vm, topology }))
+  const type = instanceType(vm)
+  const labels = [
+    [LABEL_ZONE, topology.zone],
+    [LABEL_REGION, topology.region],
+    [LABEL_INSTANCE_TYPE, type],
+  ] as const
+  const changes = isUninitialized(node) ? [] : labelChanges(node, labels)
   const changed = judgeChanges(changes, settings.topology, topology.condition)
   const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
-  const written = follows ? Object.fromEntries(wantedLabels({ vm, topology })) : {}
+  const written = follows ? Object.fromEntries(labels) : {}
   const { identityLevel, addresses: before = [] } = previous
-  const { addresses, incomplete, holders, condition } = chooseAddresses(spec, vm, {
+  const { addresses, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
     node,
     macs,
     settings,
@@ -51,8 +61,10 @@ export function judgeInstanceMetadata(
   })
   return {
     topology,
+    instanceType: type,
+    labels,
     addresses,
-    incomplete,
+    awaitsAddresses,
     waitsFor: holders,
     conditions: {
       TopologyResolved: compareWithCSI(node, written, settings.labels, changed.condition),

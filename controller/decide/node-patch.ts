@@ -1,18 +1,11 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/contract.ts'
 import { providerID } from '../node/provider-id.ts'
 import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/uninitialized.ts'
-import {
-  BETA_LABELS,
-  LABEL_IDENTITY_LEVEL,
-  LABEL_INSTANCE_TYPE,
-  LABEL_REGION,
-  LABEL_ZONE,
-} from '../node/well-known.ts'
+import { BETA_LABELS, LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
 import type { Node, Taint } from '../types/node.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
+import type { InstanceMetadata } from './instance-metadata.ts'
 import type { NodeEvent } from './node-events.ts'
-import { instanceType } from './topology/instance-type.ts'
-import type { NodeTopology } from './topology/topology.ts'
 
 /** What to change on a Node; an absent part stays as it is. */
 export interface NodePatch {
@@ -30,31 +23,36 @@ export interface NodePatch {
 export interface Wanted {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
-  readonly topology: NodeTopology
-  readonly addresses: readonly NodeAddress[] | undefined
+  readonly metadata: Pick<InstanceMetadata, 'labels' | 'addresses'>
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean
   /** Labels that have nothing to do with vCenter, for a Node that is initialised. */
   readonly more: Readonly<Record<string, string>>
 }
 
-/** The differences between a Node and what it should be; undefined where there are none. */
-export function patchFor(node: Node, wanted: Wanted): NodePatch | undefined {
+/** The differences between a Node and what it should be, if there are any, and the Events that tell of them. */
+export function patchFor(
+  node: Node,
+  wanted: Wanted,
+): { readonly patch?: NodePatch; readonly events: readonly NodeEvent[] } {
   const initializing = hasUninitializedTaint(node)
   const labels = {
     ...(initializing ? absentLabels(node, wanted.more) : {}),
-    ...missingLabels(node, wantedLabels(wanted), initializing || wanted.relabels),
+    ...missingLabels(node, wanted.metadata.labels, initializing || wanted.relabels),
     ...levelLabel(node, wanted.level),
   }
   const patch: NodePatch = {
-    ...changedAddresses(node, wanted.addresses),
+    ...changedAddresses(node, wanted.metadata.addresses),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined
       ? { providerID: providerID(wanted.vm.biosUUID) }
       : {}),
     ...(initializing ? { taints: withoutUninitializedTaint(node.taints) } : {}),
   }
-  return Object.keys(patch).length > 0 ? patch : undefined
+  return {
+    ...(Object.keys(patch).length > 0 ? { patch } : {}),
+    events: initializing ? overriddenLabels(node, Object.keys(labels)) : [],
+  }
 }
 
 /** The label that shows the level, if it must change; without a level it is removed. */
@@ -66,24 +64,9 @@ export function levelLabel(
   return (node.labels[LABEL_IDENTITY_LEVEL] ?? null) === wanted ? {} : { [LABEL_IDENTITY_LEVEL]: wanted }
 }
 
-/** Labels by their standard names with vCenter's values; undefined where vCenter says nothing. */
-export function wantedLabels({
-  vm,
-  topology,
-}: Pick<Wanted, 'vm' | 'topology'>): [string, string | undefined][] {
-  return [
-    [LABEL_ZONE, topology.zone],
-    [LABEL_REGION, topology.region],
-    [LABEL_INSTANCE_TYPE, instanceType(vm)],
-  ]
-}
-
 /** Events for labels that the kubelet set before the initialisation and that differ from vCenter. */
-export function overriddenLabelEvents(node: Node, patch: NodePatch | undefined): readonly NodeEvent[] {
-  if (!hasUninitializedTaint(node)) return []
-  const labels = Object.keys(patch?.labels ?? {}).filter(
-    (label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined,
-  )
+function overriddenLabels(node: Node, written: readonly string[]): readonly NodeEvent[] {
+  const labels = written.filter((label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined)
   if (labels.length === 0) return []
   const message = `${labels.join(', ')} had other values than vCenter has; take them out of the kubelet's --node-labels`
   return [{ type: 'Warning', reason: 'LabelOverridden', message }]
@@ -96,7 +79,7 @@ export function overriddenLabelEvents(node: Node, patch: NodePatch | undefined):
  */
 function missingLabels(
   node: Node,
-  labels: readonly [string, string | undefined][],
+  labels: InstanceMetadata['labels'],
   follow: boolean,
 ): Record<string, string> {
   const missing: Record<string, string> = {}

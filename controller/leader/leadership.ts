@@ -24,7 +24,7 @@ import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RunningInventory } from '../vcenter/inventory.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
-import { createWorkQueue, DEFAULT_RATE, type ReconcileResult } from '../watch/work-queue.ts'
+import { createWorkQueue, DEFAULT_RATE } from '../watch/work-queue.ts'
 import { createDatacenterScope } from './datacenter-scope.ts'
 import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
 
@@ -95,7 +95,13 @@ export function createLeadership(options: LeadOptions): Leadership {
   const queue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
-    observer: metrics.workQueue,
+    observer: {
+      ...metrics.workQueue,
+      ended(worked, outcome) {
+        metrics.workQueue.ended(worked)
+        if (outcome !== undefined) metrics.reconciled(worked / 1000, outcome)
+      },
+    },
     backoff: BACKOFF,
     clock,
     random,
@@ -235,17 +241,6 @@ export function createLeadership(options: LeadOptions): Leadership {
       certificateExpiry: inventory.certificateExpiry(),
     })),
   )
-  async function timedReconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const start = clock.monotonic()
-    let outcome: 'done' | 'retry' | 'error' = 'error'
-    try {
-      const result = await reconcile(name)
-      outcome = result === 'requeue' ? 'retry' : 'done'
-      return result
-    } finally {
-      if (!signal.aborted) metrics.reconciled((clock.monotonic() - start) / 1000, outcome)
-    }
-  }
 
   const work: Task = async (signal) => {
     await Promise.race([
@@ -256,11 +251,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       tracker.resume((name) => nodes.get(name) !== undefined)
       options.onSynced()
     }
-    await Promise.all([
-      queue.run(timedReconcile, signal),
-      probeQueue.run(probe, signal),
-      writeStatuses(signal),
-    ])
+    await Promise.all([queue.run(reconcile, signal), probeQueue.run(probe, signal), writeStatuses(signal)])
   }
 
   return {

@@ -17,7 +17,7 @@ export interface CpiMetrics {
   /** A Node was initialised so many seconds after its creation. */
   initialized(seconds: number): void
   /** What happens in the work queue of Nodes. */
-  readonly workQueue: WorkQueueObserver
+  readonly workQueue: Omit<WorkQueueObserver, 'ended'> & { ended(worked: number): void }
   /** Its length, and since when (monotonic) its keys are worked on, read at each scrape. Later readers replace earlier ones. */
   queueDepth(read: () => number): void
   queueActive(read: () => Iterable<number>): void

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Clock, systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createWorkQueue, type ReconcileResult } from './work-queue.ts'
+import { createWorkQueue, type ReconcileResult, type WorkOutcome } from './work-queue.ts'
 
 const base = {
   onError: () => undefined,
@@ -277,4 +277,33 @@ t.test('what happens to keys is told, with its times', async (t) => {
   stop.abort()
   await running
   t.same([...queue.activeSince()], [])
+})
+
+t.test('how each key went is told, but not of what the end may have cut off', async (t) => {
+  const clock = createHandClock()
+  const outcomes: unknown[] = []
+  const observer = {
+    added: () => undefined,
+    started: () => undefined,
+    ended: (_: number, outcome: WorkOutcome | undefined) => outcomes.push(outcome),
+    retried: () => undefined,
+  }
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    backoff: { base: 1_000, max: 1_000 },
+    random: () => 0.5,
+    observer,
+    clock,
+    concurrency: 1,
+  })
+  const running = queue.run(async (key) => {
+    if (key === 'fails') throw new Error('down')
+    if (key === 'ends') stop.abort()
+    return key === 'again' ? 'requeue' : key === 'later' ? { requeueAfter: 1_000 } : 'done'
+  }, stop.signal)
+  for (const key of ['fine', 'again', 'later', 'fails', 'ends']) queue.add(key)
+  await clock.turn(5)
+  await running
+  t.same(outcomes, ['done', 'retry', 'done', 'error', undefined])
 })

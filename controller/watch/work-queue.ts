@@ -27,14 +27,17 @@ export interface WorkQueueOptions {
   readonly random: () => number
 }
 
+/** How processing a key ended: it will be requeued with backoff after `retry` and after `error`. */
+export type WorkOutcome = 'done' | 'retry' | 'error'
+
 /** For metrics; times in milliseconds. */
 export interface WorkQueueObserver {
   /** A key waits for a worker. */
   added(): void
   /** It waited so long for one. */
   started(waited: number): void
-  /** It was worked on for so long. */
-  ended(worked: number): void
+  /** It was worked on for so long. The outcome is undefined where the end of the work may have cut it off. */
+  ended(worked: number, outcome: WorkOutcome | undefined): void
   /** It will be requeued with backoff. */
   retried(): void
 }
@@ -115,19 +118,22 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
   async function work(key: string, process: Process, signal: AbortSignal): Promise<void> {
     const since = clock.monotonic()
-    let outcome: ReconcileResult
+    let result: ReconcileResult
+    let outcome: WorkOutcome
     try {
-      outcome = await process(key, signal)
+      result = await process(key, signal)
+      outcome = result === 'requeue' ? 'retry' : 'done'
     } catch (error) {
       if (!signal.aborted) options.onError(key, error)
-      outcome = 'requeue'
+      result = 'requeue'
+      outcome = 'error'
     }
     active.delete(key)
-    observer?.ended(clock.monotonic() - since)
-    if (outcome !== 'requeue') backoffs.delete(key)
+    observer?.ended(clock.monotonic() - since, signal.aborted ? undefined : outcome)
+    if (outcome === 'done') backoffs.delete(key)
     if (dirty.delete(key)) admit(key)
-    else if (typeof outcome === 'object') later(key, outcome.requeueAfter, 'time')
-    else if (outcome === 'requeue') {
+    else if (typeof result === 'object') later(key, result.requeueAfter, 'time')
+    else if (result === 'requeue') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
       backoffs.set(key, backoff)
       observer?.retried()

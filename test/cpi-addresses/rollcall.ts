@@ -46,14 +46,14 @@ function ofMachine({ nics, guestinfo = {}, nodeIP }: Machine, { nodes, ipFamilie
       guestinfo['guestinfo.metadata.encoding'],
     ),
   })
-  const { addresses, incomplete, condition } = chooseAddresses(agentlessReport(own), machine, {
+  const { addresses, awaitsAddresses, condition } = chooseAddresses(agentlessReport(own), machine, {
     node: own,
     macs: [],
     settings: { nodes, ipFamilies },
     before: [],
     holder: () => undefined,
   })
-  return addresses === undefined || incomplete
+  return addresses === undefined || awaitsAddresses
     ? { error: `${condition.reason}: ${condition.message}` }
     : { addresses }
 }

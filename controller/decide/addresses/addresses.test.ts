@@ -462,14 +462,14 @@ t.test('a family that is missing is told, and a new Node waits for it unless it 
   const interfaces = [nic([V4])]
   const families = BOTH
   const waits = resolve({ interfaces, families })
-  t.match(waits, { incomplete: true, condition: { status: 'False', reason: 'FamilyMissing' } })
+  t.match(waits, { awaitsAddresses: true, condition: { status: 'False', reason: 'FamilyMissing' } })
   t.match(waits.condition.message, /10\.0\.0\.5 .*asks for IPv6 too.*waits.*nodes\.requireAllFamilies/)
   t.same(waits.addresses, [HOSTNAME, ...both('10.0.0.5')], 'the one that is there is written')
   const goes = resolve({ interfaces, families, nodes: { requireAllFamilies: false } })
-  t.match(goes, { incomplete: false, condition: { reason: 'FamilyMissing', message: /is added once/ } })
+  t.match(goes, { awaitsAddresses: false, condition: { reason: 'FamilyMissing', message: /is added once/ } })
   t.same(goes.addresses, waits.addresses)
   const chosen = resolve({ interfaces, families, node: { providedNodeIP: '10.0.0.5' } })
-  t.match(chosen, { incomplete: false, condition: { status: 'True' } }, 'the kubelet has chosen one')
+  t.match(chosen, { awaitsAddresses: false, condition: { status: 'True' } }, 'the kubelet has chosen one')
 })
 
 t.test('what ipFamily leaves out is told', async (t) => {

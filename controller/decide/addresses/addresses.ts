@@ -23,7 +23,7 @@ export interface Addresses {
   /** Undefined where none can be written; an initialised Node then keeps those it has. */
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more, by the configuration. */
-  readonly incomplete: boolean
+  readonly awaitsAddresses: boolean
   /** Nodes that hold the addresses which were left out. */
   readonly holders: readonly string[]
   readonly condition: ConditionValue
@@ -52,7 +52,7 @@ export function chooseAddresses(
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
-    incomplete: true,
+    awaitsAddresses: true,
     holders,
     condition,
   })
@@ -114,7 +114,7 @@ export function chooseAddresses(
   const words = because.described(there)
   return {
     addresses,
-    incomplete: missing.length > 0 && nodes.requireAllFamilies,
+    awaitsAddresses: missing.length > 0 && nodes.requireAllFamilies,
     holders,
     condition:
       taken.length > 0

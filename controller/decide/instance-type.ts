@@ -1,4 +1,4 @@
-import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
 
 /**
  * The instance type as the CPI writes it: `vsphere-vm.cpu-4.mem-16gb.os-ubuntu`. Memory is rounded down to whole
