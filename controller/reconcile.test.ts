@@ -99,7 +99,7 @@ function setUp(t: Test) {
     clock,
     onDecision: () => undefined,
     onDeleted: () => undefined,
-    onRefused: () => undefined,
+    onRejected: () => undefined,
     onStatus: (_, current) => shown.push(current?.status),
     onStatusError: () => undefined,
   })
@@ -179,7 +179,7 @@ t.test(
   async (t) => {
     for (const answer of [
       { outcome: 'conflict' } as const,
-      { outcome: 'refused', message: 'no' } as const,
+      { outcome: 'rejected', message: 'no' } as const,
       new Error('the API server is away'),
     ]) {
       const { clock, answers, shown, reconcile, take } = setUp(t)

@@ -4,7 +4,7 @@ import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { NodeEvent } from './decide/node-events.ts'
-import { decideOnRefusedWrite, type RefusedDecision } from './decide/refused-write.ts'
+import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
@@ -27,8 +27,8 @@ export interface ReconcilerOptions {
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
-  /** Called with what is told of a write that the API server refused. */
-  readonly onRefused: (name: string, message: string) => void
+  /** Called with what is told of a write that the API server rejected. */
+  readonly onRejected: (name: string, message: string) => void
   /** Told of a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** Told why a status that was put off could not be written; its Node is looked at again. */
@@ -118,8 +118,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       attempt?.succeeded()
       nodes.deleted(facts.node)
       options.onDeleted(facts.node, deletion)
-    } else attempt?.failed(name, applied.deletionRefused)
-    if (refusal !== undefined) options.onRefused(name, refusal.message)
+    } else attempt?.failed(name, applied.deletionRejected)
+    if (refusal !== undefined) options.onRejected(name, refusal.message)
     onDecision(
       name,
       refusal === undefined ? decision : { ...decision, state: 'refused', refusal },
@@ -144,15 +144,15 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   return { reconcile, run: statuses.run }
 }
 
-/** Applies a decision. If the API server refuses a write, what to tell of that is decided and applied at once. */
+/** Applies a decision. If the API server rejects a write, what to tell of that is decided and applied at once. */
 export async function applyAndTell(
   target: ApplyOptions,
   decision: Decision,
   { writer, now }: { readonly writer: Writer; readonly now: number },
-): Promise<ApplyResult & Pick<Partial<RefusedDecision>, 'refusal'>> {
+): Promise<ApplyResult & Pick<Partial<RejectedDecision>, 'refusal'>> {
   const applied = await apply(target, decision, writer)
-  if (applied.refused === undefined) return applied
-  const told = decideOnRefusedWrite(applied.refused, decision, target.report, now)
+  if (applied.rejected === undefined) return applied
+  const told = decideOnRejectedWrite(applied.rejected, decision, target.report, now)
   const telling = await applyAndTell({ ...target, defer: false }, told, { writer, now })
   return { refusal: told.refusal, ...telling, nodes: applied.nodes, incomplete: true }
 }

@@ -97,7 +97,7 @@ t.test('a Node that is gone needs nothing', async (t) => {
 })
 
 t.test('a patch that the API server refuses becomes a condition and an Event', async (t) => {
-  const { writer, said, lastStatus } = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
+  const { writer, said, lastStatus } = recorder({ node: { outcome: 'rejected', message: 'webhook says no' } })
   const applied = await apply(context, decide(facts()), writer)
   t.equal(applied.incomplete, true)
   const initialized = lastStatus()?.conditions?.find(({ type }) => type === 'Initialized')
@@ -109,7 +109,7 @@ t.test('a patch that the API server refuses becomes a condition and an Event', a
     message: /webhook says no/,
   })
 
-  const again = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
+  const again = recorder({ node: { outcome: 'rejected', message: 'webhook says no' } })
   const told = report({ status: lastStatus() ?? {} })
   await apply({ ...context, report: told }, decide(facts({ report: told })), again.writer)
   t.same(again.said, [], 'said once')
@@ -128,7 +128,9 @@ t.test('nothing is written where nothing differs', async (t) => {
 t.test(
   'a status that the API server refuses is told by an Event, there being no condition to tell it in',
   async (t) => {
-    const { writer, said } = recorder({ report: { outcome: 'refused', message: 'status.vm.name: too long' } })
+    const { writer, said } = recorder({
+      report: { outcome: 'rejected', message: 'status.vm.name: too long' },
+    })
     const applied = await apply(context, decide(facts()), writer)
     t.match(applied, { incomplete: true, refusal: { reason: 'StatusRefused', message: /too long/ } })
     t.match(said, [{ type: 'Warning', reason: 'StatusRefused', message: /CRD/ }])
@@ -152,10 +154,10 @@ t.test('a report that has to be made comes alone', async (t) => {
   const late = recorder({ created: { outcome: 'conflict' } })
   t.match(await apply(without, decision, late.writer), { incomplete: false }, 'an agent was faster')
 
-  const refused = recorder({ created: { outcome: 'refused', message: 'no' } })
-  const applied = await apply(without, decision, refused.writer)
+  const rejected = recorder({ created: { outcome: 'rejected', message: 'no' } })
+  const applied = await apply(without, decision, rejected.writer)
   t.match(applied, { incomplete: true, refusal: { reason: 'ReportRefused', message: /no; apply/ } })
-  t.match(refused.said, [{ type: 'Warning', reason: 'ReportRefused' }])
+  t.match(rejected.said, [{ type: 'Warning', reason: 'ReportRefused' }])
 })
 
 t.test(
@@ -172,9 +174,9 @@ t.test(
     await apply({ ...context, defer: true }, { ...decision, confirmLease: true }, confirmed.writer)
     t.same(confirmed.calls, ['confirm', 'node/status', 'node', 'report/status'])
 
-    const refused = recorder({ node: { outcome: 'refused', message: 'webhook says no' } })
-    await apply({ ...context, defer: true }, decision, refused.writer)
-    t.same(refused.calls, ['node/status', 'node', 'report/status'])
+    const rejected = recorder({ node: { outcome: 'rejected', message: 'webhook says no' } })
+    await apply({ ...context, defer: true }, decision, rejected.writer)
+    t.same(rejected.calls, ['node/status', 'node', 'report/status'])
   },
 )
 
@@ -228,7 +230,7 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
     ],
     [
       'it is refused',
-      { deleted: { outcome: 'refused', message: 'nodes "worker-1" is forbidden' } },
+      { deleted: { outcome: 'rejected', message: 'nodes "worker-1" is forbidden' } },
       ['confirm', 'report/status', 'confirm', 'delete'],
       ['VMGone'],
     ],

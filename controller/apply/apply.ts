@@ -3,7 +3,7 @@ import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Decision, Deletion } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/node-events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
-import type { RefusedWrite } from '../decide/refused-write.ts'
+import type { RejectedWrite } from '../decide/rejected-write.ts'
 import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
@@ -21,14 +21,14 @@ export interface ApplyResult {
   readonly reports: readonly NodeReport[]
   /** Whether the Node was deleted. */
   readonly deleted?: boolean
-  /** Why the API server refused the deletion, in its own words. */
-  readonly deletionRefused?: string
+  /** Why the API server rejected the deletion, in its own words. */
+  readonly deletionRejected?: string
   /** A write did not go through; requeue the Node. */
   readonly incomplete: boolean
   /** What is to be written later, as {@link ApplyOptions.defer} asked; the Events are to be recorded then. */
   readonly deferred?: { readonly status: NodeReportStatus; readonly events: readonly NodeEvent[] }
-  /** The write that the API server refused: none was tried after it, and no Event was recorded. */
-  readonly refused?: RefusedWrite
+  /** The write that the API server rejected: none was tried after it, and no Event was recorded. */
+  readonly rejected?: RejectedWrite
 }
 
 export interface ApplyOptions {
@@ -74,9 +74,9 @@ export async function apply(
 type Failure = Exclude<WriteResult<never>, { readonly outcome: 'written' }>
 
 /** An object that is gone needs nothing more. */
-function endedBy(write: RefusedWrite['write'], failure: Failure, nodes: readonly Node[]): ApplyResult {
-  const refused = failure.outcome === 'refused' ? { refused: { write, message: failure.message } } : {}
-  return { nodes, reports: [], incomplete: failure.outcome !== 'gone', ...refused }
+function endedBy(write: RejectedWrite['write'], failure: Failure, nodes: readonly Node[]): ApplyResult {
+  const rejected = failure.outcome === 'rejected' ? { rejected: { write, message: failure.message } } : {}
+  return { nodes, reports: [], incomplete: failure.outcome !== 'gone', ...rejected }
 }
 
 /** Comes last, once the status tells the reason. */
@@ -84,7 +84,7 @@ async function applyDeletion(
   node: Node,
   { event, cpiEvent }: Deletion,
   writer: Writer,
-): Promise<Pick<ApplyResult, 'deleted' | 'deletionRefused' | 'incomplete'>> {
+): Promise<Pick<ApplyResult, 'deleted' | 'deletionRejected' | 'incomplete'>> {
   // The writes before took time.
   if (!(await writer.confirm())) return { incomplete: true }
   const result = await writer.deleteNode(node.name, node)
@@ -92,14 +92,14 @@ async function applyDeletion(
     for (const one of [event, cpiEvent]) writer.recordEvent(node, one)
     return { deleted: true, incomplete: false }
   }
-  if (result.outcome === 'refused') return { deletionRefused: result.message, incomplete: true }
+  if (result.outcome === 'rejected') return { deletionRejected: result.message, incomplete: true }
   return { incomplete: result.outcome !== 'gone' }
 }
 
 /** Whether it was created now or exists already, the watch will show it. */
 async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<ApplyResult> {
   const written = await writer.createReport(node, spec)
-  return written.outcome === 'refused'
+  return written.outcome === 'rejected'
     ? endedBy('report', written, [])
     : { nodes: [], reports: [], incomplete: false }
 }

@@ -155,7 +155,7 @@ async function planFor(
     enqueue: queue.add,
     onDecision: (name, decision) => void decisions.set(name, decision),
     onDeleted: () => undefined,
-    onRefused: () => undefined,
+    onRejected: () => undefined,
     onStatus: handlers.onStatus,
     onStatusError: () => undefined,
   })

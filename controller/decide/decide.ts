@@ -17,7 +17,7 @@ import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
 import { refuse } from './refusal.ts'
-import { noLongerRefused } from './refused-write.ts'
+import { noLongerRefused } from './rejected-write.ts'
 
 /**
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision

@@ -6,7 +6,7 @@ import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { changedAddresses, levelLabel } from './node-patch.ts'
-import { noLongerRefused } from './refused-write.ts'
+import { noLongerRefused } from './rejected-write.ts'
 
 export interface RefusalDetails {
   readonly type: ConditionType

@@ -168,7 +168,7 @@ t.test('a deletion', async (t) => {
     t.teardown(() => nobody.close())
     const kept = await createNode('kept')
     t.match(await createNodeWriter(nobody, new AbortController().signal).deleteNode('kept', kept), {
-      outcome: 'refused',
+      outcome: 'rejected',
       message: /403 Forbidden: .*nobody/,
     })
   })
@@ -216,13 +216,13 @@ t.test("a report's status is replaced whole", async (t) => {
 t.test('what the API server will never take', async (t) => {
   const node = await createNode('refused')
   t.match(await writer.patchNode('refused', node, { labels: { 'not a label': 'x' } }), {
-    outcome: 'refused',
+    outcome: 'rejected',
     message: /422 Invalid: .*not a label/,
   })
   t.match(
     await writer.patchReportStatus('refused', await createReport('refused'), { identityLevel: 'x' as never }),
     {
-      outcome: 'refused',
+      outcome: 'rejected',
       message: /identityLevel/,
     },
   )
@@ -243,7 +243,7 @@ t.test('what says nothing of the write is thrown', async (t) => {
     const write = createNodeWriter(stub.client, new AbortController().signal).patchNode('x', seen, {
       taints: [],
     })
-    t.match(await write, { outcome: 'refused' }, `${status}`)
+    t.match(await write, { outcome: 'rejected' }, `${status}`)
   }
 })
 

@@ -7,7 +7,7 @@ import type { ContentType, KubeClient, KubeRequest } from './client.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
-/** The exact object that a decision was made on: the API server refuses a write to any other version. */
+/** The exact object that a decision was made on: the API server rejects a write to any other version. */
 export interface ObjectVersion {
   readonly uid: string
   readonly resourceVersion: string
@@ -20,7 +20,7 @@ export type WriteResult<T> =
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'gone' }
   /** By validation, admission or RBAC: retrying the same write will not help. */
-  | { readonly outcome: 'refused'; readonly message: string }
+  | { readonly outcome: 'rejected'; readonly message: string }
 
 export interface NodeChanges {
   /** Merged with the present ones; null removes one. */
@@ -71,7 +71,7 @@ const JSON_PATCH = 'application/json-patch+json'
 /**
  * Nodes get JSON merge patches, which replace lists as a whole. (A strategic merge merges `addresses` by type: two of one
  * type become one, and stale ones stay.) The resourceVersion in the patch makes that safe: no two objects ever share one,
- * even if they have the same name. A UID that differs is refused too.
+ * even if they have the same name. A UID that differs is rejected too.
  *
  * A report's status gets a JSON patch, because a merge patch could not drop unknown fields. The patch sets the
  * resourceVersion instead of testing it: a failed test is answered with 422, just as an invalid status, but this with 409.
@@ -160,5 +160,5 @@ function outcomeOf(error: ApiError): Exclude<WriteResult<never>, { outcome: 'wri
   if (status === 404) return { outcome: 'gone' }
   // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) throw error
-  return { outcome: 'refused', message }
+  return { outcome: 'rejected', message }
 }

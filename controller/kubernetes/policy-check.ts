@@ -16,8 +16,8 @@ import type { KubeClient, KubeRequest } from './client.ts'
 /** The agents' account; impersonated without a token it belongs to no node. */
 const AGENT = 'system:serviceaccount:kube-system:rollcall-agent'
 const POLICY = 'own-report.rollcall.dev'
-/** The API server's message for a refusal by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
-const REFUSED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
+/** The API server's message for a rejection by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
+const REJECTED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
 /** The message of policies and webhooks while an API server is starting (`policy/generic/plugin.go`). */
 const NOT_READY = 'not yet ready to handle request'
 
@@ -59,11 +59,11 @@ type Finding =
 
 /**
  * Checks by trying that the report policy is in force: in dry runs, as the agents' account without a node, it writes first
- * a new report and then an existing one. Both must be refused by that policy and nothing else. The reports are otherwise
- * valid, so that no other rule of the policy refuses them.
+ * a new report and then an existing one. Both must be rejected by that policy and nothing else. The reports are otherwise
+ * valid, so that no other rule of the policy rejects them.
  *
  * What was found stays until the API server says otherwise. An inconclusive answer must come twice, because an API server
- * that has just started refuses requests whose permissions and kinds it has not read yet.
+ * that has just started rejects requests whose permissions and kinds it has not read yet.
  */
 export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
   const { client, clock, random, logger, sample, onChange } = options
@@ -172,7 +172,7 @@ function findingOf(error: unknown): Finding {
   // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
-  if (status === 403 && cause.includes(REFUSED_BY_POLICY)) return { outcome: 'in-force' }
+  if (status === 403 && cause.includes(REJECTED_BY_POLICY)) return { outcome: 'in-force' }
   const message = `whether reports can be forged is unknown: ${obstacle(error)}`
   return { outcome: 'unproven', message, cause }
 }

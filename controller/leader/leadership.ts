@@ -200,7 +200,7 @@ export function createLeadership(options: LeadOptions): Leadership {
       logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')
       metrics.nodeDeleted(vCenter)
     },
-    onRefused: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
+    onRejected: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
     onStatus,
     onStatusError: (name, error) => logger.warn({ node: name, err: error }, 'writing a status failed'),
   })

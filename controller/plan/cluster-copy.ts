@@ -66,7 +66,7 @@ export function createClusterCopy({ onNode, onReport }: ClusterCopyOptions): Clu
           deletion: ANNOTATION_DELETION in annotations ? undefined : node.deletion,
         })),
       // Never called: nothing is probed here, and without proof nothing is deleted.
-      deleteNode: async () => ({ outcome: 'refused', message: 'a plan deletes nothing' }),
+      deleteNode: async () => ({ outcome: 'rejected', message: 'a plan deletes nothing' }),
       async createReport({ name }, spec) {
         const object: NodeReport = {
           name,

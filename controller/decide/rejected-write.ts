@@ -5,30 +5,30 @@ import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } f
 import type { Decision, Refusal } from './decision.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
-/** A write of a decision that the API server refused, and what it said. */
-export interface RefusedWrite {
+/** A write of a decision that the API server rejected, and what it said. */
+export interface RejectedWrite {
   readonly write: 'node' | 'status' | 'report'
   readonly message: string
 }
 
-export interface RefusedDecision extends Decision {
+export interface RejectedDecision extends Decision {
   readonly refusal: Refusal & { readonly message: string }
 }
 
 /**
- * The decision that takes the place of one of which the API server refused a write: it changes nothing any more, and says
- * why. Where the status is what is refused, only an Event can say so.
+ * The decision that takes the place of one of which the API server rejected a write: it changes nothing any more, and says
+ * why. Where the status is what is rejected, only an Event can say so.
  *
  * @param report with the status that is on record
  */
-export function decideOnRefusedWrite(
-  { write, message }: RefusedWrite,
+export function decideOnRejectedWrite(
+  { write, message }: RejectedWrite,
   { patch: _, create: __, deletion: ___, confirmLease: ____, status, ...rest }: Decision,
   report: NodeReport | undefined,
   now: number,
-): RefusedDecision {
+): RejectedDecision {
   const condition = CONDITIONS[write](message)
-  const told: RefusedDecision = {
+  const told: RejectedDecision = {
     ...rest,
     state: 'refused',
     refusal: { condition: 'Initialized', ...words(condition) },
@@ -73,7 +73,7 @@ export function noLongerRefused(
   }
 }
 
-const CONDITIONS: Readonly<Record<RefusedWrite['write'], (message: string) => ConditionValue>> = {
+const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => ConditionValue>> = {
   node: (message) =>
     no(
       'NodePatchRefused',

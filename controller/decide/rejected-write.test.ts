@@ -1,12 +1,12 @@
 import t from 'tap'
 import { after, decide, facts, settled, vm } from '../../test/fixtures/facts.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { decideOnRefusedWrite } from './refused-write.ts'
+import { decideOnRejectedWrite } from './rejected-write.ts'
 
 /** After the API server has refused the patch that these facts lead to. */
 function refused(before: NodeFacts): NodeFacts {
   const write = { write: 'node', message: 'webhook says no' } as const
-  const { status } = decideOnRefusedWrite(write, decide(before), before.report, before.now)
+  const { status } = decideOnRejectedWrite(write, decide(before), before.report, before.now)
   if (before.report === undefined || status === undefined) throw new Error('there is a report')
   return { ...before, report: { ...before.report, status } }
 }
