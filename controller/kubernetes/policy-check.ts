@@ -50,8 +50,8 @@ export interface RunningPolicyCheck {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** What an answer means. */
-type Finding =
+/** What an answer of the API server says about the policy. */
+type PolicyAnswer =
   | { readonly outcome: 'in-force' }
   | { readonly outcome: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
   /** It says nothing about the policy. */
@@ -74,7 +74,7 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
   let silent = false
   const start = clock.monotonic()
 
-  async function ask(signal: AbortSignal): Promise<Finding> {
+  async function ask(signal: AbortSignal): Promise<PolicyAnswer> {
     const created = await tryWrite('create a report', {
       method: 'POST',
       path: REPORTS,
@@ -95,36 +95,36 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
     })
   }
 
-  async function tryWrite(what: string, request: KubeRequest): Promise<Finding> {
+  async function tryWrite(what: string, request: KubeRequest): Promise<PolicyAnswer> {
     try {
       await client.request({ ...request, impersonate: AGENT })
     } catch (error) {
-      return findingOf(error)
+      return answerOf(error)
     }
     const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding`
     return { outcome: 'open', message }
   }
 
-  function take(finding: Finding): void {
-    if (finding.outcome === 'none') {
-      if (!silent) logger.warn({ policy: POLICY, cause: finding.cause }, 'policy proof without an answer')
+  function take(answer: PolicyAnswer): void {
+    if (answer.outcome === 'none') {
+      if (!silent) logger.warn({ policy: POLICY, cause: answer.cause }, 'policy proof without an answer')
       silent = true
       if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return
-      const message = `whether reports can be forged is unknown: the trial write has had no usable answer since the start (${finding.cause}); check the API server and its admission webhooks`
+      const message = `whether reports can be forged is unknown: the trial write has had no usable answer since the start (${answer.cause}); check the API server and its admission webhooks`
       state = { state: 'not-in-force', message }
       onChange()
       return
     }
     silent = false
-    const first = finding.outcome === 'unproven' && !doubted
-    doubted = finding.outcome === 'unproven'
+    const first = answer.outcome === 'unproven' && !doubted
+    doubted = answer.outcome === 'unproven'
     if (first && state.state === 'in-force') return
-    if (finding.outcome === 'in-force') {
+    if (answer.outcome === 'in-force') {
       if (state.state === 'in-force') return
       state = { state: 'in-force' }
       logger.info({ policy: POLICY }, 'policy is in force')
     } else {
-      const { message, cause } = finding
+      const { message, cause } = answer
       if (state.state === 'not-in-force' && state.message === message) return
       state = { state: 'not-in-force', message }
       logger.error({ policy: POLICY, error: message, cause }, 'policy is not in force')
@@ -136,10 +136,10 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
     state: () => state,
     async run(signal) {
       while (!signal.aborted) {
-        const finding = await ask(signal)
+        const answer = await ask(signal)
         if (signal.aborted) return
-        take(finding)
-        const proven = finding.outcome === 'in-force'
+        take(answer)
+        const proven = answer.outcome === 'in-force'
         if (proven) retry.reset()
         await clock.sleep(proven ? interval.next() : retry.next(), signal)
       }
@@ -165,7 +165,7 @@ function reportOf(name: string): object {
   }
 }
 
-function findingOf(error: unknown): Finding {
+function answerOf(error: unknown): PolicyAnswer {
   const cause = error instanceof Error ? error.message : String(error)
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error

@@ -18,8 +18,8 @@ export interface SeenVM {
   readonly mayRestart: readonly string[]
 }
 
-/** The result of one call. A call that failed or was refused proves nothing. */
-export type Finding =
+/** Whether there is such a VM, by one call. A call that failed or was refused proves nothing. */
+export type VMExistence =
   | { readonly state: 'found'; readonly vm: SeenVM }
   /** vCenter itself says that there is none. */
   | { readonly state: 'not-found' }
@@ -44,10 +44,10 @@ export interface VCenterProbe {
   /** A new number after each login: what was found in a session says nothing about the time before it. */
   readonly session: number
   /** Read by the bound moref; undefined where the VM is bound to another vCenter. */
-  readonly moref: Finding | undefined
-  /** Searched for in the whole vCenter. For a binding without an instance UUID it repeats the finding for the BIOS UUID. */
-  readonly instanceUUID: Finding
-  readonly biosUUID: Finding
+  readonly moref: VMExistence | undefined
+  /** Searched for in the whole vCenter. For a binding without an instance UUID it repeats what the BIOS UUID gave. */
+  readonly instanceUUID: VMExistence
+  readonly biosUUID: VMExistence
   /** Whether the account may read the root folder and, in the VM's own vCenter, its last known parents. */
   readonly privileges: Proof
   /** Whether the same search finds another VM that is known to exist. */

@@ -2,7 +2,7 @@ import type { BoundVM } from '../../../agent/contract.ts'
 import { isUnseen } from '../../node/machines.ts'
 import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
-import type { Finding, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
+import type { SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 import type { ProbeResult } from './evidence.ts'
 
 /** Why one precondition does not hold. */
@@ -153,7 +153,7 @@ function doubtOf(
   return canary.state === 'none' && inhabited.has(vCenterInstanceUUID) ? nothingShown(vCenter) : undefined
 }
 
-function fromFinding(finding: Finding | undefined, how: string): Missing | undefined {
+function fromFinding(finding: VMExistence | undefined, how: string): Missing | undefined {
   if (finding === undefined || finding.state === 'not-found') return undefined
   if (finding.state === 'unknown') return fromFailure(finding.failure)
   const { name, moref, connectionState } = finding.vm

@@ -1,7 +1,7 @@
 /** Probes one missing VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. */
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
-import type { Finding, Proof, SeenVM, VCenterProbe } from '../../types/vcenter-probe.ts'
+import type { Proof, SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 import { isGone, VCenterError } from '../wire/errors.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
 import { provePrivileges } from './privileges.ts'
@@ -24,8 +24,8 @@ export interface ProbeOptions {
 }
 
 /**
- * Makes the calls one after the other; each finding is evidence by itself. A binding without an instance UUID is
- * searched for by BIOS UUID alone, and that finding stands for both. Throws only for a defect.
+ * Makes the calls one after the other; each result is evidence by itself. A binding without an instance UUID is
+ * searched for by BIOS UUID alone, and that result stands for both. Throws only for a defect.
  */
 export async function probeVM({
   client,
@@ -34,7 +34,7 @@ export async function probeVM({
   own,
   canary: options,
 }: ProbeOptions): Promise<ProbeFindings> {
-  const finding = async (ask: () => Promise<Finding>): Promise<Finding> => {
+  const existence = async (ask: () => Promise<VMExistence>): Promise<VMExistence> => {
     try {
       return await ask()
     } catch (error) {
@@ -50,7 +50,7 @@ export async function probeVM({
   }
   const seen = new Map<string, SeenVM>()
 
-  async function byMoref(): Promise<Finding> {
+  async function byMoref(): Promise<VMExistence> {
     try {
       const found = await readVM(client, vm.moref)
       seen.set(vm.moref, found)
@@ -61,7 +61,7 @@ export async function probeVM({
     }
   }
 
-  async function byUUID(uuid: string, kind: UUIDKind): Promise<Finding> {
+  async function byUUID(uuid: string, kind: UUIDKind): Promise<VMExistence> {
     if (uuid === '') return { state: 'unknown', failure: withoutUUID(vCenter) }
     const found = await searchVMs(client, uuid, kind)
     const [first] = found
@@ -72,10 +72,10 @@ export async function probeVM({
     return { state: 'found', vm: known }
   }
 
-  const moref = own ? await finding(byMoref) : undefined
+  const moref = own ? await existence(byMoref) : undefined
   const instance =
-    vm.instanceUUID === '' ? undefined : await finding(() => byUUID(vm.instanceUUID, 'instance'))
-  const biosUUID = await finding(() => byUUID(vm.biosUUID, 'bios'))
+    vm.instanceUUID === '' ? undefined : await existence(() => byUUID(vm.instanceUUID, 'instance'))
+  const biosUUID = await existence(() => byUUID(vm.biosUUID, 'bios'))
   const parents = own ? (vm.parents ?? []) : []
   const privileges = await proof(() => provePrivileges(client, vCenter, parents))
   const canary = await proof(() => proveCanary(client, vm, options))
