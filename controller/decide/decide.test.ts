@@ -550,7 +550,10 @@ t.test('while a CPI handles Nodes, none is changed, and those that wait say so',
     'a Node that lacks all': { ...running, node: { ...running.node, labels: {}, addresses: [] } },
     'one whose VM is off': { ...running, lookups: facts({ vms: [off] }).lookups },
     'one whose VM runs again': { ...running, node: after(running, shut).node },
-    'one that may go, and whose VM is there': { ...running, node: { ...running.node, deletion: 'proceed' } },
+    'one that may go, and whose VM is there': {
+      ...running,
+      node: { ...running.node, deletionAnnotation: 'proceed' },
+    },
     'one that another VM contradicts': { ...running, lookups: facts({ vms: [vm({ nics: [] })] }).lookups },
     'one whose labels are to follow': {
       ...running,

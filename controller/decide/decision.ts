@@ -1,6 +1,6 @@
 import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
 import type { Reason } from '../types/reasons.ts'
-import type { ConditionValues } from './condition.ts'
+import type { ConditionValues } from './condition-value.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'

@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../agent/contract.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
-import type { ConditionValue } from './condition.ts'
+import type { ConditionValue } from './condition-value.ts'
 
 /** A VM in words: name, moref and vCenter. */
 export function describeVM(vm: VirtualMachine): string {

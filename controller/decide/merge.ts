@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
 import { withoutUninitializedTaint } from '../node/uninitialized.ts'
 import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
-import { type ConditionValues, mergeConditions } from './condition.ts'
+import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import { conditionEvents, deletionEvents } from './node-events.ts'
@@ -74,7 +74,7 @@ function unsaid(
 /** The wanted status of the report; undefined where there is nothing to say. */
 function statusOf(
   { status: judged }: IdentityDecision,
-  { deletionPending, absence = {}, rebound, namedVM }: LifecycleResult,
+  { deletionPending, absenceStatus = {}, rebound, namedVM }: LifecycleResult,
   conditions: ConditionValues,
   { generation }: Pick<NodeReport, 'generation'>,
   { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
@@ -86,9 +86,9 @@ function statusOf(
   }
   const { absentSince, brakeEngagedAt, brakeEngagedFor, namedVM: named, ...kept } = previous
   const stands =
-    absentSince === absence.absentSince &&
-    brakeEngagedAt === absence.brakeEngagedAt &&
-    brakeEngagedFor === absence.brakeEngagedFor &&
+    absentSince === absenceStatus.absentSince &&
+    brakeEngagedAt === absenceStatus.brakeEngagedAt &&
+    brakeEngagedFor === absenceStatus.brakeEngagedFor &&
     // An unchanged record is not written again.
     named === undefined &&
     namedVM === undefined &&
@@ -96,7 +96,7 @@ function statusOf(
   if (judged === undefined && Object.keys(said).length === 0 && stands) return undefined
   return {
     ...(judged === undefined ? kept : judgedAnew(kept, judged, generation)),
-    ...absence,
+    ...absenceStatus,
     ...(rebound === undefined ? {} : { vm: rebound }),
     ...(namedVM === undefined ? {} : { namedVM }),
     nodeUID: node.uid,

@@ -5,7 +5,7 @@ import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts
 import { printable } from '../printable.ts'
 import type { Node } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'
-import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition.ts'
+import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition-value.ts'
 
 /** An Event on the Node. */
 export interface NodeEvent {

@@ -5,7 +5,7 @@ import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import { printable } from '../printable.ts'
 import type { NodeReport } from '../types/node.ts'
-import { type ConditionValue, no } from './condition.ts'
+import { type ConditionValue, no } from './condition-value.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
 import type { RefusalDetails } from './refusal.ts'
 

@@ -1,7 +1,7 @@
 import type { ConditionType, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
 import type { PolicyState } from '../types/policy-state.ts'
-import { type ConditionValue, type ConditionValues, no, unknown } from './condition.ts'
+import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'

@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../agent/contract.ts'
 import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition.ts'
+import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 

@@ -1,4 +1,3 @@
-import type { BoundVM } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
@@ -12,9 +11,8 @@ import type { InterlockState } from '../types/interlock-state.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
-import type { Proof } from '../types/vcenter-probe.ts'
+import { lookUpInAll, provableInEach } from './across-vcenters.ts'
 import type { NodeIndex } from './node-index.ts'
-import { oneViewOfEach } from './one-view.ts'
 
 /** Where facts are read from: memory only, no calls. */
 export interface Sources {
@@ -36,7 +34,7 @@ export function gather(
   sources: Sources,
   times: { readonly now: number; readonly monotonic: number },
 ): NodeFacts | undefined {
-  const { index, tracker, settings } = sources
+  const { index, inventories, tracker, settings } = sources
   const node = sources.node(name)
   if (node === undefined) return undefined
   const report = sources.report(name)
@@ -46,7 +44,7 @@ export function gather(
     node,
     report,
     ...known,
-    lookups: lookups(name, boundTo, sources),
+    lookups: lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) =>
@@ -57,7 +55,7 @@ export function gather(
     interlock: sources.interlock(),
     settings,
     evidence: tracker.evidence(name),
-    provable: provable(boundTo, sources),
+    provable: provableInEach(boundTo, inventories),
     deletionRefused: tracker.refusal(name),
     absentSince: tracker.absentSince(name, node.uid),
     fleet: (group) => ({
@@ -70,20 +68,9 @@ export function gather(
   }
 }
 
-function lookups(
-  name: string,
-  bound: BoundVM | undefined,
-  { index, inventories, settings }: Pick<Sources, 'index' | 'inventories' | 'settings'>,
-): NodeFacts['lookups'] {
-  const uuids = index.uuidsOf(name)
-  const all = inventories.flatMap((inventory) =>
-    uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
-  )
-  return inventories.length === 1 ? all : oneViewOfEach(all, bound?.vCenter, settings)
-}
-
 function uncounted(group: string, except: string, sources: Sources): string | undefined {
-  for (const name of sources.index.namesInGroup(group)) {
+  const { index, inventories, settings } = sources
+  for (const name of index.namesInGroup(group)) {
     const node = sources.node(name)
     // A Node that is being deleted is not reconciled any more.
     if (name === except || node === undefined || node.deleting) continue
@@ -92,7 +79,8 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     const nodeMachines = machinesOf(node, report)
     // A machine that was never seen is probed only where its Node is silent.
     if (nodeMachines === undefined || isUnseen(nodeMachines.machines[0])) continue
-    const seen = lookups(name, verifiedVM(previousStatus(report, node)), sources)
+    const boundTo = verifiedVM(previousStatus(report, node))
+    const seen = lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings)
     if (presenceOf(nodeMachines, seen).kind === 'missing') return name
   }
   return undefined
@@ -114,24 +102,6 @@ export function heldAddresses(
   const gone = isGone(node, report, tracker.evidence(name))
   const held = index.addressesOf(name)
   return gone ? held.filter((each) => each === name) : held
-}
-
-/** By vCenter, however many entries of the configuration name it: one account that may read enough will do. */
-function provable(bound: BoundVM | undefined, { inventories }: Sources): readonly (Proof | undefined)[] {
-  if (bound === undefined) return []
-  const proofs = new Map<string, (Proof | undefined)[]>()
-  for (const inventory of inventories) {
-    const instanceUUID = inventory.instanceUUID()
-    const proof = inventory.provable(instanceUUID === bound.vCenterInstanceUUID ? (bound.parents ?? []) : [])
-    // As long as it has not said who it is, it counts by itself.
-    const key = instanceUUID === '' ? `name ${inventory.vCenter}` : instanceUUID
-    proofs.set(key, [...(proofs.get(key) ?? []), proof])
-  }
-  return Array.from(
-    proofs.values(),
-    (each) =>
-      each.find((proof) => proof?.state === 'proven') ?? (each.includes(undefined) ? undefined : each[0]),
-  )
 }
 
 function rivals(name: string, uuids: readonly string[], { index, node, report }: Sources): readonly Rival[] {

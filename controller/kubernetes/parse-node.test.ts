@@ -63,7 +63,7 @@ t.test('takes what is needed and nothing else', async (t) => {
       lastHeartbeatTime: '2026-01-01T00:05:01Z',
       lastTransitionTime: '2026-01-01T00:00:09Z',
     },
-    deletion: 'hold',
+    deletionAnnotation: 'hold',
   })
 })
 
@@ -89,7 +89,7 @@ for (const [what, node] of Object.entries({
       addresses: [],
       systemUUID: '',
       ready: undefined,
-      deletion: undefined,
+      deletionAnnotation: undefined,
     })
   })
 }
@@ -153,7 +153,7 @@ const wishes: [string, string][] = [
 for (const [given, expected] of wishes) {
   t.test(`the wish ${JSON.stringify(given.slice(0, 9))} of ${given.length} characters`, async (t) => {
     const metadata = { ...bare, annotations: { 'rollcall.dev/deletion': given } }
-    t.equal(parseNode({ metadata })?.deletion, expected, 'no other wish than was written')
+    t.equal(parseNode({ metadata })?.deletionAnnotation, expected, 'no other wish than was written')
   })
 }
 

@@ -68,7 +68,7 @@ export function parseNode(object: unknown): Node | undefined {
       lastHeartbeatTime: shortText(ready.lastHeartbeatTime),
       lastTransitionTime: shortText(ready.lastTransitionTime),
     },
-    deletion: deletion === undefined ? undefined : shortText(deletion),
+    deletionAnnotation: deletion === undefined ? undefined : shortText(deletion),
   }
 }
 

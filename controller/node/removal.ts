@@ -1,8 +1,8 @@
 import type { Node } from '../types/node.ts'
 
 /** Whether a person allows the deletion although the brake is engaged. */
-export function mayProceed({ deletion }: Pick<Node, 'deletion'>): boolean {
-  return deletion === 'proceed'
+export function mayProceed({ deletionAnnotation }: Pick<Node, 'deletionAnnotation'>): boolean {
+  return deletionAnnotation === 'proceed'
 }
 
 /**
@@ -15,11 +15,14 @@ const REMOVAL_TAINTS: ReadonlySet<string> = new Set([
 ])
 
 /** Whether a person or an autoscaler has said that the machine is removed on purpose. */
-export function isRemovalMeant({ deletion, taints }: Pick<Node, 'deletion' | 'taints'>): boolean {
-  return mayProceed({ deletion }) || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
+export function isRemovalMeant({
+  deletionAnnotation,
+  taints,
+}: Pick<Node, 'deletionAnnotation' | 'taints'>): boolean {
+  return mayProceed({ deletionAnnotation }) || taints.some(({ key }) => REMOVAL_TAINTS.has(key))
 }
 
 /** Whether somebody has decided that the Node goes or stays; its absence then says nothing about vCenter's health. */
-export function isDecided(node: Pick<Node, 'deletion' | 'taints'>): boolean {
-  return isRemovalMeant(node) || node.deletion !== undefined
+export function isDecided(node: Pick<Node, 'deletionAnnotation' | 'taints'>): boolean {
+  return isRemovalMeant(node) || node.deletionAnnotation !== undefined
 }

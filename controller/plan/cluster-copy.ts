@@ -63,7 +63,7 @@ export function createClusterCopy({ onNode, onReport }: ClusterCopyOptions): Clu
           labels: merged(node.labels, labels),
           providerID: providerID ?? node.providerID,
           taints: taints ?? node.taints,
-          deletion: ANNOTATION_DELETION in annotations ? undefined : node.deletion,
+          deletionAnnotation: ANNOTATION_DELETION in annotations ? undefined : node.deletionAnnotation,
         })),
       // Never called: nothing is probed here, and without proof nothing is deleted.
       deleteNode: async () => ({ outcome: 'rejected', message: 'a plan deletes nothing' }),

@@ -26,8 +26,8 @@ t.test('a deletion is planned where only proof and time are wanting', async (t) 
   ][] = [
     ['its VM is missing', {}, missing(), LIFECYCLE, true],
     ['deletion is off', {}, missing(), { ...LIFECYCLE, deletion: 'off' }, false],
-    ['a person holds it', { deletion: 'hold' }, missing(), LIFECYCLE, false],
-    ['a person lets it go', { deletion: 'proceed' }, missing(), LIFECYCLE, true],
+    ['a person holds it', { deletionAnnotation: 'hold' }, missing(), LIFECYCLE, false],
+    ['a person lets it go', { deletionAnnotation: 'proceed' }, missing(), LIFECYCLE, true],
     ['it is Ready', { ready: { ...notReady, status: 'True' } }, missing(), LIFECYCLE, false],
     ['it was never bound', {}, missing(unseen), LIFECYCLE, false],
     ['it was never bound, and may go', {}, missing(unseen), { ...LIFECYCLE, unbound: 'delete' }, true],
@@ -87,10 +87,10 @@ t.test('a running Node that would be refused is named, with the reason', async (
 t.test('the copy takes writes as the API server does, and tells of each', async (t) => {
   const told: string[] = []
   const copy = createClusterCopy({
-    onNode: (name, current) => void told.push(`${name} ${current.deletion ?? '-'}`),
+    onNode: (name, current) => void told.push(`${name} ${current.deletionAnnotation ?? '-'}`),
     onReport: (name) => void told.push(`report of ${name}`),
   })
-  const before = node({ labels: { a: '1', b: '2' }, deletion: 'proceed' })
+  const before = node({ labels: { a: '1', b: '2' }, deletionAnnotation: 'proceed' })
   copy.add(before)
   copy.addReport(report())
   const seen = { uid: before.uid, resourceVersion: before.resourceVersion }

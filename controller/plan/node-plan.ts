@@ -52,7 +52,7 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
       ...change('providerID', before.providerID, after.providerID),
       ...change('addresses', addressText(before), addressText(after)),
       ...change('taints', taintText(before), taintText(after)),
-      ...change('annotation', before.deletion, after.deletion),
+      ...change('annotation', before.deletionAnnotation, after.deletionAnnotation),
       ...(goes ? change('deletion', undefined, 'once its VM is proven gone') : []),
     ],
     levelLabel: label(LABEL_IDENTITY_LEVEL).length > 0,
@@ -66,7 +66,7 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
 function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: UnseenFacts): boolean {
   const { node, settings } = facts
   if (settings.lifecycle.deletion !== 'on' || node.ready?.status === 'True') return false
-  if (node.deletion !== undefined && !mayProceed(node)) return false
+  if (node.deletionAnnotation !== undefined && !mayProceed(node)) return false
   return !isUnseen(vm) || mayGoUnseen({ bound: false }, facts)
 }
 

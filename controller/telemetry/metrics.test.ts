@@ -37,7 +37,7 @@ function node(name: string, uid = `uid-${name}`): Node {
     addresses: [],
     systemUUID: '',
     ready: undefined,
-    deletion: undefined,
+    deletionAnnotation: undefined,
   }
 }
 

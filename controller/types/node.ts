@@ -30,7 +30,7 @@ export interface Node {
     | { readonly status: string; readonly lastHeartbeatTime: string; readonly lastTransitionTime?: string }
     | undefined
   /** Value of {@link ANNOTATION_DELETION}. */
-  readonly deletion: string | undefined
+  readonly deletionAnnotation: string | undefined
 }
 
 export interface NodeReport {

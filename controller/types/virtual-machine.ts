@@ -34,7 +34,7 @@ export interface Ancestry {
   readonly resourcePool: readonly Ancestor[]
   readonly folder: readonly Ancestor[]
   /** The first object above the VM that the account may not read. What is above it is unknown. */
-  readonly unseen?: Pick<Ancestor, 'type' | 'moref'>
+  readonly unreadableAbove?: Pick<Ancestor, 'type' | 'moref'>
   /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
   readonly unreadable: readonly string[]
 }
@@ -122,9 +122,9 @@ export interface VirtualMachine {
  * The parents that a binding records: the folders up to the root, or up to one that may not be read, then the resource pool.
  * An account inherits its privileges on the VM from these.
  */
-export function bindingParents({ folder, unseen, resourcePool }: Ancestry): readonly ParentObject[] {
+export function bindingParents({ folder, unreadableAbove, resourcePool }: Ancestry): readonly ParentObject[] {
   const above = folder.filter(({ type }) => type !== 'VirtualMachine').slice(0, MAX_PARENTS - 2)
-  const hidden = unseen === undefined ? [] : [{ ...unseen, name: unseen.moref }]
+  const hidden = unreadableAbove === undefined ? [] : [{ ...unreadableAbove, name: unreadableAbove.moref }]
   return [...above, ...hidden, ...resourcePool.slice(0, 1)].map(({ type, moref, name }) => ({
     type,
     moref,

@@ -4,7 +4,7 @@ import { sameMachineUUID } from '../../node/uuid.ts'
 import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { type ConditionValue, no } from '../condition.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 

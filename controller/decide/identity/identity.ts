@@ -6,7 +6,7 @@ import {
 } from '../../../agent/contract.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import { type ConditionValue, no, yes } from '../condition.ts'
+import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'

@@ -1,6 +1,6 @@
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import { type ConditionValue, no } from '../condition.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './mac.ts'

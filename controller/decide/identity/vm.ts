@@ -2,7 +2,7 @@ import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../ag
 import type { MachineUUID } from '../../node/machine-uuid.ts'
 import { faultToleranceGroup, isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../binding.ts'
-import { type ConditionValue, no, unknown, yes } from '../condition.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'

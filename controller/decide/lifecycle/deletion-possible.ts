@@ -1,4 +1,4 @@
-import { type ConditionValue, no, yes } from '../condition.ts'
+import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 /**

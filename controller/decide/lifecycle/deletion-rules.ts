@@ -189,13 +189,13 @@ export function missingPreconditions(facts: DeletionFacts): readonly (Missing & 
 }
 
 function heldBy(node: Node): Missing | undefined {
-  const { name, deletion } = node
-  if (deletion === undefined || mayProceed(node)) return undefined
+  const { name, deletionAnnotation } = node
+  if (deletionAnnotation === undefined || mayProceed(node)) return undefined
   const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
   const message =
-    deletion === 'hold'
+    deletionAnnotation === 'hold'
       ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
-      : `the annotation ${ANNOTATION_DELETION} is neither hold nor proceed (${deletion.length} characters) and counts as hold; ${takeOff}`
+      : `the annotation ${ANNOTATION_DELETION} is neither hold nor proceed (${deletionAnnotation.length} characters) and counts as hold; ${takeOff}`
   return { reason: 'DeletionHeld', message }
 }
 

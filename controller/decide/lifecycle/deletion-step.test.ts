@@ -131,7 +131,7 @@ const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
     'CanaryNotFound',
   ],
   DeletionOn: [settings({ deletion: 'off' }), 'DeletionOff'],
-  NotHeld: [{ node: { ...unready, deletion: 'hold' } }, 'DeletionHeld'],
+  NotHeld: [{ node: { ...unready, deletionAnnotation: 'hold' } }, 'DeletionHeld'],
   BrakeReleased: [{ fleet: () => fleet({ latched: 1 }) }, 'BrakeEngaged'],
   NodeNotReady: [
     { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
@@ -200,7 +200,7 @@ t.test('the condition tells what is known of the VM', async (t) => {
   t.match(pending(decide(gone(LACKING.ReferenceNotFound?.[0]))), { status: 'False', reason: 'VMExists' })
   t.match(pending(decide(gone(LACKING.PrivilegesProven?.[0]))), { status: 'Unknown' })
   t.match(pending(decide(gone(LACKING.NodeNotReady?.[0]))), { status: 'True', message: /unregistered/ })
-  const two = decide(gone({ leadingFor: 0, node: { ...unready, deletion: 'hold' } }))
+  const two = decide(gone({ leadingFor: 0, node: { ...unready, deletionAnnotation: 'hold' } }))
   t.match(pending(two)?.message, /hold.*must lead/, 'all that is missing is listed')
   const unknown = { state: 'unknown', failure } as const
   const silent = decide(gone(answered([probe({ moref: unknown, instanceUUID: unknown, biosUUID: unknown })])))
@@ -208,7 +208,7 @@ t.test('the condition tells what is known of the VM', async (t) => {
 })
 
 t.test('an annotation that is neither holds the Node too, and is not repeated', async (t) => {
-  const decision = decide(gone({ node: { ...unready, deletion: 'procede' } }))
+  const decision = decide(gone({ node: { ...unready, deletionAnnotation: 'procede' } }))
   t.equal(decision.deletion, undefined)
   t.match(pending(decision), { reason: 'DeletionHeld', message: /7 characters/ })
   t.notMatch(pending(decision)?.message, /procede/)
@@ -293,7 +293,7 @@ t.test('the brake stays engaged until a person releases it, or the VM is back', 
   t.equal(other.deletion, undefined, 'it holds for the whole vCenter')
   t.equal(other.status?.brakeEngagedAt, undefined, 'as long as it holds those')
 
-  const leave = { ...remembered, node: { ...remembered.node, deletion: 'proceed' } }
+  const leave = { ...remembered, node: { ...remembered.node, deletionAnnotation: 'proceed' } }
   const released = decide(leave)
   t.ok(released.deletion, 'a person lets it go')
   t.equal(released.deletion?.vanished, undefined, 'and it counts for nobody else')
@@ -393,7 +393,7 @@ t.test('a vCenter that is wrong about many is not believed about any', async (t)
   t.match(pending(after(quiet - 1)), { reason: 'BrakeEngaged' }, 'nor just after')
   t.match(after(quiet - 1).probePlan?.absence, { doubted: false })
   t.ok(after(quiet).deletion)
-  const meant = { ...gone().node, deletion: 'proceed' }
+  const meant = { ...gone().node, deletionAnnotation: 'proceed' }
   t.ok(decide(gone({ node: meant, fleet: () => fleet({ living: 9 }) })).deletion, 'but a person knows better')
 })
 
@@ -568,7 +568,7 @@ t.test('who gets the same answer again and again asks less often', async (t) => 
 
 t.test('who waits for something else is asked about seldom, and searched for', async (t) => {
   const held = (ago: number) =>
-    decide(gone({ evidence: absence(gone(), { ago }), node: { ...unready, deletion: 'hold' } }))
+    decide(gone({ evidence: absence(gone(), { ago }), node: { ...unready, deletionAnnotation: 'hold' } }))
   t.equal(held(599_999).probePlan?.due, false)
   t.same(held(599_999).recheck, [BIOS_UUID], 'it may be back')
   t.equal(held(599_999).requeueAfter, 1)

@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { swapUUID } from '../../node/uuid.ts'
-import { type ConditionValue, no, unknown, yes } from '../condition.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound } from '../describe-vm.ts'
 import type { Missing } from './absence-proofs.ts'
 import { absenceOf, type DeletionFacts, missingPreconditions } from './deletion-rules.ts'

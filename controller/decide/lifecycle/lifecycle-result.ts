@@ -1,6 +1,6 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
 import type { Taint } from '../../types/node.ts'
-import type { ConditionValue } from '../condition.ts'
+import type { ConditionValue } from '../condition-value.ts'
 import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { AbsenceStatus } from './judge-disruption-limit.ts'
@@ -14,7 +14,7 @@ export interface LifecycleResult {
   /** Whether its absence could be proven at all; undefined where there is nothing to say of that. */
   readonly deletionPossible?: ConditionValue
   /** What the status says while the VM is missing. */
-  readonly absence?: AbsenceStatus
+  readonly absenceStatus?: AbsenceStatus
   readonly taints?: readonly Taint[]
   readonly deletion?: Deletion
   /** Whether the effects cannot be undone, so that the leader must confirm its Lease first. */
@@ -51,7 +51,7 @@ export function untouched(status: NodeReportStatus): LifecycleResult {
   return {
     ...NOTHING,
     ...keptVM(status),
-    absence: {
+    absenceStatus: {
       ...(absentSince === undefined ? {} : { absentSince }),
       ...(brakeEngagedAt === undefined
         ? {}

@@ -4,7 +4,7 @@ import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { binding, isBoundTo } from '../binding.ts'
-import { type ConditionValue, no, unknown } from '../condition.ts'
+import { type ConditionValue, no, unknown } from '../condition-value.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
@@ -93,14 +93,14 @@ function keeps({ previous, settings }: NodeFacts): LifecycleResult {
   if (settings.lifecycle.deletion === 'on') return kept
   // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
   const { absentSince } = previous
-  return { ...kept, absence: absentSince === undefined ? {} : { absentSince } }
+  return { ...kept, absenceStatus: absentSince === undefined ? {} : { absentSince } }
 }
 
 /** A VM that came back with another instance UUID will always look like a copy. */
 function keepsNoLatch(facts: NodeFacts): LifecycleResult {
   const kept = keeps(facts)
-  const { status, requeueAfter } = latchWhileThere(kept.absence ?? {}, facts)
-  return { ...kept, absence: status, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
+  const { status, requeueAfter } = latchWhileThere(kept.absenceStatus ?? {}, facts)
+  return { ...kept, absenceStatus: status, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
 }
 
 /**

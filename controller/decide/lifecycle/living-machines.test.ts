@@ -20,7 +20,7 @@ const ROWS: [string, Parameters<typeof livesOn>, boolean][] = [
   ['its kubelet is silent, and its agent may be soon', [of('Unknown'), speaks, QUIET - 1, settings], false],
   ['its agent goes on speaking', [of('Unknown'), speaks, QUIET, settings], true],
   ['it has spoken, and is silent', [of('Unknown'), silentSince, QUIET, settings], false],
-  ['a person has decided on it', [{ ...of('True'), deletion: 'hold' }, speaks, 0, settings], false],
+  ['a person has decided on it', [{ ...of('True'), deletionAnnotation: 'hold' }, speaks, 0, settings], false],
 ]
 
 t.test(

@@ -2,7 +2,7 @@ import { type BoundVM, timestamp } from '../../../agent/contract.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
-import { type ConditionValue, unknown } from '../condition.ts'
+import { type ConditionValue, unknown } from '../condition-value.ts'
 import { deletingNode } from '../cpi-events.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
@@ -41,7 +41,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     facts,
   })
   const absence = there === undefined ? { absence: brake.absence } : {}
-  const kept = { ...keptVM(previous), absence: brake.status }
+  const kept = { ...keptVM(previous), absenceStatus: brake.status }
   if (evidence === undefined) {
     const condition = notProbedYet(nodeMachines.machines)
     return {

@@ -1,7 +1,7 @@
 import { TAINT_SHUTDOWN } from '../../node/well-known.ts'
 import type { Node, Taint } from '../../types/node.ts'
 import type { PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
-import { type ConditionValue, unknown, yes } from '../condition.ts'
+import { type ConditionValue, unknown, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'

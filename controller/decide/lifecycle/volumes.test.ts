@@ -77,7 +77,7 @@ t.test('not where anything else keeps the Node, or nobody waits', async (t) => {
     'the leader is young': { facts: { leadingFor: 0 } },
     'not confirmed': { lifecycle: { confirmations: 4 } },
     'the API server would not have it': { facts: { deletionRefused: 'no' } },
-    'a person holds it': { facts: { node: { ...attached().node, deletion: 'hold' } } },
+    'a person holds it': { facts: { node: { ...attached().node, deletionAnnotation: 'hold' } } },
     'it is Ready': {
       facts: {
         node: { ...attached().node, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } },

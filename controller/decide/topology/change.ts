@@ -1,7 +1,7 @@
 import type { TopologyConfig } from '../../config/config.ts'
 import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
-import { type ConditionValue, MAX_MESSAGE, no } from '../condition.ts'
+import { type ConditionValue, MAX_MESSAGE, no } from '../condition-value.ts'
 import type { NodeEvent } from '../node-events.ts'
 
 /** A label of a running Node that differs from what vCenter says now. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { yes } from '../condition.ts'
+import { yes } from '../condition-value.ts'
 import { compareWithCSI } from './csi-topology.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }

@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../config/config.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../../node/well-known.ts'
 import type { Node } from '../../types/node.ts'
-import { type ConditionValue, no } from '../condition.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
 
 /** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
 const DOMAIN = 'topology.csi.vmware.com'

@@ -14,7 +14,7 @@ function under(...folders: string[]): Ancestry {
 /** The same for an account that may not read what is above these folders. */
 function blind(...folders: string[]): Ancestry {
   const { folder } = under(...folders)
-  return { ...under(), folder: folder.slice(0, -1), unseen: { type: 'Folder', moref: 'group-d1' } }
+  return { ...under(), folder: folder.slice(0, -1), unreadableAbove: { type: 'Folder', moref: 'group-d1' } }
 }
 
 const ROWS: { datacenters: string[]; ancestry: Ancestry; reason?: string }[] = [

@@ -1,6 +1,6 @@
 import { type DatacenterPath, isPath, matchesDatacenter } from '../../datacenter-pattern.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
-import { type ConditionValue, no } from '../condition.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 
 /**
@@ -21,7 +21,7 @@ export function outOfScope(
     )
   }
   if (datacenters.some((wanted) => matchesDatacenter(wanted, datacenter))) return undefined
-  if (ancestry.unseen !== undefined && datacenters.some(isPath)) {
+  if (ancestry.unreadableAbove !== undefined && datacenters.some(isPath)) {
     return no(
       'DatacenterUnreadable',
       `what is above datacenter "${datacenter.path.join('/')}" of ${describeVM(vm)} cannot be read, and the configuration lists datacenters by their paths; give the vCenter account System.Read on the folders above it, or write names`,
@@ -34,13 +34,13 @@ export function outOfScope(
 }
 
 /** Undefined where it cannot be read. */
-function datacenterOf({ folder, compute, unseen }: Ancestry): DatacenterPath | undefined {
+function datacenterOf({ folder, compute, unreadableAbove }: Ancestry): DatacenterPath | undefined {
   for (const way of [folder, compute]) {
     const index = way.findIndex(({ type }) => type === 'Datacenter')
     const datacenter = way[index]
     if (datacenter === undefined) continue
     // The last one is the root folder, which no path names, unless the account cannot see that far.
-    const end = unseen === undefined ? Math.max(index + 1, way.length - 1) : way.length
+    const end = unreadableAbove === undefined ? Math.max(index + 1, way.length - 1) : way.length
     const above = way.slice(index, end)
     return { moref: datacenter.moref, path: above.map(({ name }) => name).reverse() }
   }

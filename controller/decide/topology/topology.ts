@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../config/config.ts'
 import { nearestLabelValue } from '../../node/well-known.ts'
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
-import { type ConditionValue, no, yes } from '../condition.ts'
+import { type ConditionValue, no, yes } from '../condition-value.ts'
 
 export interface NodeTopology {
   readonly zone: string | undefined

@@ -28,7 +28,10 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
     missing: new Map(),
     excess: undefined,
   })
-  t.match(locations.place(MACHINE), { datacenter: 'dc-1', ancestry: { unreadable: [], unseen: undefined } })
+  t.match(locations.place(MACHINE), {
+    datacenter: 'dc-1',
+    ancestry: { unreadable: [], unreadableAbove: undefined },
+  })
 
   const denied = createVMLocations({ tagging: false })
   const missing = new Map(
@@ -39,7 +42,7 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
     datacenter: undefined,
     ancestry: {
       unreadable: ['Folder group-v3 is not readable'],
-      unseen: { type: 'Folder', moref: 'group-v3' },
+      unreadableAbove: { type: 'Folder', moref: 'group-v3' },
     },
   })
 })

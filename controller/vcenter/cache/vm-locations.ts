@@ -32,7 +32,7 @@ export interface VMLocations {
 interface Path {
   readonly ancestors: readonly Ancestor[]
   readonly unreadable: readonly string[]
-  readonly unseen: Ancestry['unseen']
+  readonly unreadableAbove: Ancestry['unreadableAbove']
   /** Whether the tags of all are known. */
   readonly complete: boolean
 }
@@ -51,7 +51,8 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
   }
 
   function path(start: ManagedObjectReference | undefined): Path {
-    if (start === undefined) return { ancestors: [], unreadable: [], unseen: undefined, complete: true }
+    if (start === undefined)
+      return { ancestors: [], unreadable: [], unreadableAbove: undefined, complete: true }
     const known = paths.get(keyOf(start))
     if (known !== undefined) return known
     const made = join(tree.chain(start), tagsOf)
@@ -106,7 +107,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
               compute: compute.ancestors,
               resourcePool: resourcePool.ancestors,
               folder: [...own.ancestors, ...above.ancestors],
-              ...(above.unseen === undefined ? {} : { unseen: above.unseen }),
+              ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
               unreadable: [...unreadablePlace(machine), ...new Set(all.flatMap((each) => each.unreadable))],
             }
           : undefined,
@@ -125,12 +126,12 @@ function join(
 ): Path {
   const ancestors: Ancestor[] = []
   const unreadable: string[] = []
-  let unseen: Ancestry['unseen']
+  let unreadableAbove: Ancestry['unreadableAbove']
   let complete = true
   for (const { reference, name, readable } of nodes) {
     if (!readable) {
       unreadable.push(`${reference.type} ${reference.value} is not readable`)
-      unseen ??= { type: reference.type, moref: reference.value }
+      unreadableAbove ??= { type: reference.type, moref: reference.value }
       continue
     }
     const known = tagsOf(reference)
@@ -138,5 +139,5 @@ function join(
     for (const problem of known?.problems ?? []) unreadable.push(`${reference.type} ${name}: ${problem}`)
     ancestors.push({ type: reference.type, moref: reference.value, name, tags: known?.tags ?? [] })
   }
-  return { ancestors, unreadable, unseen, complete }
+  return { ancestors, unreadable, unreadableAbove, complete }
 }

@@ -1,10 +1,51 @@
+/** What several vCenters say of one Node, or several accounts of one vCenter, put together. */
+import type { BoundVM } from '../../agent/contract.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { NodeFacts } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { Proof } from '../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 
 type Lookups = NodeFacts['lookups']
 type Each = Lookups[number]
+
+/** Looks these BIOS UUIDs up in every vCenter, and leaves one view of each VM: see {@link oneViewOfEach}. */
+export function lookUpInAll(
+  uuids: readonly string[],
+  boundTo: BoundVM | undefined,
+  inventories: readonly Inventory[],
+  settings: Pick<DecisionConfig, 'datacenters' | 'servers'>,
+): Lookups {
+  const all = inventories.flatMap((inventory) =>
+    uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
+  )
+  return inventories.length === 1 ? all : oneViewOfEach(all, boundTo?.vCenter, settings)
+}
+
+/**
+ * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet. By
+ * vCenter, however many entries of the configuration name it: one account that may read enough will do.
+ */
+export function provableInEach(
+  bound: BoundVM | undefined,
+  inventories: readonly Inventory[],
+): readonly (Proof | undefined)[] {
+  if (bound === undefined) return []
+  const proofs = new Map<string, (Proof | undefined)[]>()
+  for (const inventory of inventories) {
+    const instanceUUID = inventory.instanceUUID()
+    const proof = inventory.provable(instanceUUID === bound.vCenterInstanceUUID ? (bound.parents ?? []) : [])
+    // As long as it has not said who it is, it counts by itself.
+    const key = instanceUUID === '' ? `name ${inventory.vCenter}` : instanceUUID
+    proofs.set(key, [...(proofs.get(key) ?? []), proof])
+  }
+  return Array.from(
+    proofs.values(),
+    (each) =>
+      each.find((proof) => proof?.state === 'proven') ?? (each.includes(undefined) ? undefined : each[0]),
+  )
+}
 
 /**
  * Leaves one view of each VM where the configuration names one vCenter several times, once for each tenant: what two
@@ -29,7 +70,7 @@ export function oneViewOfEach(
     return outOfScope(vm, vm.ancestry, listed) === undefined ? IN : OUT
   }
   const unread = ({ unreadable, ancestry }: VirtualMachine): number =>
-    unreadable.length + (ancestry?.unreadable.length ?? 0) + (ancestry?.unseen === undefined ? 0 : 1)
+    unreadable.length + (ancestry?.unreadable.length ?? 0) + (ancestry?.unreadableAbove === undefined ? 0 : 1)
   const rank = (vm: VirtualMachine): readonly number[] => [
     scope(vm),
     vm.vCenter.name === boundBy ? 0 : 1,

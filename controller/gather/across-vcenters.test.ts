@@ -3,7 +3,7 @@ import { facts, vm } from '../../test/fixtures/facts.ts'
 import { findVM } from '../decide/identity/vm.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
-import { oneViewOfEach } from './one-view.ts'
+import { oneViewOfEach } from './across-vcenters.ts'
 
 const UUID = vm().biosUUID ?? ''
 const { instanceUUID } = vm().vCenter
