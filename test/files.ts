@@ -8,8 +8,15 @@ const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts
 const IMPORT =
   /^(?:import|export)(?! type\b)(?:[^'"]*? from)? '(\.[^']+\.ts)'|\b(?:import|import\.meta\.resolve)\('(\.[^']+\.ts)'\)/gm
 
-/** The test files below `root` that start no server and build no binary, sorted: what they import decides. */
-export async function unitTestFiles(root: string): Promise<string[]> {
+/** Paths of test files, sorted. */
+export interface TestFiles {
+  /** Those that start no server and build no binary. */
+  readonly unit: readonly string[]
+  readonly withServers: readonly string[]
+}
+
+/** The test files below `root`: what they import decides which of the two they are. */
+export async function testFiles(root: string): Promise<TestFiles> {
   const slow = new Set(SLOW.map((path) => join(root, path)))
   const importsOf = new Map<string, Promise<string[]>>()
   const imports = (path: string): Promise<string[]> => {
@@ -25,11 +32,13 @@ export async function unitTestFiles(root: string): Promise<string[]> {
     }
     return true
   }
-  const files: string[] = []
+  const unit: string[] = []
+  const withServers: string[] = []
   for await (const file of glob('{agent,controller,build,manifests,test}/**/*.test.ts', { cwd: root })) {
-    if (await isUnitTest(file)) files.push(file)
+    const kind = (await isUnitTest(file)) ? unit : withServers
+    kind.push(file)
   }
-  return files.sort()
+  return { unit: unit.sort(), withServers: withServers.sort() }
 }
 
 async function readImports(path: string): Promise<string[]> {

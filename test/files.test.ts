@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { unitTestFiles } from './unit-files.ts'
+import { testFiles } from './files.ts'
 
 /** Not written out below, where it would be taken for an import of this file's. */
 const start = '../test/servers/start.ts'
@@ -28,13 +28,21 @@ t.test('a unit test is one that reaches no server, by whatever way', async (t) =
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), text)
   }
-  t.strictSame(await unitTestFiles(root), ['agent/pure.test.ts', 'agent/typed.test.ts', 'build/trip.test.ts'])
+  t.strictSame(await testFiles(root), {
+    unit: ['agent/pure.test.ts', 'agent/typed.test.ts', 'build/trip.test.ts'],
+    withServers: [
+      'controller/again.test.ts',
+      'controller/later.test.ts',
+      'controller/program.test.ts',
+      'test/servers/start.test.ts',
+    ],
+  })
 })
 
 t.test('of ours, too', async (t) => {
-  const found = await unitTestFiles(join(import.meta.dirname, '..'))
-  t.ok(found.includes('agent/options.test.ts'))
-  t.ok(found.includes('test/unit-files.test.ts'))
+  const { unit, withServers } = await testFiles(join(import.meta.dirname, '..'))
+  t.ok(unit.includes('agent/options.test.ts'))
+  t.ok(unit.includes('test/files.test.ts'))
   for (const file of [
     'test/demo/demo.test.ts',
     'test/e2e/initialise.test.ts',
@@ -43,5 +51,5 @@ t.test('of ours, too', async (t) => {
     'controller/kubernetes/lease.test.ts',
     'controller/vcenter/inventory.test.ts',
   ])
-    t.notOk(found.includes(file), file)
+    t.ok(withServers.includes(file) && !unit.includes(file), file)
 })

@@ -1,0 +1,65 @@
+/**
+ * Runs test files, several at once: `node test/run.ts unit` those that need no server, `node test/run.ts all` every one.
+ * A line for each says how long it took; of one that fails, all that it said. Without tap's own runner, which reads every
+ * line of every test, the whole takes half the processor time.
+ */
+import { execFile } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { runAsProgram } from '../build/entry.ts'
+import { testFiles } from './files.ts'
+import { compileCache } from './servers/compile-cache.ts'
+
+const root = join(import.meta.dirname, '..')
+/** Seconds for one file: patience, not a limit that a slow machine could meet. */
+const TIMEOUT = 900
+/** One that has ended its tests and is still there after that holds something open, which is a failure. */
+const KILLED_AFTER = (TIMEOUT + 60) * 1000
+/** Those with servers mostly wait. */
+const AT_ONCE = { unit: availableParallelism(), all: 2 * availableParallelism() }
+
+/** Resolves with what a test file said, undefined for one that passes. */
+function failureOf(file: string, signal: AbortSignal): Promise<string | undefined> {
+  const options = {
+    cwd: root,
+    env: { ...compileCache(process.env), TAP_TIMEOUT: String(TIMEOUT) },
+    maxBuffer: Number.POSITIVE_INFINITY,
+    timeout: KILLED_AFTER,
+    signal,
+  }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file], options, (error, stdout, stderr) => {
+      if (error === null) resolve(undefined)
+      else resolve(`${stdout}${stderr}${error.killed ? `killed after ${KILLED_AFTER / 1000} s\n` : ''}`)
+    })
+  })
+}
+
+async function main([which]: readonly string[]): Promise<void> {
+  if (which !== 'unit' && which !== 'all') throw new RangeError('usage: node test/run.ts unit|all')
+  const { unit, withServers } = await testFiles(root)
+  // The ones that take long begin first, so that none runs alone in the end.
+  const files = [...(which === 'all' ? withServers.toReversed() : []), ...unit.toReversed()]
+  const ending = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
+  const failed: string[] = []
+  const next = files.values()
+  const worker = async () => {
+    for (const file of next) {
+      const start = performance.now()
+      const failure = await failureOf(file, ending.signal)
+      if (ending.signal.aborted) return
+      const seconds = ((performance.now() - start) / 1000).toFixed(1).padStart(6)
+      process.stdout.write(`${failure === undefined ? 'ok    ' : 'FAILED'} ${seconds} s  ${file}\n`)
+      if (failure === undefined) continue
+      failed.push(file)
+      process.stdout.write(failure)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE[which] }, worker))
+  if (ending.signal.aborted) throw new Error('ended before all files had run')
+  process.stdout.write(`${files.length} files, ${failed.length} failed\n`)
+  if (failed.length > 0) throw new Error(failed.join('\n'))
+}
+
+runAsProgram(() => main(process.argv.slice(2)))
