@@ -291,8 +291,11 @@ for (const row of REFUSALS) {
 
 t.test('a Node without a report waits, and is told why when the agent is overdue', async (t) => {
   const fresh = decide(facts({ report: undefined, lookups: [] }))
-  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], requeue: true })
-  const overdue = decide(facts({ report: undefined, lookups: [], now: facts().now + 120_000 }))
+  t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], requeue: false })
+  t.ok(fresh.requeueAfter !== undefined && fresh.requeueAfter > 0 && fresh.requeueAfter <= 60_000)
+  const then = facts().now + (fresh.requeueAfter ?? 0)
+  const overdue = decide(facts({ report: undefined, lookups: [], now: then }))
+  t.match(overdue, { requeue: true })
   t.match(overdue.events, [{ type: 'Warning', reason: 'NoReport', message: /rollcall-agent/ }])
 })
 

@@ -50,12 +50,13 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
     case 'agentless':
       return { state: settledState(node), create: agentlessReport(node), events: [], requeue: false }
     case 'waiting': {
-      const { condition, loud } = ownership
+      const { condition, saidIn } = ownership
       return {
         state: 'waiting',
         refusal: { condition: 'Initialized', reason: condition.reason },
-        events: loud ? [warning(condition)] : [],
-        requeue: true,
+        ...(saidIn === 0
+          ? { events: [warning(condition)], requeue: true }
+          : { events: [], requeue: false, requeueAfter: saidIn }),
       }
     }
   }

@@ -19,7 +19,12 @@ export type WithoutReport =
    */
   | { readonly kind: 'agentless' }
   /** Waits for a report that has not come yet. */
-  | { readonly kind: 'waiting'; readonly condition: ConditionValue; readonly loud: boolean }
+  | {
+      readonly kind: 'waiting'
+      readonly condition: ConditionValue
+      /** Milliseconds until that is worth an Event; 0 for now. */
+      readonly saidIn: number
+    }
 
 export type Ownership =
   | WithoutReport
@@ -53,7 +58,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
         'NoReport',
         `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone`,
       ),
-      loud: now - Date.parse(node.creationTimestamp) >= REPORT_GRACE_MS,
+      saidIn: graceLeft(node, now),
     }
   }
   if (foreign) {
@@ -80,6 +85,12 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     return refused(report, condition)
   }
   return { kind: 'ours', report, spec }
+}
+
+/** Milliseconds; never more than the whole, should the clocks differ. */
+function graceLeft({ creationTimestamp }: NodeFacts['node'], now: number): number {
+  const left = Date.parse(creationTimestamp) + REPORT_GRACE_MS - now
+  return Math.min(Math.max(left, 0), REPORT_GRACE_MS)
 }
 
 /** @param ends what was verified before stands, unless it is said to end */
@@ -117,5 +128,5 @@ function unspokenFor(
     'VMHasAnotherNode',
     `the provider ID is that of Node ${holder.name}'s VM, and no agent reports from here; delete this Node unless its machine was renamed, and find out who registered it`,
   )
-  return { kind: 'waiting', condition, loud: true }
+  return { kind: 'waiting', condition, saidIn: 0 }
 }
