@@ -1,6 +1,6 @@
 import t from 'tap'
+import { changeMachine } from './cache/pushed-properties.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
-import { changeMachine } from './cache/vm-properties.ts'
 import { VMStore } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'

@@ -7,15 +7,10 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './cache/ancestors.ts'
+import { keepPushed } from './cache/pushed-properties.ts'
 import { refusalOf } from './cache/unreadable.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import {
-  isReconfigured,
-  keepPushed,
-  RESYNC_PATHS,
-  refreshMachine,
-  type VMProperties,
-} from './cache/vm-properties.ts'
+import { isReconfigured, RESYNC_PATHS, refreshMachine, type VMProperties } from './cache/vm-properties.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import type { Located, Locator } from './collect/locate.ts'
 import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'

@@ -1,6 +1,7 @@
 /** Applies pushed updates to VMs. No I/O. */
 import type { Update } from '../collect/updates.ts'
-import { changeMachine, enterMachine, type VMProperties } from './vm-properties.ts'
+import { changeMachine, enterMachine } from './pushed-properties.ts'
+import type { VMProperties } from './vm-properties.ts'
 
 export interface AppliedUpdates {
   readonly changed: readonly VMProperties[]

@@ -1,6 +1,5 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
-import { isDeepStrictEqual } from 'node:util'
-import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
@@ -8,35 +7,17 @@ import type { XMLElement } from '../wire/xml.ts'
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,
-  CLAIM_PATH,
   DEVICES_PATH,
   METADATA_ENCODING_PATH,
   METADATA_PATH,
   readCards,
-  readFaultTolerance,
-  readGuestNICs,
   readMetadata,
   readName,
   readNICs,
   readNumber,
-  readOption,
   readUUID,
 } from './properties.ts'
-
-/**
- * Pushed by vCenter. Few, and none that is large or changes without need: claim and addresses must be seen within a second,
- * the host decides labels, a VM is found by its UUID, and the primary of a Fault Tolerance group may change at any time. The
- * states are for the lifecycle of Nodes.
- */
-export const PUSHED_PATHS = [
-  'config.uuid',
-  'runtime.connectionState',
-  'runtime.powerState',
-  'runtime.host',
-  'guest.net',
-  'config.ftInfo',
-  CLAIM_PATH,
-] as const
+import { PUSHED_PATHS, readPushed } from './pushed-properties.ts'
 
 /** Changes with each change of the configuration; opaque. */
 const CHANGE_VERSION_PATH = 'config.changeVersion'
@@ -155,107 +136,4 @@ export function isReconfigured(before: VMProperties, values: Values): boolean {
 export function hasAllCards(values: Values): boolean {
   if (values.get('config.uuid') === undefined) return true
   return readNumber(values.get(CARD_COUNT_PATH)) === readCards(values).length
-}
-
-type Pushed = Pick<
-  VMProperties,
-  'biosUUID' | 'connectionState' | 'powerState' | 'host' | 'guestNICs' | 'faultTolerance' | 'claim'
->
-
-function readPushed(values: Values): Pushed {
-  return {
-    biosUUID: readUUID(values.get('config.uuid')),
-    connectionState: readConnectionState(values.get('runtime.connectionState')),
-    powerState: readPowerState(values.get('runtime.powerState')),
-    host: toReference(values.get('runtime.host')),
-    guestNICs: readGuestNICs(values.get('guest.net')),
-    faultTolerance: readFaultTolerance(values.get('config.ftInfo')),
-    claim: readOption(values.get(CLAIM_PATH)),
-  }
-}
-
-/** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */
-export function enterMachine(machine: VMProperties, values: Values): VMProperties {
-  return { ...machine, ...detach(readPushed(values)) }
-}
-
-/** The VM after some of {@link PUSHED_PATHS} changed. */
-export function changeMachine(machine: VMProperties, values: Values): VMProperties {
-  let changed = machine
-  for (const [path, value] of values) {
-    switch (path) {
-      case 'config.uuid':
-        changed = { ...changed, biosUUID: readUUID(value) }
-        break
-      case 'runtime.connectionState':
-        changed = { ...changed, connectionState: readConnectionState(value) }
-        break
-      case 'runtime.powerState':
-        changed = { ...changed, powerState: readPowerState(value) }
-        break
-      case 'runtime.host':
-        changed = { ...changed, host: toReference(value) }
-        break
-      case 'guest.net':
-        changed = { ...changed, guestNICs: readGuestNICs(value) }
-        break
-      case 'config.ftInfo':
-        changed = { ...changed, faultTolerance: readFaultTolerance(value) }
-        break
-      case CLAIM_PATH:
-        changed = { ...changed, claim: readOption(value) }
-        break
-    }
-  }
-  return detach(changed)
-}
-
-/**
- * A VM as it was read, but with updates pushed meanwhile: `before` is what was known when the read began, `now` what is
- * known at its end. A read takes seconds, so its values of pushed properties may be stale.
- */
-export function keepPushed(
-  read: VMProperties,
-  before: VMProperties | undefined,
-  now: VMProperties | undefined,
-): VMProperties {
-  if (before === undefined || now === undefined || before === now) return read
-  const newer = <K extends keyof Pushed>(key: K): VMProperties[K] =>
-    isDeepStrictEqual(before[key], now[key]) ? read[key] : now[key]
-  return {
-    ...read,
-    biosUUID: newer('biosUUID'),
-    connectionState: newer('connectionState'),
-    powerState: newer('powerState'),
-    host: newer('host'),
-    guestNICs: newer('guestNICs'),
-    faultTolerance: newer('faultTolerance'),
-    claim: newer('claim'),
-  }
-}
-
-const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
-  'connected',
-  'disconnected',
-  'inaccessible',
-  'invalid',
-  'orphaned',
-])
-const POWER_STATES: ReadonlySet<string> = new Set<PowerState>(['poweredOn', 'poweredOff', 'suspended'])
-
-// A missing or unknown state must look neither like a healthy VM nor like one that is shut down.
-export function readConnectionState(value: XMLElement | undefined): ConnectionState {
-  return isConnectionState(value?.text) ? value.text : 'invalid'
-}
-
-export function readPowerState(value: XMLElement | undefined): PowerState {
-  return isPowerState(value?.text) ? value.text : 'poweredOn'
-}
-
-function isConnectionState(text: string | undefined): text is ConnectionState {
-  return text !== undefined && CONNECTION_STATES.has(text)
-}
-
-function isPowerState(text: string | undefined): text is PowerState {
-  return text !== undefined && POWER_STATES.has(text)
 }

@@ -1,8 +1,8 @@
 /** Reads one VM by moref, as far as the account may. */
 import type { SeenVM } from '../../types/vcenter-probe.ts'
 import { readName, readUUID } from '../cache/properties.ts'
+import { readConnectionState, readPowerState } from '../cache/pushed-properties.ts'
 import { refused } from '../cache/unreadable.ts'
-import { readConnectionState, readPowerState } from '../cache/vm-properties.ts'
 import { readObject } from '../collect/object-content.ts'
 import { objectSpec, propertySpec } from '../collect/properties.ts'
 import { VCenterError } from '../wire/errors.ts'

@@ -1,0 +1,133 @@
+/** What vCenter pushes of a VM: where a change of its power state, host, addresses or claim is learned. */
+import { isDeepStrictEqual } from 'node:util'
+import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
+import { detach } from '../wire/detach.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { toReference } from '../wire/soap.ts'
+import type { XMLElement } from '../wire/xml.ts'
+import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './properties.ts'
+
+/**
+ * Few, and none that is large or changes without need: claim and addresses must be seen within a second,
+ * the host decides labels, a VM is found by its UUID, and the primary of a Fault Tolerance group may change at any time. The
+ * states are for the lifecycle of Nodes.
+ */
+export const PUSHED_PATHS = [
+  'config.uuid',
+  'runtime.connectionState',
+  'runtime.powerState',
+  'runtime.host',
+  'guest.net',
+  'config.ftInfo',
+  CLAIM_PATH,
+] as const
+
+/** The values of {@link PUSHED_PATHS}. */
+export interface PushedProperties
+  extends Pick<
+    VirtualMachine,
+    'biosUUID' | 'connectionState' | 'powerState' | 'guestNICs' | 'faultTolerance' | 'claim'
+  > {
+  readonly host: ManagedObjectReference | undefined
+}
+
+type Values = ReadonlyMap<string, XMLElement | undefined>
+
+/** From all of {@link PUSHED_PATHS}. */
+export function readPushed(values: Values): PushedProperties {
+  return {
+    biosUUID: readUUID(values.get('config.uuid')),
+    connectionState: readConnectionState(values.get('runtime.connectionState')),
+    powerState: readPowerState(values.get('runtime.powerState')),
+    host: toReference(values.get('runtime.host')),
+    guestNICs: readGuestNICs(values.get('guest.net')),
+    faultTolerance: readFaultTolerance(values.get('config.ftInfo')),
+    claim: readOption(values.get(CLAIM_PATH)),
+  }
+}
+
+/** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */
+export function enterMachine<M extends PushedProperties>(machine: M, values: Values): M {
+  return { ...machine, ...detach(readPushed(values)) }
+}
+
+/** The VM after some of {@link PUSHED_PATHS} changed. */
+export function changeMachine<M extends PushedProperties>(machine: M, values: Values): M {
+  let changed = machine
+  for (const [path, value] of values) {
+    switch (path) {
+      case 'config.uuid':
+        changed = { ...changed, biosUUID: readUUID(value) }
+        break
+      case 'runtime.connectionState':
+        changed = { ...changed, connectionState: readConnectionState(value) }
+        break
+      case 'runtime.powerState':
+        changed = { ...changed, powerState: readPowerState(value) }
+        break
+      case 'runtime.host':
+        changed = { ...changed, host: toReference(value) }
+        break
+      case 'guest.net':
+        changed = { ...changed, guestNICs: readGuestNICs(value) }
+        break
+      case 'config.ftInfo':
+        changed = { ...changed, faultTolerance: readFaultTolerance(value) }
+        break
+      case CLAIM_PATH:
+        changed = { ...changed, claim: readOption(value) }
+        break
+    }
+  }
+  return detach(changed)
+}
+
+/**
+ * A VM as it was read, but with updates pushed meanwhile: `before` is what was known when the read began, `now` what is
+ * known at its end. A read takes seconds, so its values of pushed properties may be stale.
+ */
+export function keepPushed<M extends PushedProperties>(
+  read: M,
+  before: M | undefined,
+  now: M | undefined,
+): M {
+  if (before === undefined || now === undefined || before === now) return read
+  const newer = <K extends keyof PushedProperties>(key: K): M[K] =>
+    isDeepStrictEqual(before[key], now[key]) ? read[key] : now[key]
+  return {
+    ...read,
+    biosUUID: newer('biosUUID'),
+    connectionState: newer('connectionState'),
+    powerState: newer('powerState'),
+    host: newer('host'),
+    guestNICs: newer('guestNICs'),
+    faultTolerance: newer('faultTolerance'),
+    claim: newer('claim'),
+  }
+}
+
+const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
+  'connected',
+  'disconnected',
+  'inaccessible',
+  'invalid',
+  'orphaned',
+])
+const POWER_STATES: ReadonlySet<string> = new Set<PowerState>(['poweredOn', 'poweredOff', 'suspended'])
+
+// A missing or unknown state must look neither like a healthy VM nor like one that is shut down.
+export function readConnectionState(value: XMLElement | undefined): ConnectionState {
+  return isConnectionState(value?.text) ? value.text : 'invalid'
+}
+
+export function readPowerState(value: XMLElement | undefined): PowerState {
+  return isPowerState(value?.text) ? value.text : 'poweredOn'
+}
+
+function isConnectionState(text: string | undefined): text is ConnectionState {
+  return text !== undefined && CONNECTION_STATES.has(text)
+}
+
+function isPowerState(text: string | undefined): text is PowerState {
+  return text !== undefined && POWER_STATES.has(text)
+}
