@@ -17,7 +17,7 @@ import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/rate-limit.ts'
 import { leadTerm } from '../leader/lead-term.ts'
-import type { Leadership } from '../leader/leadership.ts'
+import type { LeaderWork } from '../leader/leader-work.ts'
 import type { Logger } from '../log.ts'
 import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
@@ -104,15 +104,15 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   })
   metrics.credentials(credentials.usable)
   metrics.events(events.counts)
-  let leadership: Leadership | undefined
+  let leaderWork: LeaderWork | undefined
 
   const ready = (): HealthStatus => {
     const { leading, holder } = election.status()
     const standby = `standby; ${holder || 'nobody'} leads`
-    const problems = leading ? (leadership?.problems() ?? []) : []
+    const problems = leading ? (leaderWork?.problems() ?? []) : []
     const ok = problems.length === 0
     const state = ok ? [leading ? 'leading' : standby] : problems
-    const remarks = [...(leading ? (leadership?.remarks() ?? []) : []), ...credentials.remarks()]
+    const remarks = [...(leading ? (leaderWork?.remarks() ?? []) : []), ...credentials.remarks()]
     return { ok, text: [...state, ...remarks].join('\n') }
   }
   const healthy = (): HealthStatus => {
@@ -165,7 +165,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
           logger,
           metrics,
           onWork(work) {
-            leadership = work
+            leaderWork = work
           },
         },
         term,

@@ -69,7 +69,7 @@ async function open(t: Test) {
   return { stubs, inventories, end }
 }
 
-/** Works by a configuration as a leadership does, until it is told to end; resolves with how to do so. */
+/** Works by a configuration as a leader does, until it is told to end; resolves with how to do so. */
 function work(
   inventories: InventoryReuse,
   config: Config,

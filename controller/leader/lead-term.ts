@@ -2,16 +2,16 @@ import type { ConfigWatch } from '../config/watch.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createInventoryReuse, type OpenInventory } from './inventory-reuse.ts'
-import { createLeadership, type Leadership, type LeadOptions } from './leadership.ts'
+import { createLeaderWork, type LeaderWork, type LeaderWorkOptions } from './leader-work.ts'
 
 export interface LeadTermOptions
-  extends Pick<LeadOptions, 'client' | 'lease' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
+  extends Pick<LeaderWorkOptions, 'client' | 'lease' | 'tracker' | 'events' | 'clock' | 'random' | 'logger'> {
   readonly configuration: Pick<ConfigWatch, 'current'>
   /** Opens the inventory of one vCenter. */
   readonly openInventory: OpenInventory
-  readonly metrics: LeadOptions['metrics'] & Pick<Metrics, 'leading'>
+  readonly metrics: LeaderWorkOptions['metrics'] & Pick<Metrics, 'leading'>
   /** Called with the leader's work when it starts, and with undefined when it ends. */
-  readonly onWork: (leadership: Leadership | undefined) => void
+  readonly onWork: (work: LeaderWork | undefined) => void
 }
 
 /**
@@ -27,7 +27,7 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
       const { config, superseded } = configuration.current()
       inventories.adopt(config)
       metrics.leading(true)
-      const leadership = createLeadership({
+      const work = createLeaderWork({
         ...options,
         config,
         term,
@@ -35,9 +35,9 @@ export async function leadTerm(options: LeadTermOptions, term: Term, signal: Abo
         onSynced: inventories.settle,
         writing: signal,
       })
-      onWork(leadership)
+      onWork(work)
       try {
-        await leadership.run(AbortSignal.any([signal, superseded]))
+        await work.run(AbortSignal.any([signal, superseded]))
       } finally {
         onWork(undefined)
         // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.

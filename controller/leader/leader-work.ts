@@ -28,7 +28,7 @@ import { createWorkQueue, DEFAULT_RATE } from '../watch/work-queue.ts'
 import { createDatacenterScope } from './datacenter-scope.ts'
 import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
 
-export interface LeadOptions {
+export interface LeaderWorkOptions {
   readonly config: Config
   readonly client: KubeClient
   /** By which this replica leads. */
@@ -73,8 +73,8 @@ const PROBES = 4
 const PROBE_INTERVAL = 5_000
 const BACKOFF = { base: 1_000, max: 300_000 }
 
-/** The work of the leader. */
-export interface Leadership {
+/** What a leader runs under one configuration: watches, queues, the reconciler and the inventories. */
+export interface LeaderWork {
   /** What is not ready yet, one line each, for people. */
   problems(): readonly string[]
   /** What else people should know, one line each. It stops no work. */
@@ -88,7 +88,7 @@ export interface Leadership {
  * under way are finished, and the statuses that were put off are written. When `writing` aborts, all other requests under
  * way are dropped: the next leader starts from the Nodes as they are.
  */
-export function createLeadership(options: LeadOptions): Leadership {
+export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
