@@ -11,7 +11,7 @@ import type { Timings } from './timings.ts'
 import { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 
-export interface TaggingOptions {
+export interface KeepTagsReadOptions {
   readonly tagReader: TagReader
   readonly trigger: Debounce
   readonly store: VMStore
@@ -30,7 +30,7 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
  * while the service does not answer, because Nodes wait until the tags are known.
  */
-export async function keepTagsRead(options: TaggingOptions, signal: AbortSignal): Promise<void> {
+export async function keepTagsRead(options: KeepTagsReadOptions, signal: AbortSignal): Promise<void> {
   const { tagReader, trigger, store, locations, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
   /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */
