@@ -22,24 +22,18 @@ export interface EventHandlers {
  * other.
  */
 export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions): EventHandlers {
-  /** Updates what the inventories follow, and enqueues the Nodes that the change concerns. */
-  function handle({ added, unused, concerned }: IndexChange): void {
+  /** Updates what the inventories follow, and enqueues these Nodes and those that the change concerns. */
+  function handle({ added, unused, concerned }: IndexChange, ...names: readonly string[]): void {
     for (const inventory of inventories) {
       for (const uuid of added) inventory.follow(uuid)
       for (const uuid of unused) inventory.unfollow(uuid)
     }
-    for (const name of concerned) queue.add(name)
+    for (const name of [...names, ...concerned]) queue.add(name)
   }
 
   return {
-    onNode(name, current) {
-      queue.add(name)
-      handle(index.node(name, current))
-    },
-    onReport(name, current) {
-      queue.add(name)
-      handle(index.report(name, current))
-    },
+    onNode: (name, current) => handle(index.node(name, current), name),
+    onReport: (name, current) => handle(index.report(name, current), name),
     onStatus: (name, current) => handle(index.report(name, current)),
   }
 }

@@ -74,7 +74,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     ...NOTHING,
     ...kept,
     ...(there !== undefined && there.machine === evidence.request.vm
-      ? { vmFound: existsUnseen(bound, there.vm) }
+      ? { vmFound: existsThoughNotFound(bound, there.vm) }
       : {}),
     ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
     deletionPending: judgement.condition,
@@ -154,7 +154,7 @@ function isRenamed({ machine, vm }: SeenMachine): boolean {
 }
 
 /** The condition for a VM that exists although a search by its known UUID does not find it. */
-function existsUnseen(bound: BoundVM, seen: SeenVM): ConditionValue {
+function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
   if (isRenamed({ machine: bound, vm: seen })) {
     return unknown(
