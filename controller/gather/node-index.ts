@@ -37,8 +37,6 @@ export interface NodeIndex {
   nodeByUID(uid: string): ClaimedNode | undefined
   /** BIOS UUIDs to search for this Node's VM by, and those of all machines that must be gone before it is deleted. */
   uuidsOf(name: string): readonly string[]
-  /** Whether any Node's {@link NodeIndex.uuidsOf} has this BIOS UUID. */
-  isLookedFor(uuid: string): boolean
   /**
    * The number of Nodes that the brake's share is taken of: see `disruptionGroup`. For Nodes that were never verified it is that of
    * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
@@ -114,17 +112,13 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
     return {
       added,
-      unused: removed.filter((uuid) => !isLookedFor(uuid)),
+      unused: removed.filter((uuid) => !maps.looked.has(uuid) && !maps.machines.has(uuid)),
       concerned: concernedBy([
         ...added,
         ...removed,
         ...(another ? [...looked, ...before.given, ...now.given] : []),
       ]),
     }
-  }
-
-  function isLookedFor(uuid: string): boolean {
-    return maps.looked.has(uuid) || maps.machines.has(uuid)
   }
 
   return {
@@ -140,7 +134,6 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     },
     concernedBy: (uuid) => [...concernedBy([uuid])],
     uuidsOf: (name) => lookedFor(keys.get(name) ?? NO_KEYS),
-    isLookedFor,
     inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
     namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),

@@ -4,7 +4,7 @@ import { ANNOTATION_DELETION, type Node, type NodeReport } from '../types/node.t
 
 export interface ClusterCopyOptions {
   /** Called after an object was changed or added, as a watch would tell it. */
-  readonly onNode: (name: string, current: Node, previous: Node | undefined) => void
+  readonly onNode: (name: string, current: Node) => void
   readonly onReport: (name: string, current: NodeReport) => void
 }
 
@@ -26,9 +26,8 @@ export function createClusterCopy({ onNode, onReport }: ClusterCopyOptions): Clu
   let version = 0
 
   function add(node: Node): void {
-    const previous = nodes.get(node.name)
     nodes.set(node.name, node)
-    onNode(node.name, node, previous)
+    onNode(node.name, node)
   }
 
   function addReport(report: NodeReport): void {
