@@ -109,6 +109,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const [looked, lookedBefore] = [lookedFor(now), lookedFor(before)]
     const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
     const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
+    // Another Node of this name, or one that names another machine: all that point to the same machines are judged anew.
     const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
     return {
       added,
