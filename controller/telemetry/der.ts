@@ -17,10 +17,12 @@ export const yes: DER = der(0x01, Buffer.from([0xff]))
 /** With the number of bits at the end that do not count. */
 export const bits = (bytes: Uint8Array, unused = 0): DER => der(0x03, Buffer.from([unused]), bytes)
 
-/** A positive number, most significant byte first. */
+/** A number that is not negative, most significant byte first. Readers refuse one with more leading zeros than it needs. */
 export function integer(bytes: Uint8Array): DER {
-  const sign = (bytes[0] ?? 0) >= 0x80 ? [0] : []
-  return der(0x02, Buffer.from(sign), bytes)
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
+  const sign = (digits[0] ?? 0) >= 0x80 ? [0] : []
+  return der(0x02, Buffer.from(sign), digits)
 }
 
 /** Of the years up to 2049. */
