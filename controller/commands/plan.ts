@@ -204,9 +204,9 @@ async function planFor(
 function inMemory(): LoginAttempts {
   const accounts = new Map<string, readonly LoginAttempt[]>()
   return {
-    async update(account, change) {
-      const changed = change(accounts.get(account) ?? [])
-      if (changed !== undefined) accounts.set(account, changed)
+    async update(names, change) {
+      const changed = change(names.map((name) => accounts.get(name) ?? []))
+      if (changed !== undefined) for (const name of names) accounts.set(name, changed)
     },
   }
 }

@@ -10,12 +10,10 @@ const MAX_TEXT = 128 * 1024
 /** How often a write is tried that conflicts with others. */
 const TRIES = 5
 
-const AccountsText = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.record(v.string(), v.array(v.object({ at: v.pipe(v.string(), v.isoTimestamp()), refused: v.boolean() }))),
-)
+const AttemptText = v.object({ at: v.pipe(v.string(), v.isoTimestamp()), refused: v.boolean() })
+const AccountsText = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.array(AttemptText)))
 
+type AttemptText = v.InferOutput<typeof AttemptText>
 type Accounts = v.InferOutput<typeof AccountsText>
 
 /**
@@ -25,15 +23,17 @@ type Accounts = v.InferOutput<typeof AccountsText>
  */
 export function createLoginAttempts(lease: Pick<LeaseElector, 'annotate'>): LoginAttempts {
   return {
-    async update(account, change, signal) {
+    async update(names, change, signal) {
       for (let tries = 0; tries < TRIES; tries++) {
         const done = await lease.annotate((annotations) => {
-          const { [account]: before = [], ...others } = parseAccounts(annotations[ANNOTATION])
-          const changed = change(before.map(({ at, refused }) => ({ at: Date.parse(at), refused })))
+          const accounts = new Map(Object.entries(parseAccounts(annotations[ANNOTATION])))
+          const changed = change(names.map((name) => (accounts.get(name) ?? []).map(fromText)))
           if (changed === undefined) return undefined
-          const after = changed.map(({ at, refused }) => ({ at: new Date(at).toISOString(), refused }))
-          const own = after.length === 0 ? {} : { [account]: after }
-          return { ...annotations, [ANNOTATION]: JSON.stringify({ ...lately(others, changed), ...own }) }
+          for (const name of names) accounts.delete(name)
+          const kept = lately(accounts, changed, MAX_ACCOUNTS - names.length)
+          const after = changed.map(toText)
+          const own = after.length === 0 ? [] : names.map((name) => [name, after] as const)
+          return { ...annotations, [ANNOTATION]: JSON.stringify(Object.fromEntries([...kept, ...own])) }
         }, signal)
         if (done) return
       }
@@ -43,15 +43,32 @@ export function createLoginAttempts(lease: Pick<LeaseElector, 'annotate'>): Logi
 }
 
 /** The accounts whose attempts may still count at the latest of these; of too many, those tried last. */
-function lately(accounts: Accounts, attempts: readonly LoginAttempt[]): Accounts {
+function lately(
+  accounts: ReadonlyMap<string, readonly AttemptText[]>,
+  attempts: readonly LoginAttempt[],
+  most: number,
+): (readonly [name: string, tried: readonly AttemptText[]])[] {
   const now = Math.max(...attempts.map(({ at }) => at))
-  const counted = Object.entries(accounts)
-    .map(([account, tried]) => ({ account, tried, last: Math.max(...tried.map(({ at }) => Date.parse(at))) }))
-    // Without attempts there is no time to compare with.
-    .filter(({ last }) => attempts.length === 0 || Math.abs(now - last) < REMEMBERED)
-    .toSorted((a, b) => b.last - a.last)
-    .slice(0, MAX_ACCOUNTS - 1)
-  return Object.fromEntries(counted.map(({ account, tried }) => [account, tried]))
+  return (
+    Array.from(accounts, ([name, tried]) => ({
+      name,
+      tried,
+      last: Math.max(...tried.map(({ at }) => Date.parse(at))),
+    }))
+      // Without attempts there is no time to compare with.
+      .filter(({ last }) => attempts.length === 0 || Math.abs(now - last) < REMEMBERED)
+      .toSorted((a, b) => b.last - a.last)
+      .slice(0, Math.max(0, most))
+      .map(({ name, tried }) => [name, tried] as const)
+  )
+}
+
+function fromText({ at, refused }: AttemptText): LoginAttempt {
+  return { at: Date.parse(at), refused }
+}
+
+function toText({ at, refused }: LoginAttempt): AttemptText {
+  return { at: new Date(at).toISOString(), refused }
 }
 
 /** Anything not in the form that we write comes from somebody else and is ignored. */

@@ -12,15 +12,15 @@ export interface LoginAttempt {
 /** Login attempts by account, kept outside the process so that they outlive crashes and changes of leader. */
 export interface LoginAttempts {
   /**
-   * Passes the attempts of an account to `change` and writes what that returns, or nothing where it returns undefined.
-   * `change` is called again after a conflicting write, so that no attempt is lost. Others may read the account: it is not
-   * a secret.
+   * Passes the attempts on an account, a list for each of its names, to `change`, and writes what that returns under all of
+   * them, or nothing where it returns undefined. `change` is called again after a conflicting write, so that no attempt is
+   * lost. Others may read the names: they are not secret.
    *
    * @throws when they cannot be read or written
    */
   update(
-    account: string,
-    change: (attempts: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined,
+    names: readonly string[],
+    change: (lists: readonly (readonly LoginAttempt[])[]) => readonly LoginAttempt[] | undefined,
     signal: AbortSignal,
   ): Promise<void>
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LIMITS, nextAttempt, recent } from './login-budget.ts'
+import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-budget.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const MINUTE = 60_000
@@ -34,6 +34,23 @@ t.test('when an account may be tried next, in minutes from now', (t) => {
 
 t.test('what no limit counts any more is not kept', (t) => {
   t.same(recent(ago(0, 14.9, 15, 90, -14.9, -15), NOW), ago(0, 14.9, -14.9))
+  t.end()
+})
+
+t.test('an attempt that stands under several names counts once', (t) => {
+  const cases: readonly [string, ReturnType<typeof ago>[], ReturnType<typeof ago>][] = [
+    ['nothing', [], []],
+    ['under one name', [ago(1, 2)], ago(1, 2)],
+    ['the same under both', [ago(1, 2), ago(1, 2)], ago(1, 2)],
+    ['others under each', [ago(1), ago(2)], ago(1, 2)],
+    ['one of them under both', [ago(1, 2), [], ago(2, 3)], ago(1, 2, 3)],
+    ['known to be refused under one', [unanswered(1), ago(1)], ago(1)],
+    ['in either order', [ago(1), unanswered(1)], ago(1)],
+    ['two at the same time', [ago(1, 1)], ago(1, 1)],
+    ['of which one is refused', [[...unanswered(1), ...ago(1)]], [...ago(1), ...unanswered(1)]],
+    ['and the other one stands under one name', [ago(1), unanswered(1, 1)], [...ago(1), ...unanswered(1)]],
+  ]
+  for (const [what, lists, merged] of cases) t.same(mergeAttempts(lists), merged, what)
   t.end()
 })
 

@@ -32,6 +32,24 @@ export function recent(attempts: readonly LoginAttempt[], now: number): readonly
   return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
 }
 
+/** The attempts on an account that is known by several names: one that stands under two of them counts once. */
+export function mergeAttempts(lists: readonly (readonly LoginAttempt[])[]): readonly LoginAttempt[] {
+  const merged = new Map<number, readonly LoginAttempt[]>()
+  for (const list of lists) {
+    for (const [at, some] of Map.groupBy(list, (each) => each.at)) {
+      const before = merged.get(at) ?? []
+      const refused = (attempts: readonly LoginAttempt[]) => attempts.filter((each) => each.refused).length
+      const most = Math.max(refused(before), refused(some))
+      const length = Math.max(before.length, some.length)
+      merged.set(
+        at,
+        Array.from({ length }, (_, index) => ({ at, refused: index < most })),
+      )
+    }
+  }
+  return [...merged.values()].flat()
+}
+
 /** When an account with these attempts may be tried next; `now` for at once. */
 export function nextAttempt(
   attempts: readonly LoginAttempt[],

@@ -3,7 +3,7 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
-import type { LoginInterface } from './logins.ts'
+import type { LoginInterface } from './known-accounts.ts'
 
 const MINUTE = 60_000
 const { signal } = new AbortController()

@@ -1,38 +1,21 @@
 /** All logins of this process go through here, so that refused ones do not lock the account. */
-import { createHash } from 'node:crypto'
-import { isIPv6 } from 'node:net'
-import { type Backoff, createBackoff } from '../../../agent/shared/backoff.ts'
+import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { LoginAttempt, LoginAttempts } from '../../types/login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
-import { LIMITS, nextAttempt, recent } from './login-budget.ts'
-
-/**
- * The account to log in with, or the session manager that stands for it. The password is the one configured now; that of a
- * session manager is its token.
- */
-export type Account = Pick<
-  VCenterConfig,
-  'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'
->
-
-/** Which of vCenter's interfaces. */
-export type LoginInterface = 'SOAP' | 'REST'
-
-/** Why an account must not be tried now. */
-export interface Pause {
-  readonly error: LoginRefused
-  /** Milliseconds until it may be tried again with this password. */
-  readonly left: number
-}
+import { createKnownAccounts, type LoginInterface, type Pause } from './known-accounts.ts'
+import { type Account, nameOf, serverOf, wordsFor } from './login-account.ts'
+import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-budget.ts'
+import { createTurns } from './login-turns.ts'
 
 export interface LoginRequest<T> {
   readonly account: Account
   readonly by: LoginInterface
+  /** vCenter's own (`about.instanceUuid`); the last one given for the account by default. */
+  readonly instanceUUID?: string
   /**
    * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. `number` is unique among
    * the attempts of this process.
@@ -49,6 +32,9 @@ export interface LoginRequest<T> {
  * replicas and restarts an account is tried no more often than {@link LIMITS} allow: each attempt is recorded outside the
  * process before it is made, and without a record it is not made. A request for a session manager's ticket counts as an
  * attempt: it may log in for that.
+ *
+ * One vCenter under several names (host name and IP address) has one budget for each user, as soon as its instance UUID is
+ * known, which it tells before a login.
  */
 export interface Logins {
   /** Undefined where the account may be tried, as far as this process knows. */
@@ -67,50 +53,14 @@ export interface LoginsOptions {
 
 type Change = (before: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined
 
-interface Held {
-  readonly password: Secret
-  readonly error: LoginRefused
-  /** Monotonic. */
-  readonly until: number
-  /** Backoff for this password, and its pace; undefined before it was tried. */
-  readonly backoff: { readonly pace: Timings['refusedLogin']; readonly by: Backoff } | undefined
-}
-
-/** What this process knows of an account. */
-interface Known {
-  /** The password of the first attempt, whether made or held back. */
-  readonly first: Secret
-  tried: boolean
-  /** The password that SOAP has accepted last. */
-  accepted: Secret | undefined
-  readonly held: Map<LoginInterface, Held>
-}
-
 export function createLogins({ attempts, timings, clock, random, logger }: LoginsOptions): Logins {
-  const accounts = new Map<string, Known>()
+  const known = createKnownAccounts(clock)
+  const takeTurns = createTurns()
   let count = 0
-
-  function known(account: Account): Known {
-    const name = nameOf(account)
-    const found = accounts.get(name) ?? {
-      first: account.password,
-      tried: false,
-      accepted: undefined,
-      held: new Map(),
-    }
-    accounts.set(name, found)
-    return found
-  }
-
-  function pause(account: Account, by: LoginInterface): Pause | undefined {
-    const held = known(account).held.get(by)
-    const left = (held?.until ?? 0) - clock.monotonic()
-    return held?.password.equals(account.password) && left > 0 ? { error: held.error, left } : undefined
-  }
 
   /** Records an attempt that is about to be made; throws where none is allowed. */
   async function reserve({ account, by, signal }: LoginRequest<unknown>, password: Secret): Promise<number> {
-    const { first, tried, held } = known(account)
+    const { first, tried, held } = known.get(account)
     const limits = [
       LIMITS.any,
       ...(tried || !first.equals(password) ? [] : [LIMITS.unknown]),
@@ -138,7 +88,8 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
 
   async function remember(account: Account, change: Change, signal: AbortSignal): Promise<void> {
     try {
-      await attempts.update(nameOf(account), change, signal)
+      const names = known.namesOf(account)
+      await attempts.update(names, (lists) => change(mergeAttempts(lists)), signal)
     } catch (error) {
       if (signal.aborted) throw error
       const cause = error instanceof Error ? error.message : String(error)
@@ -157,12 +108,12 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     { account, by }: Pick<LoginRequest<unknown>, 'account' | 'by'>,
     password: Secret,
   ): boolean {
-    return by === 'REST' && known(account).accepted?.equals(password) === true
+    return by === 'REST' && known.get(account).accepted?.equals(password) === true
   }
 
   /** Holds the account back after an attempt that counts, and says until when. */
   function hold({ account, by }: LoginRequest<unknown>, password: Secret, cause: VCenterError): LoginRefused {
-    const { held } = known(account)
+    const { held } = known.get(account)
     const { pace, what, ...rest } = failureOf(account, by, isRight({ account, by }, password), cause)
     const before = held.get(by)
     const same =
@@ -185,81 +136,49 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       : { pace: timings.refusedLogin, what, advice }
   }
 
-  return {
-    pause,
-    async login(request) {
-      const { account, by, send, signal } = request
-      const { password } = account
-      const paused = pause(account, by)
-      if (paused !== undefined) throw paused.error
-      const at = await reserve(request, password)
-      const about = known(account)
-      about.tried = true
-      try {
-        const value = await send(password, ++count)
-        about.held.clear()
-        if (by === 'SOAP') about.accepted = password
-        // vCenter has forgotten the failures too.
-        await note((before) => (before.length === 0 ? undefined : []))
-        return value
-      } catch (error) {
-        if (!(error instanceof VCenterError)) throw error
-        if (error.reason === 'InvalidLogin') {
-          await note((before) => before.map((each) => (each.at === at ? { at, refused: true } : each)))
-          throw hold(request, password, error)
-        }
-        if (error instanceof SessionManagerError && error.asked) throw hold(request, password, error)
-        if (!UNANSWERED.has(error.reason) || isRight(request, password))
-          await note((before) => before.filter((each) => each.at !== at))
-        throw error
+  async function attempt<T>(request: LoginRequest<T>): Promise<T> {
+    const { account, by, send, signal } = request
+    const { password } = account
+    const paused = known.pause(account, by)
+    if (paused !== undefined) throw paused.error
+    const at = await reserve(request, password)
+    const about = known.get(account)
+    about.tried = true
+    try {
+      const value = await send(password, ++count)
+      about.held.clear()
+      if (by === 'SOAP') about.accepted = password
+      // vCenter has forgotten the failures too.
+      await note((before) => (before.length === 0 ? undefined : []))
+      return value
+    } catch (error) {
+      if (!(error instanceof VCenterError)) throw error
+      if (error.reason === 'InvalidLogin') {
+        await note((before) => before.map((each) => (each.at === at ? { at, refused: true } : each)))
+        throw hold(request, password, error)
       }
+      if (error instanceof SessionManagerError && error.asked) throw hold(request, password, error)
+      if (!UNANSWERED.has(error.reason) || isRight(request, password))
+        await note((before) => before.filter((each) => each.at !== at))
+      throw error
+    }
 
-      /** If this fails, the attempt counts as unanswered for a while. */
-      function note(change: Change): Promise<void> {
-        return remember(account, change, signal).catch(() => undefined)
-      }
+    /** If this fails, the attempt counts as unanswered for a while. */
+    function note(change: Change): Promise<void> {
+      return remember(account, change, signal).catch(() => undefined)
+    }
+  }
+
+  return {
+    pause: known.pause,
+    async login(request) {
+      const { account, instanceUUID, signal } = request
+      known.identify(account, instanceUUID)
+      const { own = nameOf(account) } = known.get(account)
+      return await takeTurns(own, () => attempt(request), signal)
     },
   }
 }
 
 /** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
-
-function serverOf({ server, port }: Account): string {
-  return `${isIPv6(server) ? `[${server}]` : server}:${port}`
-}
-
-/** What messages say of a login. */
-function wordsFor(account: Account) {
-  const server = serverOf(account)
-  const who = described(account)
-  if (account.sessionManager !== undefined)
-    return {
-      another: `${who} is not asked for another session of ${server}`,
-      refused: `${who} refuses the configured token`,
-      advice: "check the token, and the session manager's log",
-    }
-  return {
-    another: `${server} is not asked for another login as ${who}`,
-    refused: `${server} refuses ${who} with the configured password`,
-    advice: 'check user and password',
-  }
-}
-
-/** The user, or where it is where nobody has checked what that holds. */
-function described({ user, userSource, sessionManager }: Account): string {
-  if (sessionManager !== undefined) return `the session manager of ${userSource ?? 'the configuration'}`
-  return userSource === undefined ? `the user ${user}` : `the user of ${userSource}`
-}
-
-/**
- * Identifies an account without naming the user, or the URL. Directories are case-insensitive. Tenants may share a session
- * manager, each with a token in a Secret of its own: that Secret tells them apart.
- */
-function nameOf(account: Account): string {
-  const server = serverOf(account).toLowerCase()
-  const { user: name, sessionManager, userSource = '' } = account
-  const who = sessionManager === undefined ? name.toLowerCase() : `${sessionManager} ${userSource}`
-  const user = createHash('sha256').update(who).digest('hex').slice(0, 12)
-  return `${server}/${user}`
-}

@@ -9,6 +9,7 @@ import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
+import type { Logins } from './logins.ts'
 import { createSession } from './session.ts'
 import type { RequestTicket } from './session-manager.ts'
 
@@ -45,11 +46,12 @@ const noTicket: RequestTicket = () => {
 interface SetUp {
   readonly config?: Partial<VCenterConfig>
   readonly requestTicket?: RequestTicket
+  readonly logins?: Logins
 }
 
 function setUp(
   answers: Record<string, (attempt: number) => FakeAnswer> = {},
-  { config = {}, requestTicket = noTicket }: SetUp = {},
+  { config: changes = {}, requestTicket = noTicket, logins = testLogins() }: SetUp = {},
 ) {
   const counts: Record<string, number> = {}
   const all: typeof answers = {
@@ -66,25 +68,26 @@ function setUp(
   })
   const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
   const { signal } = new AbortController()
+  const config: VCenterConfig = {
+    name: 'lab',
+    server: 'vc.test',
+    port: 443,
+    user: 'DOM\\u&r',
+    password: new Secret('p<w'),
+    trust: { kind: 'system' },
+    datacenters: [],
+    ...changes,
+  }
   const session = createSession({
     soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
-    config: {
-      name: 'lab',
-      server: 'vc.test',
-      port: 443,
-      user: 'DOM\\u&r',
-      password: new Secret('p<w'),
-      trust: { kind: 'system' },
-      datacenters: [],
-      ...config,
-    },
+    config,
     timings: TIMINGS,
     logger: pino({ level: 'silent' }),
-    logins: testLogins(),
+    logins,
     requestTicket,
     loginSignal: signal,
   })
-  return { session, counts, signal, connection }
+  return { session, config, counts, signal, connection }
 }
 
 t.test('one login serves until the session is lost', async (t) => {
@@ -125,6 +128,25 @@ t.test('a refused credential is not tried again at once', async (t) => {
   t.equal(counts.Login, 1)
   t.equal(counts.RetrieveServiceContent, 1, 'nothing else is asked either')
   t.ok(session.pause())
+})
+
+t.test('nor does a refusal elsewhere hold back a session that lives', async (t) => {
+  const logins = testLogins()
+  const { session, counts, config, signal } = setUp(
+    {
+      CurrentTime: (attempt) =>
+        attempt === 1 ? { body: soap('<CurrentTimeResponse/>') } : fault('NotAuthenticated'),
+    },
+    { logins },
+  )
+  await session.ensure(signal)
+  const refuse = () => Promise.reject(new VCenterError('InvalidLogin', 'refused'))
+  await t.rejects(logins.login({ account: config, by: 'SOAP', send: refuse, signal }))
+  t.notOk(session.pause())
+  await session.ensure(signal)
+  await t.rejects(session.ensure(signal), { reason: 'InvalidLogin', message: /will be retried/ })
+  t.ok(session.pause())
+  t.match(counts, { Login: 1, CurrentTime: 2 })
 })
 
 t.test('other failures of a login are not refusals', async (t) => {

@@ -8,7 +8,8 @@ import { isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
-import type { Logins, Pause } from './logins.ts'
+import type { Pause } from './known-accounts.ts'
+import type { Logins } from './logins.ts'
 import type { RequestTicket } from './session-manager.ts'
 
 const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
@@ -43,7 +44,7 @@ export interface Session {
   lastLogin(): Login | undefined
   /** To be called when a call failed with NotAuthenticated. */
   lost(): void
-  /** Why the configured credential must not be tried now; undefined where it may. */
+  /** Why the configured credential must not be tried now; undefined where it may, or need not: the session may live. */
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
@@ -70,16 +71,19 @@ export function createSession(options: SessionOptions): Session {
   const { soap, config, timings, logger, logins, requestTicket, loginSignal } = options
   let content: ServiceContent | undefined
   let latest: Login | undefined
+  /** The cookie of the last login: there may be one before it, too. */
+  let loggedIn: string | undefined
   const { callDeadline: deadline } = timings
 
   async function keepAlive(signal: AbortSignal): Promise<void> {
     await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
   }
 
-  async function login({ sessionManager: target }: ServiceContent): Promise<void> {
+  async function login({ sessionManager: target, instanceUUID }: ServiceContent): Promise<void> {
     const user = await logins.login({
       account: config,
       by: 'SOAP',
+      instanceUUID,
       signal: loginSignal,
       async send(password, number) {
         const { sessionManager: url } = config
@@ -89,6 +93,7 @@ export function createSession(options: SessionOptions): Session {
         return url === undefined ? config.user : textOf(userSession, 'userName')
       },
     })
+    loggedIn = soap.sessionID()
     logger.info({ user }, 'logged in')
   }
 
@@ -120,7 +125,10 @@ export function createSession(options: SessionOptions): Session {
     })
   }
 
-  const pause = (): Pause | undefined => logins.pause(config, 'SOAP')
+  function pause(): Pause | undefined {
+    const holdsSession = loggedIn !== undefined && soap.sessionID() === loggedIn
+    return holdsSession ? undefined : logins.pause(config, 'SOAP')
+  }
 
   async function stillAlive(signal: AbortSignal): Promise<boolean> {
     if (soap.sessionID() === undefined) return false

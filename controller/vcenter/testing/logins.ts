@@ -16,10 +16,10 @@ export function attemptsInMemory(): AttemptsInMemory {
   const self: AttemptsInMemory = {
     accounts,
     away: false,
-    async update(account, change) {
+    async update(names, change) {
       if (self.away) throw new Error('connection refused')
-      const changed = change(accounts.get(account) ?? [])
-      if (changed !== undefined) accounts.set(account, changed)
+      const changed = change(names.map((name) => accounts.get(name) ?? []))
+      if (changed !== undefined) for (const name of names) accounts.set(name, changed)
     },
   }
   return self
