@@ -16,7 +16,7 @@ import { conditionEvents, levelEvents, untaintedEvents, warning } from './node-e
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
-import { refuse } from './refusal.ts'
+import { refuse } from './refuse.ts'
 import { noLongerRefused } from './rejected-write.ts'
 
 /**

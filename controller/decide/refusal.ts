@@ -1,13 +1,8 @@
 import type { ConditionType, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
-import type { IdentityDecision } from './decision.ts'
-import { conditionEvents, untaintedEvents } from './node-events.ts'
-import type { NodeFacts } from './node-facts.ts'
-import { changedAddresses, levelLabel } from './node-patch.ts'
-import { noLongerRefused } from './rejected-write.ts'
 
+/** What a stage says of a Node that it refuses. */
 export interface RefusalDetails {
   readonly type: ConditionType
   readonly condition: ConditionValue
@@ -28,62 +23,6 @@ export interface RefusalDetails {
   readonly recheck?: readonly string[]
   /** The decision's state; `waiting` where nobody has to do anything. */
   readonly state?: 'refused' | 'waiting'
-}
-
-/** The decision that leaves a Node as it is, except for its level label and verified addresses, and says why. */
-export function refuse(
-  { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
-  refused: RefusalDetails,
-): IdentityDecision {
-  const { type, ends, passed = {}, fields = {}, addresses, recheck, state = 'refused' } = refused
-  const { identityLevel: before, provenUntil } = previous
-  const level = refused.level ?? (ends ? undefined : before)
-  const stands = !ends && before !== undefined
-  const condition =
-    stands && type === 'IdentityVerified' ? doubted(refused.condition, before) : refused.condition
-  const conditions: ConditionValues = {
-    ...passed,
-    ...noLongerRefused(node, previous, condition),
-    [type]: condition,
-  }
-  if (type === 'VMFound' && condition.status === 'False' && !stands) {
-    conditions.IdentityVerified = unknown(condition.reason, `no VM to verify: ${condition.message}`)
-  }
-  if (isUninitialized(node)) conditions.Initialized = no(condition.reason, condition.message)
-  const labels = isUninitialized(node) && level !== undefined ? {} : levelLabel(node, level)
-  const patch = {
-    ...changedAddresses(node, addresses),
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
-  }
-  return {
-    state,
-    ...(level === undefined ? {} : { level }),
-    refusal: { condition: type, reason: condition.reason },
-    ...(Object.keys(patch).length === 0 ? {} : { patch }),
-    status: {
-      conditions,
-      fields: {
-        ...(stands && provenUntil !== undefined ? { provenUntil } : {}),
-        ...(level === undefined ? {} : { identityLevel: level }),
-        ...fields,
-      },
-    },
-    events: [
-      ...conditionEvents(previous.conditions ?? [], { [type]: condition }),
-      ...untaintedEvents(node, previous, now),
-    ],
-    // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.
-    requeue: true,
-    ...(recheck === undefined ? {} : { recheck }),
-  }
-}
-
-/** The condition for a Node that stays verified although it cannot be verified again at present. */
-function doubted({ reason, message }: ConditionValue, level: IdentityLevel): ConditionValue {
-  return unknown(
-    reason,
-    `${message}; what was verified before (${level}) stands until something contradicts it`,
-  )
 }
 
 /** @param why the condition that explains the level reached */

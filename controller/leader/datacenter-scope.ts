@@ -4,7 +4,7 @@ import type { VCenterConfig } from '../config/config.ts'
 import { type DatacenterPath, matchesDatacenter } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, type Task } from '../tasks.ts'
-import type { RunningInventory } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 export interface DatacenterScopeOptions {
   readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]

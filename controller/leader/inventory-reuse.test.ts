@@ -4,7 +4,8 @@ import type { Config, VCenterConfig } from '../config/config.ts'
 import { file, load } from '../config/testing/load.ts'
 import { aborted } from '../tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
-import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
+import type { InventoryOptions } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createInventoryReuse, type InventoryReuse } from './inventory-reuse.ts'
 
 /** An inventory that does nothing but say what is asked of it. */

@@ -3,7 +3,8 @@ import { sameConnection } from '../config/changes.ts'
 import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { Secret } from '../config/secret.ts'
 import { aborted } from '../tasks.ts'
-import type { InventoryOptions, RunningInventory } from '../vcenter/inventory.ts'
+import type { InventoryOptions } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 /** Opens the inventory of one vCenter. */
 export type OpenInventory = (

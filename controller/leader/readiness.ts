@@ -2,7 +2,7 @@
 import { timeOfDay } from '../format-time.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import type { PolicyState } from '../types/policy-state.ts'
-import type { RunningInventory } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 export function policyProblem(policy: PolicyState): readonly string[] {
   if (policy.state === 'in-force') return []

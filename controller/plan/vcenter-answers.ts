@@ -1,5 +1,5 @@
 import type { Lookup } from '../types/inventory.ts'
-import type { RunningInventory } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 /** Most Nodes that are named in one line. */
 const MAX_NAMES = 5

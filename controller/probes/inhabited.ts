@@ -13,7 +13,7 @@ export interface InhabitedOptions {
   readonly absentFor: number
 }
 
-/** Whether a vCenter must have at least one VM, whatever it shows: see `ProbeResult.inhabited`. */
+/** Whether a vCenter must have at least one VM, whatever it shows: see `ProofFacts.inhabited`. */
 export type IsInhabited = (
   vCenter: Pick<VCenterProbe, 'vCenter' | 'vCenterInstanceUUID'>,
   except: string,

@@ -5,8 +5,7 @@ import type { VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
-import type { Inventory, Lookup } from '../types/inventory.ts'
-import type { Proof } from '../types/vcenter-probe.ts'
+import type { Lookup } from '../types/inventory.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/debounce.ts'
@@ -15,6 +14,7 @@ import { createConnectionHealth } from './connection-health.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import { listAndWatch, type Opened } from './list-and-watch.ts'
 import { createProber } from './probe/prober.ts'
+import type { RunningInventory } from './running-inventory.ts'
 import type { Logins } from './session/logins.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createTicketRequests } from './session/session-manager.ts'
@@ -29,25 +29,6 @@ import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './
 import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
 import { withoutCredential } from './without-credential.ts'
-
-/** An inventory and its main loop. */
-export interface RunningInventory extends Inventory {
-  /**
-   * Connects and keeps the inventory up to date, whatever vCenter does, until the signal aborts; then logs out within 3 s
-   * and resolves. Throws only for a defect. To be called once.
-   */
-  run(signal: AbortSignal): Promise<void>
-  /** To be called when the configured password has changed: it is tried without further waiting. */
-  passwordChanged(): void
-  /** Whether the vCenter answers: false before the first connection and while a failure is shown. */
-  connected(): boolean
-  /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link provable}. */
-  provableEverywhere(): Proof | undefined
-  /** As the account sees them; undefined before they were read, and where they may not be. */
-  datacenters(): readonly DatacenterPath[] | undefined
-  /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
-  certificateExpiry(): number | undefined
-}
 
 export interface InventoryOptions {
   /**

@@ -3,7 +3,6 @@ import { isUnseen } from '../../node/machines.ts'
 import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
-import type { ProbeResult } from './evidence.ts'
 
 /** Why one precondition does not hold. */
 export interface Missing {
@@ -22,8 +21,14 @@ export interface Precondition<Facts> {
 }
 
 /** One machine, with what all vCenters said of it. */
-export interface ProofFacts extends Pick<ProbeResult, 'probes' | 'inhabited'> {
+export interface ProofFacts {
   readonly vm: BoundVM
+  readonly probes: readonly VCenterProbe[]
+  /**
+   * vCenters (`about.instanceUuid`) that must show at least one VM, because another Node is bound to a VM there that is
+   * not missing. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
+   */
+  readonly inhabited: ReadonlySet<string>
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { isOffForGood, type Missing, missingProofs } from './absence-proofs.ts'
+import { isOffForGood, type Missing, missingProofs, type ProofFacts } from './absence-proofs.ts'
 
 /** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
 export interface ProbeRequest {
@@ -37,7 +37,7 @@ export interface Evidence {
   readonly askedAt: number
   /** When the last vCenter answered, by the monotonic clock and by the wall clock. */
   readonly answeredAt: { readonly monotonic: number; readonly now: number }
-  /** See {@link ProbeResult.inhabited}. */
+  /** See {@link ProofFacts.inhabited}. */
   readonly inhabited: ReadonlySet<string>
   /** Changes when the kubelet renews its Lease; undefined where the Lease could not be read. */
   readonly heartbeat: string | undefined
@@ -56,14 +56,8 @@ export interface Evidence {
 }
 
 /** What all vCenters and the API server answered to one probe request. */
-export interface ProbeResult {
-  readonly probes: readonly VCenterProbe[]
+export interface ProbeResult extends Omit<ProofFacts, 'vm'> {
   readonly others: readonly Probed[]
-  /**
-   * vCenters (`about.instanceUuid`) that must show at least one VM, because another Node is bound to a VM there that is
-   * not missing. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
-   */
-  readonly inhabited: ReadonlySet<string>
   readonly attachments: number | undefined
   readonly heartbeat: string | undefined
   /** When the request was sent, monotonic: the result is as old as its request. */

@@ -1,7 +1,7 @@
 import { duration } from '../../format-time.ts'
 import type { Taint } from '../../types/node.ts'
 import type { Missing } from './absence-proofs.ts'
-import type { DeletionFacts } from './deletion-rules.ts'
+import type { DeletionFacts } from './deletion-facts.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
 
 /**
