@@ -46,6 +46,17 @@ t.test('all are initialised, with their zones', async (t) => {
   t.same(await vcsim.sessions(), { soap: 1, rest: 1 })
 })
 
+t.test('vCenter can tell whose session it is, and which call is which in its logs', async (t) => {
+  t.match(await vcsim.userAgents(), [/^rollcall-controller\/\d+\.\d+\.\d+/])
+  const ids = await vcsim.operationIDs()
+  t.ok(ids.length > 10, `${ids.length} calls`)
+  t.same(
+    ids.filter((id) => !/^rollcall-[0-9a-f]{1,8}-[1-9]\d*$/.test(id)),
+    [],
+  )
+  t.equal(new Set(ids).size, ids.length)
+})
+
 t.test('VMs move, go off and go missing, many at once', async (t) => {
   await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
   await vcsim.setState(...some(0).map(({ vm }) => ({ vm: vm.ref, powerState: 'poweredOff' as const })))

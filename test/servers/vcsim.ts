@@ -45,6 +45,13 @@ export interface Traffic {
 }
 
 /** A vCenter simulator of its own for one test. */
+/** As the simulator tells them. */
+interface Sessions {
+  readonly soap: number
+  readonly rest: number
+  readonly userAgents: readonly string[]
+}
+
 export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   /** Without a path: "https://127.0.0.1:port". */
   url: string
@@ -74,6 +81,10 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   resetCalls(): Promise<void>
   /** How many sessions live. */
   sessions(): Promise<{ soap: number; rest: number }>
+  /** What vCenter's list of sessions says of their clients: the User-Agent of each SOAP login. */
+  userAgents(): Promise<readonly string[]>
+  /** The operation IDs of the latest thousand SOAP calls; an empty one for a call without. */
+  operationIDs(): Promise<readonly string[]>
   /** Ends all sessions behind their clients' backs, as a restart of vCenter does. */
   endSessions(): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
@@ -138,7 +149,12 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       calls: () => control.call('GET', '/calls'),
       bytes: () => control.call('GET', '/bytes'),
       resetCalls: () => control.call('DELETE', '/calls'),
-      sessions: () => control.call('GET', '/sessions'),
+      sessions: async () => {
+        const { soap, rest } = await control.call<Sessions>('GET', '/sessions')
+        return { soap, rest }
+      },
+      userAgents: async () => (await control.call<Sessions>('GET', '/sessions')).userAgents,
+      operationIDs: () => control.call('GET', '/operation-ids'),
       endSessions: () => control.call('DELETE', '/sessions'),
       fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
       setGeneration: (generation) => control.call('POST', '/generation', generation),

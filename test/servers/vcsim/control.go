@@ -53,9 +53,11 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	views.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("GET /bytes", answer(func(*http.Request) (any, error) { return c.front.bytes.read(), nil }))
+	mux.HandleFunc("GET /operation-ids", answer(func(*http.Request) (any, error) { return c.front.ids.read(), nil }))
 	mux.HandleFunc("DELETE /calls", answer(func(*http.Request) (any, error) {
 		c.front.calls.reset()
 		c.front.bytes.reset()
+		c.front.ids.reset()
 		return nil, nil
 	}))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))
@@ -153,10 +155,14 @@ func (c *control) tag(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// sessions counts the live ones on both sides.
+// sessions counts the live ones on both sides, and says what those of SOAP called themselves at their login.
 func (c *control) sessions(*http.Request) (any, error) {
 	_, soap, err := c.soapSessions()
-	return map[string]int{"soap": len(soap), "rest": c.tags.sessions()}, err
+	userAgents := []string{}
+	for _, session := range soap {
+		userAgents = append(userAgents, session.UserAgent)
+	}
+	return map[string]any{"soap": len(soap), "rest": c.tags.sessions(), "userAgents": userAgents}, err
 }
 
 // endSessions does what a restart of vCenter's services does to its clients.

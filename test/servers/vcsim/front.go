@@ -13,6 +13,7 @@ type front struct {
 	next   http.Handler
 	calls  counter
 	bytes  meter
+	ids    operationIDs
 	faults faultSet
 	age    generation
 }
@@ -32,6 +33,9 @@ func (f *front) ServeHTTP(writer http.ResponseWriter, r *http.Request) {
 	}
 	c := call{operation: operation(r, body), soap: isSOAP(r), request: r, body: body}
 	f.calls.add(c.operation)
+	if c.soap {
+		f.ids.add(body)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := newAnswerWriter(writer, r)
 	defer func() { f.bytes.add(c.operation, w.traffic) }()
