@@ -1,8 +1,9 @@
 /** Whether the account may read the objects above a VM: otherwise not seeing the VM proves nothing. */
 import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
+import { callWithoutRefused } from '../collect/refusals.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { isGone, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -28,7 +29,7 @@ export async function provePrivileges(
   return [...proofs.values()].find(({ state }) => state === 'unproven') ?? { state: 'proven' }
 }
 
-/** The same for each of these objects and the root, without objects that are gone. */
+/** The same for each of these objects and the root, without objects that are gone. A refused one does not hide the others. */
 export async function askPrivileges(
   client: ProbeClient,
   vCenter: string,
@@ -36,24 +37,40 @@ export async function askPrivileges(
 ): Promise<Privileges> {
   const root = rootOf(client.content)
   const proofs = new Map<string, Proof>()
+  const nameOf = (parent: ParentObject): string =>
+    `${parent === root ? 'the root folder' : `${parent.type} "${parent.name}"`} (${parent.moref})`
   const tell = (parent: ParentObject, answer: XMLElement | undefined): void => {
-    const name = parent === root ? 'the root folder' : `${parent.type} "${parent.name}"`
-    proofs.set(keyOfParent(parent), judge(vCenter, `${name} (${parent.moref})`, answer))
+    proofs.set(keyOfParent(parent), judge(vCenter, nameOf(parent), answer))
   }
-  let left = [...parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root)), root]
-  while (left.length > 0) {
-    try {
-      const answers = await ask(client, left)
-      for (const parent of left) tell(parent, answers.get(keyOfParent(parent)))
-      break
-    } catch (error) {
-      const gone = left.find((parent) => parent !== root && isGone(error, toObject(parent)))
-      const denied = left.find((parent) => isDenied(error, toObject(parent)))
-      const named = gone ?? denied
-      if (named === undefined) throw error
-      if (named === denied) tell(named, undefined)
-      left = left.filter((parent) => parent !== named)
-    }
+  const tellAll = (groups: readonly (readonly ParentObject[])[], onDenied: (parent: ParentObject) => void) =>
+    callWithoutRefused({
+      groups,
+      objectOf: toObject,
+      async call(asked) {
+        const answers = await ask(client, asked)
+        for (const parent of asked) tell(parent, answers.get(keyOfParent(parent)))
+      },
+      onRefused(parent, fault) {
+        if (parent !== root && isGone(fault, toObject(parent))) return
+        // Another object's absence says nothing of this one, nor does a refusal by the manager itself.
+        if (fault.fault !== 'NoPermission' || names(fault, client.content.authorizationManager)) throw fault
+        onDenied(parent)
+      },
+    })
+  const others = parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root))
+  let rootNamed = false
+  const left = await tellAll([[...others, root]], (parent) => {
+    if (parent === root) rootNamed = true
+    else tell(parent, undefined)
+  })
+  // vCenter often names the root where it refuses another object.
+  if (rootNamed) await tellAll([[root]], (parent) => tell(parent, undefined))
+  for (const parent of left) {
+    const message = `whether the account may read ${nameOf(parent)} was not checked: vCenter refuses too many other objects`
+    proofs.set(keyOfParent(parent), {
+      state: 'unproven',
+      failure: { vCenter, reason: 'PrivilegeMissing', message },
+    })
   }
   return proofs
 }
@@ -105,11 +122,8 @@ function judge(vCenter: string, object: string, answer: XMLElement | undefined):
   return { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
 }
 
-/** An object that cannot be checked must not hide the results for the others. */
-function isDenied(error: unknown, object: ManagedObjectReference): boolean {
-  if (!(error instanceof SoapFault) || error.fault !== 'NoPermission' || error.object === undefined)
-    return false
-  return keyOf(error.object) === keyOf(object)
+function names({ object }: SoapFault, { type, value }: ManagedObjectReference): boolean {
+  return object?.type === type && object.value === value
 }
 
 function toObject({ type, moref }: ParentObject): ManagedObjectReference {

@@ -136,6 +136,22 @@ t.test('privileges are proven on each parent that still exists', async (t) => {
       unproven('PrivilegeMissing', /on the root folder/),
     ],
     [
+      'it is refused for one, and the fault names the root',
+      {
+        HasPrivilegeOnEntities: (body: string) =>
+          body.includes('>group-v12<') ? denied('Folder', 'group-d1') : granted(body),
+      },
+      unproven('PrivilegeMissing', /on Folder "workers" \(group-v12\)/),
+    ],
+    [
+      'for one, and the fault names none that was asked for',
+      {
+        HasPrivilegeOnEntities: (body: string) =>
+          body.includes('>group-v12<') ? denied('Folder', 'group-v99') : granted(body),
+      },
+      unproven('PrivilegeMissing', /on Folder "workers" \(group-v12\)/),
+    ],
+    [
       'the question is refused altogether',
       { HasPrivilegeOnEntities: () => denied('AuthorizationManager', 'AuthorizationManager') },
       unproven('NoPermission'),

@@ -1,0 +1,88 @@
+/** vCenter refuses a question about many objects as a whole for the sake of one. */
+import t from 'tap'
+import { systemClock } from '../../../agent/shared/clock.ts'
+import { fakeConnection, soap } from '../testing/fake-connection.ts'
+import { denied, granted } from '../testing/probe-script.ts'
+import { TIMINGS } from '../timings.ts'
+import { createSoapClient } from '../wire/soap.ts'
+import { askPrivileges } from './privileges.ts'
+import { createProbeClient } from './probe-client.ts'
+
+const FOLDERS = Array.from({ length: 60 }, (_, i) => ({
+  type: 'Folder',
+  moref: `group-v${i + 10}`,
+  name: `folder ${i + 10}`,
+}))
+
+/** What is said of the root and 60 folders, of which some are refused by a fault that names the root. */
+async function askWhere(refuses: (moref: string) => boolean) {
+  let calls = 0
+  const connection = fakeConnection(({ body = '' }) => {
+    calls++
+    const asked = [...body.matchAll(/<entity type="Folder">([^<]+)</g)].map(([, moref = '']) => moref)
+    if (asked.some(refuses)) return denied('Folder', 'group-d1')
+    return {
+      body: soap(`<HasPrivilegeOnEntitiesResponse>${granted(body)}</HasPrivilegeOnEntitiesResponse>`),
+    }
+  })
+  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
+  const { signal } = new AbortController()
+  const object = (type: string) => ({ type, value: type })
+  const client = createProbeClient({
+    vCenter: 'lab',
+    access: {
+      soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
+      content: {
+        instanceUUID: 'vc',
+        rootFolder: { type: 'Folder', value: 'group-d1' },
+        propertyCollector: object('PropertyCollector'),
+        viewManager: object('ViewManager'),
+        searchIndex: object('SearchIndex'),
+        sessionManager: object('SessionManager'),
+        authorizationManager: object('AuthorizationManager'),
+      },
+      login: { number: 1, key: 'session-key' },
+    },
+    timings: TIMINGS,
+    clock: systemClock,
+    period: signal,
+    signal,
+    lost() {},
+  })
+  const proofs = await askPrivileges(client, 'lab', FOLDERS)
+  const messages = [...proofs.values()].flatMap((proof) =>
+    proof.state === 'unproven' ? [proof.failure.message] : [],
+  )
+  return { calls, messages, proofs }
+}
+
+t.test('one is refused, and the fault names the root: the others are proven', async (t) => {
+  const { calls, messages, proofs } = await askWhere((moref) => moref === 'group-v33')
+  t.same(messages, [
+    'the account lacks System.View and System.Read on Folder "folder 33" (group-v33): ' +
+      'give it the role Read-only there, with propagation',
+  ])
+  t.equal(proofs.size, FOLDERS.length + 1)
+  t.ok(calls < 20, `${calls} calls`)
+})
+
+t.test('the root itself is refused: it is said by name, and alone', async (t) => {
+  const { messages, proofs } = await askWhere((moref) => moref === 'group-d1')
+  t.match(messages, [/on the root folder \(group-d1\)/])
+  t.equal(messages.length, 1)
+  t.equal(proofs.size, FOLDERS.length + 1)
+})
+
+t.test(
+  'so many are refused that finding them takes too many calls: what was not checked is not proven',
+  async (t) => {
+    const { calls, messages, proofs } = await askWhere((moref) => moref !== 'group-d1')
+    t.equal(messages.length, FOLDERS.length)
+    t.match(
+      messages.at(-1),
+      /^whether the account may read Folder "folder 69" \(group-v69\) was not checked: /,
+    )
+    t.equal(proofs.size, FOLDERS.length + 1)
+    t.ok(calls <= 42, `${calls} calls`)
+  },
+)
