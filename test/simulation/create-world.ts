@@ -57,9 +57,11 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
       connectionState: 'connected',
       shownPower: undefined,
       claim: undefined,
+      template: false,
       mac: `00:50:56:aa:00:${(number() & 255).toString(16).padStart(2, '0')}`,
       machine: undefined,
       faultTolerance: undefined,
+      standby: false,
     })
   }
 

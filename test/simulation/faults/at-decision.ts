@@ -97,6 +97,18 @@ export const FAULTS_AT_DECISION: Faults = {
     machines.boot(machine)
     machines.kubelets.beat(machine)
   }),
+  'back-when-out-of-service'({ machines, judge, timeline, random }, { machine }) {
+    const told = (nodeName: string): void => {
+      if (nodeName !== machine.nodeName) return
+      judge.onOutOfService.delete(told)
+      timeline.after(random.between(0, 1_000), `${nodeName} speaks again`, () => {
+        machine.linked = true
+        machines.kubelets.beat(machine)
+      })
+    }
+    judge.onOutOfService.add(told)
+    return () => judge.onOutOfService.delete(told)
+  },
   'made-anew-when-deleting': whenDeleting(({ machines, api }, _, { machine, vCenter }) => {
     const [folder] = vCenter.folders
     const { nodeName } = machine

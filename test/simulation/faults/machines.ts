@@ -117,6 +117,20 @@ export const MACHINE_FAULTS: Faults = {
       vCenter.reach = 'works'
     }
   },
+  /** Another provider's Node, for which no agent reports, is silent; its UUID is in the other byte order. */
+  'unreported-silent'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const name = `${nodeName}-${machines.all.length}`
+    const options = { migrated: true, swapped: true } as const
+    const made = machines.create(name, vCenter, random.pick(vCenter.folders), options)
+    let over = false
+    timeline.after(random.between(10_000, 30_000), `${name} falls silent`, () => {
+      made.linked = over
+    })
+    return () => {
+      over = true
+      made.linked = true
+    }
+  },
   /** A new worker is verified and destroyed, and its volumes stay until it is called out of service. */
   'destroyed-with-volumes'({ machines, api, random, timeline }, { machine: { nodeName }, vCenter }) {
     const name = `${nodeName}-${machines.all.length}`
@@ -236,10 +250,11 @@ export const MACHINE_FAULTS: Faults = {
   'fault-tolerant'({ random, timeline }, { machine }) {
     const { vm } = machine
     if (vm === undefined || vm.faultTolerance !== undefined) return undefined
-    const secondary = vm.vCenter.register({ ...vm, instanceUUID: random.uuid() })
+    const secondary = vm.vCenter.register({ ...vm, instanceUUID: random.uuid(), standby: true })
     const group = [vm, secondary]
     const instanceUUIDs = group.map(({ instanceUUID }) => instanceUUID)
     const lead = (primary: VM): void => {
+      primary.standby = false
       machine.vm = primary
       machine.lastVM = primary
       for (const each of group)
@@ -262,6 +277,27 @@ export const MACHINE_FAULTS: Faults = {
             each.faultTolerance = undefined
           })
       }
+    }
+  },
+  /** Powered off and marked as a template; at the end it is a VM again, most often. */
+  'vm-becomes-template'({ machines, vCenters, random }, { machine }) {
+    if (machine.power === 'suspended') return undefined
+    const mark = (template: boolean): void => {
+      for (const { vms } of vCenters)
+        for (const vm of vms.values())
+          if (vm.machine === machine)
+            change(vm, (vm) => {
+              vm.template = template
+            })
+      // It may be unregistered just now, and come back as what it was.
+      if (machine.lastVM !== undefined) machine.lastVM.template = template
+    }
+    machines.halt(machine, 'poweredOff')
+    mark(true)
+    return () => {
+      if (random.chance(0.4)) return
+      mark(false)
+      if (machine.power === 'poweredOff') machines.boot(machine)
     }
   },
   'bios-uuid-changed'({ random }, { machine }) {

@@ -83,6 +83,13 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   ],
   [silent, { kind: 'fault-tolerant' }, { kind: 'vm-unregistered-running', at: 0.3 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
+  [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'held', who: 'beside', until: 1.2 }],
+  [
+    gone,
+    { kind: 'vm-destroyed', who: 'beside' },
+    { kind: 'held', who: 'beside', until: 1.2 },
+    { kind: 'configuration-changes', at: 1 },
+  ],
   [{ kind: 'destroyed-unseen' }],
   [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'vms-lost-in-hanging', until: 0.6 }],
@@ -157,6 +164,13 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'report-deleted', at: 0.2 }, { kind: 'vm-registered-again', at: 0.4 }],
   [silent, { kind: 'report-deleted', at: 0.2 }, { kind: 'vm-unregistered-off', at: 0.4 }],
   [{ kind: 'report-contradicts' }, { kind: 'vm-destroyed', at: 0.2 }],
+  [{ kind: 'vm-becomes-template' }, { kind: 'vm-destroyed', at: 0.2 }],
+  [{ kind: 'vm-becomes-template' }, { kind: 'replica-killed', at: 0.3 }],
+  [
+    { kind: 'vm-becomes-template' },
+    { kind: 'recreated-under-same-name', at: 0.2 },
+    { kind: 'successor-destroyed', at: 0.9 },
+  ],
   [{ kind: 'powered-off' }, { kind: 'replica-suspended', at: 0.2, until: 0.8 }],
   [{ kind: 'powered-off' }, { kind: 'host-disconnected', at: 0.1 }],
 ]
@@ -170,6 +184,17 @@ const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
 ]
 
+/** What only few settings let come about. */
+const RARE: readonly (readonly Ingredient[])[] = [
+  [
+    { kind: 'node-cut-off' },
+    { kind: 'vm-unregistered-for-good' },
+    { kind: 'volumes-attached' },
+    { kind: 'back-when-out-of-service' },
+  ],
+  [{ kind: 'unreported-silent', until: 4.5 }],
+]
+
 /** Of a vCenter that has one VM beside another provider's Node: few worlds have such a one. */
 const LONELY: readonly Ingredient[] = [
   silent,
@@ -180,6 +205,7 @@ const LONELY: readonly Ingredient[] = [
 /** Those for small vCenters as often as all others of some kind. */
 export const RECIPES: readonly Recipe[] = [
   ...ANYWHERE.map((faults) => ({ faults })),
+  ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },
     { faults, small: true },

@@ -1,5 +1,5 @@
 /** What must hold at the moment when the API server deletes a Node for a controller. */
-import type { Machine, VM } from '../model/machine.ts'
+import { type Machine, swapBytes, type VM } from '../model/machine.ts'
 import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -108,12 +108,14 @@ export function isAwaited({ api }: World, { metadata, spec }: NodeObject): boole
   )
 }
 
-/** The UUIDs by which a Node names machines: the report's, the kubelet's, the provider ID's. */
-export function uuidsOf({ api }: World, { metadata, spec, status }: NodeObject): readonly string[] {
-  const report = api.reports.get(metadata.name)
+/** The UUIDs by which a Node names machines: the report's, the kubelet's, the provider ID's, all as vCenter writes them. */
+export function uuidsOf(world: World, { metadata, spec, status }: NodeObject): readonly string[] {
+  const report = world.api.reports.get(metadata.name)
   const serial = report?.spec.nodeUID === metadata.uid ? report.spec.machine.serialUUID : undefined
   const provider = spec.providerID?.replace('vsphere://', '')
-  return [serial, status.nodeInfo.systemUUID, provider].filter((uuid) => uuid !== undefined)
+  const swapped = machinesOf(world, metadata.uid).some((machine) => machine.swapped)
+  const turned = provider !== undefined && swapped ? swapBytes(provider) : provider
+  return [serial, status.nodeInfo.systemUUID, turned].filter((uuid) => uuid !== undefined)
 }
 
 /**

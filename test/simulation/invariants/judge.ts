@@ -6,7 +6,9 @@ import { readyOf } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
+import { createAddressJudge } from './addresses.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
+import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
 import { judgeTaints } from './out-of-service.ts'
 import { judgeByPolicy } from './policy.ts'
@@ -37,6 +39,7 @@ export function createJudge(world: () => World): Judge {
   const writes = new Map<string, number>()
   const probes = new Map<string, number>()
   const shownAt = new WeakMap<VM, number>()
+  const waits = createAddressJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -90,6 +93,8 @@ export function createJudge(world: () => World): Judge {
     deletions: [],
     onProbe: new Set(),
     onDecision: new Set(),
+    onOutOfService: new Set(),
+    undecided: new Map(),
     braked: new Map(),
     many: new Map(),
     refusals: new Map(),
@@ -105,6 +110,8 @@ export function createJudge(world: () => World): Judge {
         if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) continue
         for (const vm of vCenter.vms.values()) if (vCenter.isVisible(vm)) shownAt.set(vm, timeline.now)
       }
+      noteUndecided(world())
+      waits.look(world())
     },
     asked(process, nodeName) {
       more(probes, nodeName)

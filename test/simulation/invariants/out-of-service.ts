@@ -1,7 +1,7 @@
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
 const LATELY = 100_000
 
@@ -19,6 +19,7 @@ export function judgeTaints(
   const { name, uid } = before.metadata
   const says = (promise: string, what: string): void =>
     judge.violate(promise, `${by} calls ${name} out of service: ${what}`)
+  for (const told of judge.onOutOfService) told(name)
   if (api.holder.identity !== by)
     says('only the holder of the Lease calls a Node out of service', api.holder.identity)
   if (readyOf(before) === 'True') says('no Node is out of service that is Ready', 'it is')

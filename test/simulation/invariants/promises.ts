@@ -37,6 +37,13 @@ export interface DeletedNode {
   readonly gone: Gone | undefined
 }
 
+export interface Undecided {
+  readonly nodeName: string
+  /** By `about.instanceUuid`; undefined where the Node was never verified. */
+  readonly vCenter: string | undefined
+  readonly at: number
+}
+
 export interface Gone {
   readonly at: number
   /** vCenter may have told nobody. */
@@ -53,6 +60,10 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly onProbe: Set<(nodeName: string) => void>
   /** Called when a controller has decided to delete a Node but not yet begun. */
   readonly onDecision: Set<(process: Process, nodeName: string) => void>
+  /** Called when a controller calls a Node out of service. */
+  readonly onOutOfService: Set<(nodeName: string) => void>
+  /** When each Node, by its UUID, was last seen to be neither Ready nor decided on by anybody. */
+  readonly undecided: Map<string, Undecided>
   /** Since when the brake holds each Node, by its name. */
   readonly braked: Map<string, number>
   /** When it last held more than may be missing, by `about.instanceUuid` of the vCenter. */

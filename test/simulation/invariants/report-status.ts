@@ -1,6 +1,7 @@
 import type { ReportObject } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isMeant } from './brake.ts'
+import { judgeLatch } from './latch.ts'
 import { livesOn } from './living.ts'
 
 /** How long after a VM was seen a controller may still act on that, milliseconds. */
@@ -24,7 +25,18 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
     judge.braked.set(name, timeline.now)
   countHeld(world, before.status.vm?.vCenterInstanceUUID)
   judgeOpening(world, by, before, after)
+  judgeLatch(world, by, before, after)
+  judgeBinding(world, before, after)
   if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
+}
+
+/** The standby of a Fault Tolerance group runs nothing of its own. */
+function judgeBinding({ judge, vCenters }: World, before: ReportObject, after: ReportObject): void {
+  const { vm } = after.status
+  if (vm === undefined || vm.moref === before.status.vm?.moref) return
+  const vCenter = vCenters.find(({ instanceUUID }) => instanceUUID === vm.vCenterInstanceUUID)
+  if (vCenter?.vms.get(vm.moref)?.standby === true)
+    judge.violate('a standby is nobody', `${after.metadata.name} is verified to be ${vm.moref}`)
 }
 
 /** Remembers when the brake last held more Nodes of a vCenter than may be missing. */

@@ -1,7 +1,7 @@
 /** What kubelets write, and the node lifecycle controller of those that do not. */
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
-import { canSpeak, type Machine } from './machine.ts'
+import { canSpeak, type Machine, swapBytes } from './machine.ts'
 import { type NodeObject, readyOf } from './objects.ts'
 import { wallTime } from './process.ts'
 
@@ -45,7 +45,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
 
   function start(machine: Machine): void {
     if (!machine.kubelet || !canSpeak(machine) || api.away) return
-    const { nodeName, biosUUID, migrated } = machine
+    const { nodeName, biosUUID, migrated, swapped } = machine
     const found = api.nodes.get(nodeName)
     if (found === undefined) {
       machine.nodeUID = machine.random.uuid()
@@ -59,7 +59,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
           annotations: {},
         },
         spec: migrated
-          ? { taints: [], providerID: `vsphere://${biosUUID}` }
+          ? { taints: [], providerID: `vsphere://${swapped ? swapBytes(biosUUID) : biosUUID}` }
           : { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
         status: {
           addresses: [{ type: 'Hostname', address: nodeName }],

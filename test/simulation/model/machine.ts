@@ -26,11 +26,14 @@ export interface VM {
   /** What vCenter shows of a machine that it cannot ask. */
   shownPower: PowerState | undefined
   claim: string | undefined
+  template: boolean
   readonly mac: string
   /** The machine that runs by it; undefined for one that no Node knows of. */
   readonly machine: Machine | undefined
   /** Which of a group of two it is; undefined for one that is in none. */
   faultTolerance: FaultTolerance | undefined
+  /** Whether it stands by in such a group and has never led it. */
+  standby: boolean
   readonly registeredAt: number
 }
 
@@ -53,6 +56,8 @@ export interface Machine {
   linked: boolean
   /** Whether another provider has initialised its Node. */
   readonly migrated: boolean
+  /** Whether that provider wrote the first half of its UUID in the other byte order. */
+  readonly swapped: boolean
   /** Milliseconds that its reports are late. */
   reportDelay: number
   /** Whether its agent reports a NIC that is not the VM's. */
@@ -78,6 +83,15 @@ export interface Machine {
   /** When its agent's reports reached the API server, and its kubelet's renewals of its Lease: the last few, newest first. */
   reports: readonly number[]
   renewals: readonly number[]
+}
+
+/** A UUID whose first three fields are in the other byte order; so written twice, it is what it was. */
+export function swapBytes(uuid: string): string {
+  const turned = (field: string): string => field.match(/../g)?.reverse().join('') ?? ''
+  return uuid
+    .split('-')
+    .map((field, index) => (index < 3 ? turned(field) : field))
+    .join('-')
 }
 
 /** The power state that vCenter shows. */

@@ -18,7 +18,7 @@ export interface Machines {
     nodeName: string,
     vCenter: VCenterModel,
     folder: Folder,
-    options?: { readonly migrated?: boolean; readonly address?: string },
+    options?: { readonly migrated?: boolean; readonly swapped?: boolean; readonly address?: string },
   ): Machine
   boot(machine: Machine): void
   /** Power off or suspend. */
@@ -92,7 +92,8 @@ export function createMachines(options: MachinesOptions): Machines {
   }
 
   function boot(machine: Machine): void {
-    if (machine.destroyed) return
+    // Nobody powers a template on.
+    if (machine.destroyed || machine.lastVM?.template === true) return
     const { random } = machine
     const resumes = machine.power === 'suspended'
     if (machine.power !== 'poweredOn') machine.powerSince = timeline.now
@@ -134,7 +135,7 @@ export function createMachines(options: MachinesOptions): Machines {
   return {
     all,
     kubelets,
-    create(nodeName, vCenter, folder, { migrated = false, address } = {}) {
+    create(nodeName, vCenter, folder, { migrated = false, swapped, address } = {}) {
       const number = ++made
       const namesakes = all.filter((each) => each.nodeName === nodeName)
       const random = options.random.derive(`${nodeName} ${namesakes.length}`)
@@ -150,6 +151,7 @@ export function createMachines(options: MachinesOptions): Machines {
         kubelet: true,
         agent: !migrated,
         migrated,
+        swapped: swapped ?? (migrated && random.derive('byte order').chance(0.5)),
         ready: true,
         linked: true,
         reportDelay: 0,
@@ -176,9 +178,11 @@ export function createMachines(options: MachinesOptions): Machines {
         connectionState: 'connected',
         shownPower: undefined,
         claim: undefined,
+        template: false,
         mac,
         machine,
         faultTolerance: undefined,
+        standby: false,
       })
       all.push(machine)
       boot(machine)

@@ -60,9 +60,9 @@ const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
     textValue(faultTolerance === undefined ? 'notConfigured' : 'running'),
   'config.uuid': configured(({ biosUUID }) => textValue(biosUUID)),
   'config.instanceUuid': configured(({ instanceUUID }) => textValue(instanceUUID)),
-  'config.template': configured(() => textValue(false)),
-  'config.changeVersion': configured(({ biosUUID, instanceUUID }) =>
-    textValue(`${biosUUID} ${instanceUUID}`),
+  'config.template': configured(({ template }) => textValue(template)),
+  'config.changeVersion': configured(({ biosUUID, instanceUUID, template }) =>
+    textValue(`${biosUUID} ${instanceUUID} ${template}`),
   ),
   'config.guestId': configured(() => textValue('ubuntu64Guest')),
   'config.hardware.numCPU': configured(() => textValue(2)),

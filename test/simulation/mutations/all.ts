@@ -62,8 +62,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/deletion-possible.ts`,
-        'if (!told || provable.includes(undefined)) return undefined',
-        'if (told || provable.includes(undefined)) return undefined',
+        'if (!told || (provable.includes(undefined) && !shown)) return undefined',
+        'if (told || (provable.includes(undefined) && !shown)) return undefined',
       ),
     ],
   },
@@ -188,6 +188,47 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'brake: who deletes nothing leaves no latch',
+    edits: [
+      edit(`${LIFECYCLE}/judge-disruption-limit.ts`, "settings.deletion === 'on' && mayGo", 'mayGo'),
+      edit(
+        `${LIFECYCLE}/lifecycle.ts`,
+        "if (settings.lifecycle.deletion === 'on') return kept",
+        'if (kept) return kept',
+      ),
+    ],
+  },
+  {
+    name: 'brake: past deletions alone leave no latch',
+    edits: [
+      edit(
+        `${LIFECYCLE}/disruption-limit.ts`,
+        'waveOf(own, fleet.absentSince, atOnce(settings)) >',
+        'waveOf(own, [...fleet.absentSince, ...recent], atOnce(settings)) >',
+      ),
+    ],
+  },
+  {
+    name: 'brake: who is held by a person does not count',
+    edits: [
+      edit(
+        `${LIFECYCLE}/disruption-limit.ts`,
+        'evidence?.absent !== undefined && !isDecided(node) &&',
+        'evidence?.absent !== undefined &&',
+      ),
+    ],
+  },
+  {
+    name: 'out of service: a Node that is Ready again is back',
+    edits: [
+      edit(
+        `${LIFECYCLE}/out-of-service.ts`,
+        "return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)",
+        'return ready === undefined',
+      ),
+    ],
+  },
+  {
     name: 'volumes: a Node is called out of service before it is deleted',
     edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
   },
@@ -241,6 +282,36 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'machines: a provider ID in either byte order',
+    edits: [
+      edit(
+        'controller/node/machines.ts',
+        'take(add(providerUUIDs(node)[0], both))',
+        'take(add(providerUUIDs(node)[0], (uuid) => [uuid]))',
+      ),
+    ],
+  },
+  {
+    name: 'machines: a template is none',
+    edits: [
+      edit('controller/decide/identity/vm.ts', 'if (vm.template) {', 'if (vm.template && vm.moref === "") {'),
+    ],
+  },
+  {
+    name: 'machines: the standby of a Fault Tolerance group is none',
+    edits: [
+      edit(
+        'controller/types/virtual-machine.ts',
+        'return role !== undefined && role !== 1',
+        'return role === 1',
+      ),
+    ],
+  },
+  {
+    name: 'addresses: who waits for one is woken when its holder goes',
+    edits: [edit('controller/reconcile.ts', 'addresses.waits(name, decision.waitsFor ?? [])', '')],
+  },
+  {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(
@@ -284,6 +355,16 @@ const OTHERS: readonly Mutation[] = [
         'controller/probes/probe-tracker.ts',
         'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
         '',
+      ),
+    ],
+  },
+  {
+    name: 'probe tracker: deletions are remembered when the configuration changes',
+    edits: [
+      edit(
+        'controller/probes/probe-tracker.ts',
+        'resume(exists) {',
+        'resume(exists) {\n      deleted.clear()',
       ),
     ],
   },

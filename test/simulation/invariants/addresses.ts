@@ -1,0 +1,59 @@
+import { readyOf } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+import { UNINITIALIZED } from './deletion.ts'
+
+/** Longer than it takes to tell who waits, and to initialise it, while nothing else is wrong; milliseconds. */
+const TOLD = 45_000
+
+/** Who waits for an address is initialised soon after the machine that has held it is proven gone. */
+export function createAddressJudge(): { look(world: World): void } {
+  /** Since when each Node waits in vain, by its UUID and the leader. */
+  const since = new Map<string, number>()
+  return {
+    look(world) {
+      const { api, timeline, judge } = world
+      const waiting = new Set(isCalm(world) ? waitsInVain(world) : [])
+      for (const key of since.keys()) if (!waiting.has(key)) since.delete(key)
+      for (const key of waiting) {
+        const from = since.get(key) ?? timeline.now
+        since.set(key, from)
+        if (timeline.now - from > TOLD)
+          judge.violate('who waits for an address is told', `${key} (${api.holder.identity} leads) is not`)
+      }
+    },
+  }
+}
+
+/** Whether a leader hears and says everything at once. */
+function isCalm(world: World): boolean {
+  const { api, vCenters } = world
+  const leader = world.leader()
+  if (leader?.state !== 'runs' || api.away || api.slow > 0) return false
+  const { cut, deaf, lag } = leader.line
+  return !cut && !deaf && lag === 0 && vCenters.every(({ reach, slow }) => reach === 'works' && slow === 0)
+}
+
+/** Nodes that wait for an address though the leader has heard that nobody has it. */
+function waitsInVain(world: World): readonly string[] {
+  const { api, machines } = world
+  return [...api.nodes.values()].flatMap((node) => {
+    const { name, uid } = node.metadata
+    const status = api.reports.get(name)?.status
+    const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
+    const [machine] = machinesOf(world, uid)
+    if (machine === undefined || status?.nodeUID !== uid || said?.reason !== 'AddressOfAnotherNode') return []
+    if (node.spec.taints.every(({ key }) => key !== UNINITIALIZED)) return []
+    const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
+    return holders.every(({ nodeName, nodeUID, destroyed }) => destroyed && isKnown(world, nodeName, nodeUID))
+      ? [`${name} ${uid} ${api.holder.identity}`]
+      : []
+  })
+}
+
+/** Whether the leader knows that the machine of a Node is gone, or the Node itself is. */
+function isKnown({ api, judge }: World, nodeName: string, nodeUID: string | undefined): boolean {
+  const node = api.nodes.get(nodeName)
+  if (node?.metadata.uid !== nodeUID || node === undefined) return true
+  const [last] = judge.work(api.holder.identity, nodeName).heard ?? []
+  return readyOf(node) !== 'True' && last?.whole === true
+}

@@ -1,0 +1,48 @@
+import { type ReportObject, readyOf } from '../model/objects.ts'
+import type { World } from '../world.ts'
+import { isMeant } from './brake.ts'
+
+/** For how long a controller may go on believing what was so, milliseconds. */
+const STALE = 60_000
+
+/** Remembers of which Nodes the absence may count. To be called every few seconds. */
+export function noteUndecided({ api, judge, timeline }: World): void {
+  for (const node of api.nodes.values()) {
+    const { name, uid, annotations } = node.metadata
+    if (readyOf(node) === 'True' || isMeant(node) || annotations['rollcall.dev/deletion'] !== undefined)
+      continue
+    const { vm, nodeUID } = api.reports.get(name)?.status ?? {}
+    const vCenter = nodeUID === uid ? vm?.vCenterInstanceUUID : undefined
+    judge.undecided.set(uid, { nodeName: name, vCenter, at: timeline.now })
+  }
+}
+
+/** The brake engages where more VMs are proven gone than may be: Nodes that a person holds do not count, nor those deleted before. */
+export function judgeLatch(world: World, by: string, before: ReportObject, { status }: ReportObject): void {
+  const { api, judge, timeline, settings } = world
+  const vCenter = status.vm?.vCenterInstanceUUID
+  if (before.status.brakeEngagedAt !== undefined || status.brakeEngagedAt === undefined) return
+  if (vCenter === undefined) return
+  const others = [...judge.undecided].filter(
+    ([uid, each]) =>
+      uid !== status.nodeUID &&
+      each.vCenter === vCenter &&
+      timeline.now - each.at < STALE &&
+      judge.work(by, each.nodeName).heard?.some(({ whole }) => whole) === true,
+  )
+  const bound = [...api.reports].filter(
+    ([
+      name,
+      {
+        status: { vm, nodeUID },
+      },
+    ]) => vm?.vCenterInstanceUUID === vCenter && api.nodes.get(name)?.metadata.uid === nodeUID,
+  )
+  const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
+  const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
+  if (1 + others.length <= allowed)
+    judge.violate(
+      'the brake engages for what is gone now',
+      `${by} engages it for ${before.metadata.name}: ${1 + others.length} of ${bound.length} may be gone, ${allowed} are allowed`,
+    )
+}
