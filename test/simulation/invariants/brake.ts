@@ -88,16 +88,19 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
 
 /**
  * When the last of a Node's VMs vanished; undefined where one is listed. One that was back for a short time, of which nobody
- * was told, is gone since before that.
+ * was told, is gone since before that; unless a leader has seen it nevertheless, and says since when it is missing again.
  */
 export function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
   if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
+  const { status } = world.api.reports.get(machines[0]?.nodeName ?? '') ?? {}
+  const missingSince = status?.nodeUID === nodeUID ? status.absentSince : undefined
   return {
     at: Math.max(
-      ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt }) =>
-        vanishedUntold ? firstVanishedAt : vanishedAt,
-      ),
+      ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt }) => {
+        const seen = missingSince !== undefined && missingSince >= wallTime(vanishedAt)
+        return vanishedUntold && !seen ? firstVanishedAt : vanishedAt
+      }),
     ),
     untold: machines.some(({ vanishedUntold }) => vanishedUntold),
   }
