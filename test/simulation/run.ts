@@ -33,18 +33,24 @@ const MOST_STEPS = 300_000
 
 /**
  * Lets one world pass: faults, then peace. The same seed gives the same run, step by step; with the IDs of some faults, the
- * same one without all others.
+ * same one without all others. It ends early where that much of the model's time has passed, milliseconds.
  */
-export async function simulate(seed: number, only?: ReadonlySet<string>): Promise<RunResult> {
+export async function simulate(
+  seed: number,
+  only?: ReadonlySet<string>,
+  until = Number.POSITIVE_INFINITY,
+): Promise<RunResult> {
   const random = createRandom(seed)
   const timeline = createTimeline()
   const world = createWorld(random, timeline)
   const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only })
   const { judge } = world
 
+  const isOver = (): boolean => judge.violations.length > 0 || timeline.now > until
+
   /** Steps until something holds, or a promise is broken. */
   async function passUntil(done: () => boolean): Promise<void> {
-    while (judge.violations.length === 0 && !done() && timeline.step()) {
+    while (!isOver() && !done() && timeline.step()) {
       await nextTurn()
       if (timeline.steps > MOST_STEPS) judge.violate('no endless work', `${timeline.steps} steps in one run`)
     }
@@ -57,10 +63,10 @@ export async function simulate(seed: number, only?: ReadonlySet<string>): Promis
   await passUntil(() => storm.over)
   keepPeople(world)
   await pass(patience(world))
-  if (judge.violations.length === 0) judgeTheEnd(world)
+  if (!isOver()) judgeTheEnd(world)
   judge.count()
   await pass(QUIET_MINUTES * 60_000)
-  if (judge.violations.length === 0) judgeQuiet(world, QUIET_MINUTES)
+  if (!isOver()) judgeQuiet(world, QUIET_MINUTES)
   const result: RunResult = {
     seed,
     steps: timeline.steps,

@@ -3,6 +3,8 @@ import { type RunResult, simulate } from './run.ts'
 
 /** So many runs at most, some tenths of a second each. */
 const MOST_RUNS = 200
+/** How much later than in the whole run a promise may be broken, milliseconds of the model's time. */
+const LATER = 60_000
 
 /** The same run with as few faults as break the same promise; that run itself where none was broken. */
 export async function shrinkRun(run: RunResult): Promise<RunResult> {
@@ -13,7 +15,7 @@ export async function shrinkRun(run: RunResult): Promise<RunResult> {
     run.faults.map(({ id }) => id),
     async (ids) => {
       if (left-- <= 0) return false
-      const result = await simulate(run.seed, new Set(ids))
+      const result = await simulate(run.seed, new Set(ids), run.time + LATER)
       if (result.violation?.promise !== promise) return false
       least = result
       return true

@@ -9,11 +9,13 @@ const Trial = v.object({
   runs: v.number(),
   /** Why it could not be tried. */
   failure: v.optional(v.string()),
-  /** The first run that noticed, the step in it, and the promise that was broken. */
+  /** The first run that noticed, the step and the time in it, and the promise that was broken. */
   caught: v.optional(
     v.object({
       seed: v.number(),
       step: v.number(),
+      /** Milliseconds of the model's time. */
+      time: v.number(),
       promise: v.string(),
       /** IDs of the faults, and how many had begun before the others were left out. */
       faults: v.array(v.string()),

@@ -57,6 +57,7 @@ parentPort?.postMessage({
         caught: {
           seed: first.least.seed,
           step: first.least.steps,
+          time: first.least.time,
           promise: first.least.violation?.promise ?? '',
           faults: first.least.faults.map(({ id }) => id),
           begun: first.whole.faults.length,
