@@ -139,6 +139,11 @@ function byVCenter(probes: readonly VCenterProbe[]): readonly (readonly VCenterP
   return [...groups.values()]
 }
 
+/** Whether in each of these vCenters one account may read what a proof of absence needs. */
+export function mayReadAll(probes: readonly VCenterProbe[]): boolean {
+  return byVCenter(probes).every((accounts) => accounts.some(mayRead))
+}
+
 function mayRead({ privileges }: VCenterProbe): boolean {
   return privileges.state === 'proven'
 }

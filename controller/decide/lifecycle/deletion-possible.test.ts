@@ -1,5 +1,6 @@
 import t from 'tap'
-import { after, decide, facts, SETTINGS } from '../../../test/fixtures/facts.ts'
+import { after, boundVM, decide, facts, SETTINGS } from '../../../test/fixtures/facts.ts'
+import { absence, probe } from '../../../test/fixtures/probes.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
@@ -56,6 +57,19 @@ t.test('what is lacking is told while the VM is there: once, and until it is not
   t.match(mended.said, { status: 'True', reason: 'AbsenceProvable' })
   t.same(look({ provable: [proven, proven] }, mended.after).said, mended.said)
   t.match(look({ provable: [lacking] }, mended.after).said, { status: 'False' })
+})
+
+t.test('of a VM that is missing, its own probe says that nothing is lacking any more', async (t) => {
+  const { after: told } = look({ provable: [proven, lacking] })
+  const evidence = (...probes: Parameters<typeof probe>[0][]) =>
+    absence(told, { vm: told.report?.status.vm ?? boundVM(), probes: probes.map(probe) })
+  const said = (...probes: Parameters<typeof probe>[0][]) =>
+    look({ provable: [undefined], evidence: evidence(...probes) }, told).said
+  t.match(said({}, { vCenter: 'vc2', vCenterInstanceUUID: 'two' }), { status: 'True' })
+  t.match(said({}, { vCenter: 'vc2', vCenterInstanceUUID: 'two', privileges: lacking }), { status: 'False' })
+  const ofAnother = absence(told, { vm: boundVM({ moref: 'vm-other' }) })
+  t.match(look({ provable: [undefined], evidence: ofAnother }, told).said, { status: 'False' })
+  t.match(look({ provable: [lacking], evidence: evidence({}) }, told).said, { status: 'False' })
 })
 
 t.test('where no Node is to be deleted, nothing is lacking', async (t) => {

@@ -62,8 +62,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/deletion-possible.ts`,
-        'if (!told || provable.includes(undefined)) return undefined',
-        'if (told || provable.includes(undefined)) return undefined',
+        'if (!told || (provable.includes(undefined) && !probed)) return undefined',
+        'if (told || (provable.includes(undefined) && !probed)) return undefined',
       ),
     ],
   },
