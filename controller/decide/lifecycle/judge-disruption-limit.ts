@@ -62,7 +62,7 @@ export function judgeDisruptionLimit({
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
-  const own = { from: Math.min(since, shownUntil(facts)), until: Math.max(since, aliveUntil(facts)) }
+  const own = { from: Math.min(since, shownUntil(facts)), until: vanishedBy(since, facts) }
   const missingFor = facts.monotonic - since
   const lives = there === undefined && livesOn(node, evidence, missingFor, settings)
   const counts = there === undefined && !lives && countsAsAbsent(node, evidence)
@@ -164,12 +164,18 @@ function shownUntil({ lookups }: DisruptionLimitFacts['facts']): number {
 const NOTICE = 60_000
 
 /**
- * The last moment at which the kubelet of a Node that is not Ready was certainly alive. Machines that fell silent together
- * vanished at once, even if they went missing one by one while vCenter restarted or leaders changed. A machine that was
- * destroyed falls silent about when it first goes missing.
+ * The last moment at which the VM may have vanished. A machine that was destroyed falls silent about when it first goes
+ * missing. Machines that fell silent together vanished at once, even if they went missing one by one while vCenter restarted or
+ * leaders changed: so it is not before the kubelet of a Node that is not Ready was last certainly alive. A machine that was
+ * alive long after it went missing may have been back unseen, and vanished again before its silence was noticed.
  */
-function aliveUntil({ node: { ready }, monotonic, now }: DisruptionLimitFacts['facts']): number {
+function vanishedBy(
+  since: number,
+  { node: { ready }, monotonic, now }: DisruptionLimitFacts['facts'],
+): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
-  if (ready?.status === 'True' || Number.isNaN(silentSince)) return Number.NEGATIVE_INFINITY
-  return monotonic - Math.max(0, now - silentSince) - NOTICE
+  if (ready?.status === 'True' || Number.isNaN(silentSince)) return since
+  const noticed = monotonic - Math.max(0, now - silentSince)
+  const aliveUntil = noticed - NOTICE
+  return aliveUntil > since + NOTICE ? noticed : Math.max(since, aliveUntil)
 }

@@ -56,7 +56,7 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
       if (isKnownToLive(known, heard, at - absentFor, at)) living++
       continue
     }
-    if (wasBackUnnoticed(status, gone)) continue
+    if (wasBackUnnoticed(world, known, status, gone)) continue
     // Those of which nobody was told are found when one is lost, and count until they are proven to be gone.
     if ((proven || gone.untold) && readyOf(known) !== 'True') others.push(gone)
   }
@@ -66,16 +66,31 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
   if (gone === undefined || gone.untold || api.holder.since > gone.at) return
-  if (own !== undefined && wasBackUnnoticed(own, gone)) return
+  if (own !== undefined && wasBackUnnoticed(world, node, own, gone)) return
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length
   if (wave > allowed)
     says('the brake engages', `${wave} of ${bound} vanished at once, ${allowed} are allowed`)
 }
 
-/** Whether a VM was back without any leader noticing: it is missing since before, as the status says. */
-export function wasBackUnnoticed({ absentSince }: Pick<Status, 'absentSince'>, { at }: Gone): boolean {
-  return absentSince !== undefined && absentSince < wallTime(Math.max(0, at - KNOWN))
+/**
+ * Whether nobody could know that a VM was back: for so short a time that it may have come and gone between two answers of its
+ * vCenter, and without a word of its kubelet, since the moment from which it is missing by the status.
+ */
+export function wasBackUnnoticed(
+  world: World,
+  { metadata: { uid }, status: { conditions } }: NodeObject,
+  { absentSince }: Pick<Status, 'absentSince'>,
+  { at }: Gone,
+): boolean {
+  if (absentSince === undefined || absentSince >= wallTime(Math.max(0, at - KNOWN))) return false
+  const silent = conditions.every(
+    ({ lastTransitionTime }) => Date.parse(lastTransitionTime) < Date.parse(absentSince) + 2 * KNOWN,
+  )
+  const machines = machinesOf(world, uid)
+  return (
+    silent && machines.some(({ firstVanishedAt = 0, vanishedAt }) => vanishedAt - firstVanishedAt > KNOWN)
+  )
 }
 
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */

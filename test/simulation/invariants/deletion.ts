@@ -82,7 +82,8 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const vCenter = bound?.vCenterInstanceUUID ?? ''
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
   const vanished = isMeant(before) ? undefined : goneSince(world, uid)
-  const noticed = vanished && !wasBackUnnoticed(report?.status ?? {}, vanished) ? vanished : undefined
+  const noticed =
+    vanished && !wasBackUnnoticed(world, before, report?.status ?? {}, vanished) ? vanished : undefined
   judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, gone: noticed })
   judgeRate(world, by, vCenter, says)
 }
