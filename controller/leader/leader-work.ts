@@ -16,7 +16,7 @@ import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { NEVER_SEEN } from '../node/machines.ts'
-import { createInhabited } from '../probes/inhabited.ts'
+import { createInhabitantsOf } from '../probes/inhabitants.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
 import { createProbeWorker } from '../probes/probe-worker.ts'
 import { createReconciler } from '../reconcile.ts'
@@ -209,11 +209,11 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     inventories,
     heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
     volumesAttachedTo: createVolumeAttachments(client, clock),
-    isInhabited: createInhabited({
+    inhabitantsOf: createInhabitantsOf({
       index,
       tracker,
       inventories,
-      isReady: (name) => nodes.get(name)?.ready?.status === 'True',
+      node: nodes.get,
       absentFor: settings.lifecycle.absentFor,
     }),
     onResult: queue.add,

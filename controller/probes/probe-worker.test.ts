@@ -26,7 +26,7 @@ function setUp(changes: Partial<ProbeWorkerOptions> = {}) {
     })),
     heartbeatOf: async () => 'beat',
     volumesAttachedTo: async () => 2,
-    isInhabited: () => false,
+    inhabitantsOf: () => undefined,
     onResult: (name) => told.push(name),
     clock: { now: () => 0, monotonic: () => now, sleep: async () => undefined },
     logger: log.logger,

@@ -1,9 +1,10 @@
 import type { BoundVM } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
 import type { Logger } from '../log.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { ReconcileResult } from '../watch/work-queue.ts'
-import type { IsInhabited } from './inhabited.ts'
+import type { InhabitantsOf } from './inhabitants.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 export interface ProbeWorkerOptions {
@@ -13,7 +14,7 @@ export interface ProbeWorkerOptions {
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
-  readonly isInhabited: IsInhabited
+  readonly inhabitantsOf: InhabitantsOf
   /** Called when there is a new result. */
   readonly onResult: (name: string) => void
   readonly clock: Clock
@@ -55,9 +56,13 @@ export function createProbeWorker(
     ])
     if (signal.aborted) return 'done'
     const answeredAt = { monotonic: clock.monotonic(), now: clock.now() }
-    const inhabited = new Set(
-      probes.flatMap((probe) => (options.isInhabited(probe, name) ? (probe.vCenterInstanceUUID ?? []) : [])),
-    )
+    const inhabited = new Map<string, Inhabitants>()
+    for (const each of probes) {
+      const { vCenterInstanceUUID } = each
+      const inhabitants = options.inhabitantsOf(each, name)
+      if (vCenterInstanceUUID !== undefined && inhabitants !== undefined)
+        inhabited.set(vCenterInstanceUUID, inhabitants)
+    }
     tracker.record(name, request, {
       probes,
       others,

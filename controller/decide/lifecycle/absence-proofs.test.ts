@@ -14,13 +14,36 @@ const failure = {
 const none = { state: 'none' } as const
 
 const missing = (probes: readonly ReturnType<typeof probe>[], ...inhabited: string[]) =>
-  missingProofs(boundVM(), { probes, inhabited: new Set(inhabited) }).map(({ message }) => message)
+  missingProofs(boundVM(), {
+    probes,
+    inhabited: new Map(inhabited.map((uuid) => [uuid, { kind: 'listed' }])),
+  }).map(({ message }) => message)
 
 t.test('a vCenter that shows no VM is believed to be empty where no other Node says otherwise', async (t) => {
   t.same(missing([probe({ canary: none })]), [], 'its only VM is gone')
-  t.match(missing([probe({ canary: none })], OWN), [/^vCenter vc1 shows no VM at all, though other Nodes/])
+  t.match(missing([probe({ canary: none })], OWN), [/^vCenter vc1 shows no VM at all, .* though other Nodes/])
   t.same(missing([probe(), other({ canary: none })], OWN), [], 'the other one is empty')
   t.match(missing([probe(), other({ canary: none })], OWN, 'two'), [/^vCenter vc2 shows no VM at all/])
+})
+
+t.test('an empty vCenter that a running Node keeps in doubt names it, and what ends that', async (t) => {
+  const told = (kind: 'unlisted' | 'unshown', ...names: string[]) =>
+    missingProofs(boundVM(), {
+      probes: [probe(), other({ canary: none })],
+      inhabited: new Map([['two', { kind, names }]]),
+    })[0]?.message
+  const letGo =
+    'let that Node go, so that vCenter vc2 counts as empty: kubectl delete node n1, or kubectl annotate node n1 rollcall.dev/deletion=proceed'
+  const empty = 'vCenter vc2 shows no VM at all, so that not finding one proves nothing, though'
+  t.equal(
+    told('unlisted', 'n1'),
+    `${empty} Node n1 is Ready and had its VM there: register that VM again, or ${letGo}`,
+  )
+  t.match(told('unlisted', 'n1', 'n2', 'n3'), /Node n1 \(and 2 more\) is Ready and had/)
+  t.equal(
+    told('unshown', 'n1'),
+    `${empty} Node n1 is Ready and no vCenter has shown its VM, which may be there: install the agent on it, or ${letGo}`,
+  )
 })
 
 t.test('a vCenter must be readable from its root, whether or not it had the VM', async (t) => {

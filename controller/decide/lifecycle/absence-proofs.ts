@@ -1,5 +1,6 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import { isUnseen } from '../../node/machines.ts'
+import { ANNOTATION_DELETION } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
@@ -20,15 +21,24 @@ export interface Precondition<Facts> {
   missing(facts: Facts): Missing | undefined
 }
 
+/** Which other Nodes say that a vCenter must have a VM. */
+export type Inhabitants =
+  /** It has shown the VM of one of them until lately, or does so still. */
+  | { readonly kind: 'listed' }
+  /** Ready Nodes, in order, that had their VMs there, of which it has not shown any for long. */
+  | { readonly kind: 'unlisted'; readonly names: readonly string[] }
+  /** Ready Nodes, in order, whose VMs no vCenter has ever shown. */
+  | { readonly kind: 'unshown'; readonly names: readonly string[] }
+
 /** One machine, with what all vCenters said of it. */
 export interface ProofFacts {
   readonly vm: BoundVM
   readonly probes: readonly VCenterProbe[]
   /**
-   * vCenters (`about.instanceUuid`) that must show at least one VM, because another Node is bound to a VM there that is
-   * not missing. Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
+   * vCenters (`about.instanceUuid`) that must show at least one VM, because other Nodes say that they have one there.
+   * Bindings are in the reports, so this survives anything that happens to vCenter or the controller.
    */
-  readonly inhabited: ReadonlySet<string>
+  readonly inhabited: ReadonlyMap<string, Inhabitants>
 }
 
 /**
@@ -160,7 +170,8 @@ function doubtOf(
   inhabited: ProofFacts['inhabited'],
 ): Missing | undefined {
   if (canary.state === 'unproven') return fromFailure(canary.failure)
-  return canary.state === 'none' && inhabited.has(vCenterInstanceUUID) ? nothingShown(vCenter) : undefined
+  const inhabitants = inhabited.get(vCenterInstanceUUID)
+  return canary.state === 'none' && inhabitants !== undefined ? nothingShown(vCenter, inhabitants) : undefined
 }
 
 function fromFinding(finding: VMExistence | undefined, how: string): Missing | undefined {
@@ -170,12 +181,27 @@ function fromFinding(finding: VMExistence | undefined, how: string): Missing | u
   return { reason: 'VMExists', message: `VM "${name}" (${moref}, ${connectionState}) is found ${how}` }
 }
 
-/** An empty vCenter is believed to be empty only where no other Node says otherwise. */
-function nothingShown(vCenter: string): Missing {
+/**
+ * An empty vCenter is believed to be empty only where no other Node says otherwise. That the account may read everything
+ * does not replace that: an inventory that is still loading, or that an old backup has brought back, looks the same.
+ */
+function nothingShown(vCenter: string, inhabitants: Inhabitants): Missing {
   return {
     reason: 'CanaryNotFound',
-    message: `vCenter ${vCenter} shows no VM at all, though other Nodes have theirs there, or run and no agent says which VMs they are, so that not finding one proves nothing: look whether it is still starting, at the account's role, and install the agent on every Node`,
+    message: `vCenter ${vCenter} shows no VM at all, so that not finding one proves nothing, though ${livesThere(vCenter, inhabitants)}`,
   }
+}
+
+/** Who lives in a vCenter that shows nothing, and what ends that. */
+function livesThere(vCenter: string, inhabitants: Inhabitants): string {
+  if (inhabitants.kind === 'listed')
+    return "other Nodes have theirs there: look whether it is still starting, and at the account's role"
+  const [first = '', ...others] = inhabitants.names
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+  const letGo = `let that Node go, so that vCenter ${vCenter} counts as empty: kubectl delete node ${first}, or kubectl annotate node ${first} ${ANNOTATION_DELETION}=proceed`
+  return inhabitants.kind === 'unlisted'
+    ? `Node ${first}${more} is Ready and had its VM there: register that VM again, or ${letGo}`
+    : `Node ${first}${more} is Ready and no vCenter has shown its VM, which may be there: install the agent on it, or ${letGo}`
 }
 
 function fromFailure({ vCenter, reason, message }: VCenterFailure): Missing {

@@ -38,7 +38,7 @@ export interface Evidence {
   /** When the last vCenter answered, by the monotonic clock and by the wall clock. */
   readonly answeredAt: { readonly monotonic: number; readonly now: number }
   /** See {@link ProofFacts.inhabited}. */
-  readonly inhabited: ReadonlySet<string>
+  readonly inhabited: ProofFacts['inhabited']
   /** Changes when the kubelet renews its Lease; undefined where the Lease could not be read. */
   readonly heartbeat: string | undefined
   /** Whether it was renewed between this result and the previous one. */

@@ -7,6 +7,7 @@ import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
 import { createAddressJudge } from './addresses.ts'
+import { isMeant } from './brake.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
@@ -60,13 +61,14 @@ export function createJudge(world: () => World): Judge {
 
   /**
    * Whether nobody could know of a VM: its vCenter has hidden it for as long as a VM must be absent, and its Node is not
-   * Ready. Of those `docs/lifecycle.md` says that they do not speak for a vCenter which shows nothing.
+   * Ready, or was let go. Of those `docs/lifecycle.md` says that they do not speak for a vCenter which shows nothing.
    */
   function isForgotten(vm: VM): boolean {
     const { api, settings, timeline } = world()
     const node = [...api.nodes.values()].find(({ metadata }) => metadata.uid === vm.machine?.nodeUID)
+    if (node === undefined || (readyOf(node) === 'True' && !isMeant(node))) return false
     const hiddenFor = timeline.now - (shownAt.get(vm) ?? vm.registeredAt)
-    return node !== undefined && readyOf(node) !== 'True' && hiddenFor >= settings.lifecycle.absentFor
+    return hiddenFor >= settings.lifecycle.absentFor
   }
 
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */

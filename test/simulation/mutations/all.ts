@@ -72,8 +72,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/absence-proofs.ts`,
-        "canary.state === 'none' && inhabited.has(vCenterInstanceUUID)",
-        'inhabited.size < 0',
+        "canary.state === 'none' && inhabitants !== undefined",
+        'inhabited.size < 0 && inhabitants !== undefined',
       ),
     ],
   },
@@ -275,9 +275,9 @@ const OTHERS: readonly Mutation[] = [
     name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
     edits: [
       edit(
-        'controller/probes/inhabited.ts',
-        'isReady(name) && !isShownElsewhere(name)',
-        'isReady(name) && isShownElsewhere(name)',
+        'controller/probes/inhabitants.ts',
+        'runs(name) && !isShownElsewhere(name)',
+        'runs(name) && isShownElsewhere(name)',
       ),
     ],
   },
