@@ -22,6 +22,12 @@ export function judgeLatch(world: World, by: string, before: ReportObject, { sta
   const { api, judge, timeline, settings } = world
   const vCenter = status.vm?.vCenterInstanceUUID
   if (before.status.brakeEngagedAt !== undefined || status.brakeEngagedAt === undefined) return
+  const { deletion } = settings.lifecycle
+  if (deletion !== 'on')
+    judge.violate(
+      'no brake is left behind',
+      `deletion is ${deletion}, and it engages for ${before.metadata.name}`,
+    )
   if (vCenter === undefined) return
   const others = [...judge.undecided].filter(
     ([uid, each]) =>
