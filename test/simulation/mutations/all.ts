@@ -42,8 +42,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/probe/privileges.ts',
-        'let left = [...parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root)), root]',
-        'let left = parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root))',
+        'await tellAll([[...others, root]], (parent)',
+        'await tellAll([others], (parent)',
       ),
     ],
   },
