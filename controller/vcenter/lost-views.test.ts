@@ -1,24 +1,17 @@
 /** A session that ends takes its views with it, and reads that start there may look empty. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import type { Vcsim } from '../../test/servers/vcsim.ts'
 import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 /** Nobody else asks whether the session lives. */
 const UNDISTURBED = { ...QUICK, doubt: 600_000 }
-
-/** The next read that starts at such a view finds nothing, and the session turns out to have ended. */
-async function emptyAndLost(vCenter: Vcsim, view: 'ContainerView' | 'ListView'): Promise<void> {
-  await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
-  await vCenter.fault({ operation: 'RetrievePropertiesEx', object: view, kind: 'empty', times: 1 })
-}
 
 t.test('a sweep that finds nothing in a session that has ended is no answer', async (t) => {
   // So many that they are not searched for singly.
   const lab = await openLab(t, {
     simulator: { vms: 20 },
     timings: UNDISTURBED,
-    before: (vCenter) => emptyAndLost(vCenter, 'ContainerView'),
+    before: (vCenter) => vCenter.loseView('ContainerView'),
   })
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
@@ -36,11 +29,11 @@ t.test('nor is the rest of one', async (t) => {
     timings: UNDISTURBED,
     before: async (vCenter) => {
       await vCenter.limitPages(7)
-      await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
-      await vCenter.fault({ operation: 'ContinueRetrievePropertiesEx', kind: 'empty', after: 1, times: 1 })
+      await vCenter.loseView('ContainerView', 1)
     },
   })
-  const vms = await lab.vCenter.vms()
+  // None of the first page: a VM that is found is read, and that fails in a session that has ended.
+  const vms = (await lab.vCenter.vms()).slice(-13)
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   for (const { uuid } of vms) {
     await until('an answer', () => lab.inventory.lookup(uuid).state === 'answered')
@@ -56,7 +49,9 @@ t.test('a resync that finds nothing in a session that has ended takes nothing aw
   await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
   await until('resyncs', () => lab.corrections.length > 1)
   const before = lab.changes.length
-  await emptyAndLost(lab.vCenter, 'ListView')
+  // All hosts and folders stand in the first page: one that is missing is read, and that fails.
+  await lab.vCenter.limitPages(20)
+  await lab.vCenter.loseView('ListView', 1)
   await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
   const done = lab.corrections.length
   await until('resyncs', () => lab.corrections.length > done)

@@ -65,3 +65,40 @@ t.test('any other read by the same collector voids a token', async (t) => {
   t.equal((await go(read.token ?? '', mine)).objects.length, 2, 'another collector does no harm')
   t.equal((await go(read.token ?? '')).fault, 'InvalidArgument', 'a token serves its own collector only')
 })
+
+t.test('a view that is lost reads as empty, and its session has ended', async (t) => {
+  const { vcsim, soap, go } = await setUp(t)
+  const manager = { type: 'ViewManager', ref: 'ViewManager' }
+  const openView = async () => {
+    const all =
+      '<container type="Folder">group-d1</container><type>VirtualMachine</type><recursive>true</recursive>'
+    return /<returnval[^>]*>([^<]+)</.exec((await soap.call('CreateContainerView', manager, all)).text)?.[1]
+  }
+  const read = async (view?: string) => {
+    const spec =
+      '<propSet><type>VirtualMachine</type><pathSet>name</pathSet></propSet>' +
+      `<objectSet><obj type="ContainerView">${view}</obj><skip>true</skip><selectSet xsi:type="TraversalSpec">` +
+      '<type>ContainerView</type><path>view</path></selectSet></objectSet>'
+    return page(
+      (await soap.call('RetrievePropertiesEx', shared, `<specSet>${spec}</specSet><options/>`)).text,
+    )
+  }
+  const time = async () =>
+    page((await soap.call('CurrentTime', { type: 'ServiceInstance', ref: 'ServiceInstance' })).text).fault
+  for (const pages of [0, 1]) {
+    await vcsim.loseView('ListView', pages)
+    const view = await openView()
+    t.equal((await read(view)).objects.length, 2, 'one of another kind is not')
+    await vcsim.loseView('ContainerView', pages)
+    let last = await read(view)
+    if (pages === 1) {
+      t.equal(last.objects.length, 2)
+      last = await go(last.token ?? '')
+    }
+    t.same(last, { objects: [], token: undefined, fault: undefined })
+    t.equal(await time(), 'NotAuthenticated')
+    t.same(await vcsim.sessions(), { soap: 0, rest: 0 })
+    await soap.login()
+    t.equal((await read(await openView())).objects.length, 2, 'once')
+  }
+})

@@ -87,6 +87,12 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   operationIDs(): Promise<readonly string[]>
   /** Ends all sessions behind their clients' backs, as a restart of vCenter does. */
   endSessions(): Promise<void>
+  /**
+   * Ends all sessions with the next read that starts at a view of this kind: its answer is without objects, with HTTP
+   * status 200, for the view has ended with its session. `pages` of the read are answered rightly before; a read of fewer
+   * goes unharmed, and so the next is meant.
+   */
+  loseView(kind: 'ContainerView' | 'ListView', pages?: number): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
   fault(fault: Fault): Promise<number>
   /** What a later vCenter no longer serves: `/rest`, or versions of the SOAP interface other than these, newest first. */
@@ -156,6 +162,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       userAgents: async () => (await control.call<Sessions>('GET', '/sessions')).userAgents,
       operationIDs: () => control.call('GET', '/operation-ids'),
       endSessions: () => control.call('DELETE', '/sessions'),
+      loseView: (kind, pages = 0) => control.call('POST', '/lost-views', { kind, pages }),
       fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
       setGeneration: (generation) => control.call('POST', '/generation', generation),
       faults: () => control.call('GET', '/faults'),

@@ -97,8 +97,13 @@ func (f *fault) empty(w http.ResponseWriter, c *call, _ http.Handler) {
 		_, _ = io.WriteString(w, `{"value":[]}`)
 		return
 	}
+	nothing(w, c.operation, "")
+}
+
+// nothing answers a SOAP call with as little as `result`, which may be nothing at all.
+func nothing(w http.ResponseWriter, operation, result string) {
 	w.Header().Set("Content-Type", xmlType)
-	_, _ = fmt.Fprintf(w, `%s%s<%sResponse xmlns="urn:vim25"></%[3]sResponse>%[4]s`, header, open, c.operation, end)
+	_, _ = fmt.Fprintf(w, `%s%s<%sResponse xmlns="urn:vim25">%s</%[3]sResponse>%[5]s`, header, open, operation, result, end)
 }
 
 // hang answers nothing until the client gives up or the fault is cleared.

@@ -50,6 +50,8 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	c.handleFaultTolerance(mux)
 	renewals.handle(mux)
 	front.age.handle(mux)
+	front.lost.end = c.endSessions
+	front.lost.handle(mux)
 	views.handle(mux)
 	mux.HandleFunc("GET /calls", answer(func(*http.Request) (any, error) { return c.front.calls.read(), nil }))
 	mux.HandleFunc("GET /bytes", answer(func(*http.Request) (any, error) { return c.front.bytes.read(), nil }))
@@ -61,7 +63,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 		return nil, nil
 	}))
 	mux.HandleFunc("GET /sessions", answer(c.sessions))
-	mux.HandleFunc("DELETE /sessions", answer(c.endSessions))
+	mux.HandleFunc("DELETE /sessions", answer(func(*http.Request) (any, error) { return nil, c.endSessions() }))
 	mux.HandleFunc("GET /faults", answer(func(*http.Request) (any, error) { return c.front.faults.read(), nil }))
 	mux.HandleFunc("POST /faults", answer(c.addFault))
 	mux.HandleFunc("DELETE /faults", answer(c.clearFaults))
@@ -166,10 +168,10 @@ func (c *control) sessions(*http.Request) (any, error) {
 }
 
 // endSessions does what a restart of vCenter's services does to its clients.
-func (c *control) endSessions(*http.Request) (any, error) {
+func (c *control) endSessions() error {
 	client, sessions, err := c.soapSessions()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.tags.endSessions()
 	var keys []string
@@ -180,7 +182,7 @@ func (c *control) endSessions(*http.Request) (any, error) {
 		This:      *client.ServiceContent.SessionManager,
 		SessionId: keys,
 	})
-	return nil, err
+	return err
 }
 
 // soapSessions asks as a client would, for the simulator tells nobody else; the client is in-process and has no session

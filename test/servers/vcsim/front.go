@@ -16,6 +16,7 @@ type front struct {
 	ids    operationIDs
 	faults faultSet
 	age    generation
+	lost   lostViews
 }
 
 func newFront(next http.Handler) *front {
@@ -48,7 +49,7 @@ func (f *front) answer(w http.ResponseWriter, c *call) {
 		fault.answer(w, c, f.next)
 		return
 	}
-	if !f.age.answer(w, c, f.next) {
+	if !f.lost.answer(w, c) && !f.age.answer(w, c, f.next) {
 		f.next.ServeHTTP(w, c.request)
 	}
 }

@@ -27,7 +27,7 @@ type veil struct {
 	revoked map[types.ManagedObjectReference]string
 	// alone are those of them below which it has its privileges, as where they were given further down.
 	alone map[types.ManagedObjectReference]bool
-	kept    map[types.ManagedObjectReference]*simulator.VirtualMachine
+	kept  map[types.ManagedObjectReference]*simulator.VirtualMachine
 }
 
 func newVeil() *veil {
