@@ -103,18 +103,17 @@ export function isMeant({ metadata, spec }: NodeObject): boolean {
 
 /**
  * When the last of a Node's VMs vanished; undefined where one is listed. One that was back for a short time, of which nobody
- * was told, is gone since before that; unless a leader has seen it nevertheless, and says since when it is missing again.
+ * was told, is gone since before that; unless a leader has found it nevertheless, and taken back that it was missing.
  */
 export function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
   if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
-  const { status } = world.api.reports.get(machines[0]?.nodeName ?? '') ?? {}
-  const missingSince = status?.nodeUID === nodeUID ? status.absentSince : undefined
+  const foundAt = world.judge.foundAgain.get(nodeUID) ?? Number.NEGATIVE_INFINITY
   return {
     at: Math.max(
-      ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt }) => {
-        const seen = missingSince !== undefined && missingSince >= wallTime(vanishedAt)
-        return vanishedUntold && !seen ? firstVanishedAt : vanishedAt
+      ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt, lastVM }) => {
+        const found = lastVM !== undefined && foundAt >= lastVM.registeredAt
+        return vanishedUntold && !found ? firstVanishedAt : vanishedAt
       }),
     ),
     untold: machines.some(({ vanishedUntold }) => vanishedUntold),

@@ -98,6 +98,7 @@ export function createJudge(world: () => World): Judge {
     onOutOfService: new Set(),
     undecided: new Map(),
     braked: new Map(),
+    foundAgain: new Map(),
     many: new Map(),
     refusals: new Map(),
     writes,

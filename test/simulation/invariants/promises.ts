@@ -66,6 +66,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly undecided: Map<string, Undecided>
   /** Since when the brake holds each Node, by its name. */
   readonly braked: Map<string, number>
+  /** When a leader last wrote that a Node's VM was not missing any more, or anew, by the Node's UID. */
+  readonly foundAgain: Map<string, number>
   /** When it last held more than may be missing, by `about.instanceUuid` of the vCenter. */
   readonly many: Map<string, number>
   /** When the deletion of each Node was refused. */

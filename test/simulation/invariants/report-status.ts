@@ -23,11 +23,20 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
   }
   if (after.status.brakeEngagedAt !== undefined && !judge.braked.has(name))
     judge.braked.set(name, timeline.now)
+  noteFound(world, before, after)
   countHeld(world, before.status.vm?.vCenterInstanceUUID)
   judgeOpening(world, by, before, after)
   judgeLatch(world, by, before, after)
   judgeBinding(world, before, after)
   if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
+}
+
+/** By the true time: a leader's own clock may be ahead. */
+function noteFound({ judge, timeline }: World, { status: before }: ReportObject, after: ReportObject): void {
+  const { nodeUID, absentSince } = before
+  if (nodeUID === undefined || nodeUID !== after.status.nodeUID) return
+  if (absentSince !== undefined && absentSince !== after.status.absentSince)
+    judge.foundAgain.set(nodeUID, timeline.now)
 }
 
 /** The standby of a Fault Tolerance group runs nothing of its own. */
