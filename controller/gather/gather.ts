@@ -3,7 +3,7 @@ import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
 import { knownNode } from '../node/known-node.ts'
-import { isUnseen, machinesOf } from '../node/machines.ts'
+import { isUnseen } from '../node/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../node/previous-status.ts'
 import { providerUUIDs } from '../node/provider-id.ts'
 import type { ProbeTracker } from '../probes/probe-tracker.ts'
@@ -75,13 +75,11 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     // A Node that is being deleted is not reconciled any more.
     if (name === except || node === undefined || node.deleting) continue
     if (sources.tracker.tracksMissing(name, node.uid)) continue
-    const report = sources.report(name)
-    const nodeMachines = machinesOf(node, report)
+    const { machines, boundTo } = knownNode(node, sources.report(name), settings.identity)
     // A machine that was never seen is probed only where its Node is silent.
-    if (nodeMachines === undefined || isUnseen(nodeMachines.machines[0])) continue
-    const boundTo = verifiedVM(previousStatus(report, node))
+    if (machines === undefined || isUnseen(machines.machines[0])) continue
     const seen = lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings)
-    if (presenceOf(nodeMachines, seen).kind === 'missing') return name
+    if (presenceOf(machines, seen).kind === 'missing') return name
   }
   return undefined
 }

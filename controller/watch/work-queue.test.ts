@@ -10,6 +10,8 @@ const base = {
   clock: systemClock,
   random: () => 0,
 }
+/** One key at a time, retried after a second. */
+const oneByOne = { ...base, backoff: { base: 1_000, max: 1_000 }, random: () => 0.5, concurrency: 1 }
 
 /** Runs a queue over the keys until nothing is left to do. */
 async function drain(process: (key: string) => Promise<ReconcileResult>, keys: string[], changes = {}) {
@@ -251,14 +253,7 @@ t.test('what happens to keys is told, with its times', async (t) => {
     retried: () => told.push('retried'),
   }
   const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    backoff: { base: 1_000, max: 1_000 },
-    random: () => 0.5,
-    observer,
-    clock,
-    concurrency: 1,
-  })
+  const queue = createWorkQueue({ ...oneByOne, observer, clock })
   const results: ReconcileResult[] = ['requeue', 'done', 'done']
   const running = queue.run(async () => {
     await clock.sleep(10, new AbortController().signal)
@@ -289,14 +284,7 @@ t.test('how each key went is told, but not of what the end may have cut off', as
     retried: () => undefined,
   }
   const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    backoff: { base: 1_000, max: 1_000 },
-    random: () => 0.5,
-    observer,
-    clock,
-    concurrency: 1,
-  })
+  const queue = createWorkQueue({ ...oneByOne, observer, clock })
   const running = queue.run(async (key) => {
     if (key === 'fails') throw new Error('down')
     if (key === 'ends') stop.abort()

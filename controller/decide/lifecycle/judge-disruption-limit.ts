@@ -78,13 +78,10 @@ export function judgeDisruptionLimit({
   const engaged = engages || (wasEngaged && !releases)
   // The `proceed` annotation lets this Node pass without releasing the brake: once removed, the brake holds as before.
   const passes = lives || isRemovalMeant(node)
-  const reasons = [
-    ...(doubted || wasDoubted(fleet, settings) ? [vCenterDoubted(node, bound, settings)] : []),
-    ...(engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings))
-      ? [brakeEngaged(node, bound)]
-      : []),
-  ]
-  const holds = passes ? undefined : reasons[0]
+  const tooManyVanished = engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings))
+  let holds: Missing | undefined
+  if (!passes && (doubted || wasDoubted(fleet, settings))) holds = vCenterDoubted(node, bound, settings)
+  else if (!passes && tooManyVanished) holds = brakeEngaged(node, bound)
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
   const uncertain = missingFor < quietTime(settings) || isSoonKnown(evidence, settings)
   const pending = there === undefined && !counts && !lives && !isDecided(node) && uncertain

@@ -1,6 +1,6 @@
 /** Calls about many objects, which vCenter refuses as a whole for the sake of one. */
-import { isRebuild, SoapFault } from '../wire/errors.ts'
-import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { isRebuild, namesObject, SoapFault } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 
 /** Calls beyond one for each group: finding one refused object among a thousand takes about twenty. */
 const MAX_EXTRA_CALLS = 39
@@ -55,12 +55,9 @@ function isRefusal(error: unknown): error is SoapFault {
 
 /** The refused object, if known: the one that the fault names, or the only one. */
 function culpritOf<T>(
-  { object }: SoapFault,
+  fault: SoapFault,
   items: readonly T[],
   objectOf: (item: T) => ManagedObjectReference,
 ): T | undefined {
-  if (items.length === 1) return items[0]
-  if (object === undefined) return undefined
-  const named = keyOf(object)
-  return items.find((item) => keyOf(objectOf(item)) === named)
+  return items.length === 1 ? items[0] : items.find((item) => namesObject(fault, objectOf(item)))
 }

@@ -1,12 +1,8 @@
 /** vCenter refuses a question about many objects as a whole for the sake of one. */
 import t from 'tap'
-import { systemClock } from '../../../agent/shared/clock.ts'
 import { fakeConnection, soap } from '../testing/fake-connection.ts'
-import { denied, granted } from '../testing/probe-script.ts'
-import { TIMINGS } from '../timings.ts'
-import { createSoapClient } from '../wire/soap.ts'
+import { denied, granted, scriptedClient } from '../testing/probe-script.ts'
 import { askPrivileges } from './privileges.ts'
-import { createProbeClient } from './probe-client.ts'
 
 const FOLDERS = Array.from({ length: 60 }, (_, i) => ({
   type: 'Folder',
@@ -25,30 +21,7 @@ async function askWhere(refuses: (moref: string) => boolean) {
       body: soap(`<HasPrivilegeOnEntitiesResponse>${granted(body)}</HasPrivilegeOnEntitiesResponse>`),
     }
   })
-  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
-  const { signal } = new AbortController()
-  const object = (type: string) => ({ type, value: type })
-  const client = createProbeClient({
-    vCenter: 'lab',
-    access: {
-      soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
-      content: {
-        instanceUUID: 'vc',
-        rootFolder: { type: 'Folder', value: 'group-d1' },
-        propertyCollector: object('PropertyCollector'),
-        viewManager: object('ViewManager'),
-        searchIndex: object('SearchIndex'),
-        sessionManager: object('SessionManager'),
-        authorizationManager: object('AuthorizationManager'),
-      },
-      login: { number: 1, key: 'session-key' },
-    },
-    timings: TIMINGS,
-    clock: systemClock,
-    period: signal,
-    signal,
-    lost() {},
-  })
+  const client = scriptedClient(connection, { key: 'session-key', lost() {} })
   const proofs = await askPrivileges(client, 'lab', FOLDERS)
   const messages = [...proofs.values()].flatMap((proof) =>
     proof.state === 'unproven' ? [proof.failure.message] : [],

@@ -3,7 +3,7 @@ import type { ParentObject } from '../../../agent/contract.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'
 import { element, reference } from '../wire/envelope.ts'
-import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, namesObject, VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -53,7 +53,8 @@ export async function askPrivileges(
       onRefused(parent, fault) {
         if (parent !== root && isGone(fault, toObject(parent))) return
         // Another object's absence says nothing of this one, nor does a refusal by the manager itself.
-        if (fault.fault !== 'NoPermission' || names(fault, client.content.authorizationManager)) throw fault
+        if (fault.fault !== 'NoPermission' || namesObject(fault, client.content.authorizationManager))
+          throw fault
         onDenied(parent)
       },
     })
@@ -120,10 +121,6 @@ function judge(vCenter: string, object: string, answer: XMLElement | undefined):
   if (lacking.length === 0) return { state: 'proven' }
   const message = `the account lacks ${lacking.join(' and ')} on ${object}: give it the role Read-only there, with propagation`
   return { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
-}
-
-function names({ object }: SoapFault, { type, value }: ManagedObjectReference): boolean {
-  return object?.type === type && object.value === value
 }
 
 function toObject({ type, moref }: ParentObject): ManagedObjectReference {

@@ -84,6 +84,37 @@ export interface Asked {
   readonly losses: readonly VCenterError[]
 }
 
+/** A probe client over this connection, in a session with this key. */
+export function scriptedClient(
+  connection: FakeConnection,
+  { key, lost }: { readonly key: string | undefined; readonly lost: (error: VCenterError) => void },
+) {
+  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
+  const { signal } = new AbortController()
+  const object = (type: string) => ({ type, value: type })
+  return createProbeClient({
+    vCenter: 'lab',
+    access: {
+      soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
+      content: {
+        instanceUUID: 'vc',
+        rootFolder: { type: 'Folder', value: 'group-d1' },
+        propertyCollector: object('PropertyCollector'),
+        viewManager: object('ViewManager'),
+        searchIndex: object('SearchIndex'),
+        sessionManager: object('SessionManager'),
+        authorizationManager: object('AuthorizationManager'),
+      },
+      login: { number: 1, key },
+    },
+    timings: TIMINGS,
+    clock: systemClock,
+    period: signal,
+    signal,
+    lost,
+  })
+}
+
 export async function ask(
   script: Script,
   options: {
@@ -102,28 +133,8 @@ export async function ask(
     const said = scripted[operation]?.(request.body ?? '') ?? fault('MethodNotFound')
     return typeof said === 'string' ? answer(operation, said) : said
   })
-  const metrics = { call() {}, reconnect() {}, resynced() {}, unwatched() {} }
-  const { signal } = new AbortController()
-  const object = (type: string) => ({ type, value: type })
-  const client = createProbeClient({
-    vCenter: 'lab',
-    access: {
-      soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
-      content: {
-        instanceUUID: 'vc',
-        rootFolder: { type: 'Folder', value: 'group-d1' },
-        propertyCollector: object('PropertyCollector'),
-        viewManager: object('ViewManager'),
-        searchIndex: object('SearchIndex'),
-        sessionManager: object('SessionManager'),
-        authorizationManager: object('AuthorizationManager'),
-      },
-      login: { number: 1, key: 'key' in options ? options.key : 'session-key' },
-    },
-    timings: TIMINGS,
-    clock: systemClock,
-    period: signal,
-    signal,
+  const client = scriptedClient(connection, {
+    key: 'key' in options ? options.key : 'session-key',
     lost: (error) => losses.push(error),
   })
   const { vm, own = true, known = CANARIES, seen = [] } = options

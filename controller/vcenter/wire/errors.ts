@@ -136,10 +136,14 @@ export function isRebuild(error: unknown): boolean {
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
 }
 
+/** Whether the fault names exactly this object. */
+export function namesObject({ object }: SoapFault, { type, value }: ManagedObjectReference): boolean {
+  return object?.type === type && object.value === value
+}
+
 /** Whether vCenter says that exactly this object does not exist. */
-export function isGone(error: unknown, { type, value }: ManagedObjectReference): boolean {
-  if (!(error instanceof SoapFault) || error.fault !== 'ManagedObjectNotFound') return false
-  return error.object?.type === type && error.object.value === value
+export function isGone(error: unknown, object: ManagedObjectReference): boolean {
+  return error instanceof SoapFault && error.fault === 'ManagedObjectNotFound' && namesObject(error, object)
 }
 
 /** Whether vCenter did not answer in time. Not for a long poll, which may only have lost its connection. */

@@ -21,7 +21,7 @@ const LEFT_OUT: readonly Mutation[] = [
   })),
   // Second locks to a door. By a heartbeat the evidence begins anew as well: it is taken out with that, below. In as few
   // VMs as the model has, the canary shows what push has not told of, so that tests hold the other one
-  // (`table.test.ts`, `moves.test.ts`, `deletion.test.ts`).
+  // (`deletion-step.test.ts`, `moves.test.ts`).
   ...PRECONDITIONS.filter(({ name }) => !['KubeletSilent', 'OthersRead', 'OthersCounted'].includes(name)).map(
     ({ name }) => ({
       name: `precondition ${name}`,
