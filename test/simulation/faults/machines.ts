@@ -270,12 +270,14 @@ export const MACHINE_FAULTS: Faults = {
     }
     return () => {
       const kept = machine.destroyed ? undefined : machine.vm
-      for (const each of group) {
-        if (each !== kept && each.vCenter.vms.has(each.moref)) each.vCenter.unregister(each)
-        else
-          change(each, (each) => {
-            each.faultTolerance = undefined
-          })
+      for (const each of group)
+        if (each !== kept && vm.vCenter.vms.get(each.moref) === each) vm.vCenter.unregister(each)
+      // Whichever is left, or is registered again later, stands by for nobody now.
+      for (const each of new Set([kept, machine.lastVM])) {
+        if (each === undefined) continue
+        each.faultTolerance = undefined
+        each.standby = false
+        change(each, () => undefined)
       }
     }
   },
