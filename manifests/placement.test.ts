@@ -72,6 +72,12 @@ t.test('with one control-plane Node there is one replica', async (t) => {
   )
 })
 
+/** The bindings that the component `secure-port` adds, and the roles of Kubernetes' own that they are to. */
+const OF_SECURE_PORT = {
+  'rollcall-controller-auth-delegator': 'system:auth-delegator',
+  'rollcall-controller-authentication-reader': 'extension-apiserver-authentication-reader',
+}
+
 t.test('the components combine, as docs/manifests.md has it', async (t) => {
   const docs = await readFile(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
   const [, example = ''] = /^```yaml\n(.*?)^```$/ms.exec(docs) ?? []
@@ -82,13 +88,14 @@ t.test('the components combine, as docs/manifests.md has it', async (t) => {
   await writeFile(join(folder, 'mine/kustomization.yaml'), example)
   const rendered = await render(join(folder, 'mine'))
   t.strictSame(
-    names(rendered).filter((name) => !name.endsWith('rollcall-controller-auth-delegator')),
+    names(rendered).filter((name) => !Object.keys(OF_SECURE_PORT).some((added) => name.endsWith(added))),
     names(objects).filter((name) => !restoring(name)),
   )
-  t.match(
-    rendered.find(({ metadata: { name } }) => name === 'rollcall-controller-auth-delegator'),
-    { roleRef: { name: 'system:auth-delegator' }, subjects: [{ name: 'rollcall-controller' }] },
-  )
+  for (const [name, role] of Object.entries(OF_SECURE_PORT))
+    t.match(
+      rendered.find(({ metadata }) => metadata.name === name),
+      { roleRef: { name: role }, subjects: [{ name: 'rollcall-controller' }] },
+    )
   t.strictSame(requiredOf(rendered), byAdministrator)
   const deployment = rendered.find(({ kind }) => kind === 'Deployment')
   t.match(deployment, {

@@ -3,8 +3,9 @@ import type { SecureServing } from '../cpi-arguments/secure-serving.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import { createDelegatedAccess } from '../kubernetes/delegated-access.ts'
 import type { Logger } from '../log.ts'
-import type { Task } from '../tasks.ts'
-import { createTelemetryServer, type TelemetryServerOptions } from '../telemetry/server.ts'
+import { runTogether, type Task } from '../tasks.ts'
+import { loadClientCA } from '../telemetry/client-ca.ts'
+import { createTelemetryServer, type ServingTLS, type TelemetryServerOptions } from '../telemetry/server.ts'
 import { loadServingCertificate } from '../telemetry/serving-certificate.ts'
 
 export interface SecurePortOptions extends Pick<TelemetryServerOptions, 'metrics' | 'healthy' | 'ready'> {
@@ -18,7 +19,7 @@ export interface SecurePortOptions extends Pick<TelemetryServerOptions, 'metrics
 }
 
 export interface SecurePort {
-  /** Keeps the certificate current. */
+  /** Keeps the certificate and the CA of client certificates current. */
   readonly run: Task
   close(): Promise<void>
 }
@@ -26,7 +27,7 @@ export interface SecurePort {
 /**
  * Opens the HTTPS port: what the plain one serves, for those whom the API server lets see it.
  *
- * @throws where the certificate cannot be read, a credential is no credential, or the port cannot be opened
+ * @throws where the certificate or the file of the client CA cannot be read, a credential is no credential, or the port cannot be opened
  */
 export async function openSecurePort(options: SecurePortOptions): Promise<SecurePort> {
   const { serving, client, userAgent, clock, random, logger } = options
@@ -39,19 +40,26 @@ export async function openSecurePort(options: SecurePortOptions): Promise<Secure
     own.push(other)
     return other
   }
+  const authentication = clientOf(serving.authenticationKubeconfig)
+  const clientCA = loadClientCA(serving.clientCA, { client: authentication, clock, random, logger })
   const access = createDelegatedAccess({
-    authentication: clientOf(serving.authenticationKubeconfig),
+    authentication,
     authorization: clientOf(serving.authorizationKubeconfig),
     alwaysAllow,
     ttl,
     clock,
     logger,
   })
-  const secure = { tls: { ...serving.tls, ...certificate.pair }, judge: access.judge }
-  const server = createTelemetryServer({ ...options, host, port, secure })
+  let tls: ServingTLS = { ...serving.tls, ...certificate.pair, clientCAs: clientCA.certificates }
+  const server = createTelemetryServer({ ...options, host, port, secure: { tls, judge: access.judge } })
   await server.listen()
+  const change = (changed: Partial<ServingTLS>): void => {
+    tls = { ...tls, ...changed }
+    server.setTLS(tls)
+  }
   return {
-    run: certificate.watch((pair) => server.setCertificate({ ...serving.tls, ...pair })),
+    run: (signal) =>
+      runTogether([certificate.watch(change), clientCA.watch((clientCAs) => change({ clientCAs }))], signal),
     async close() {
       await server.close()
       await Promise.all(own.map((each) => each.close()))

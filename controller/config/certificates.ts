@@ -25,19 +25,25 @@ export async function readCertificates(
     const file = isAbsolute(path) ? path : join(folder, path)
     const read = await readText(file, readFile, MAX_BYTES)
     if (!read.ok) return failed(`${file} ${read.message}`)
-    const found = parseCertificates(read.value)
+    const found = parseCertificates(read.value, ", as vCenter's /certs/download.zip has it")
     if (!found.ok) return failed(`${file} ${found.message}`)
     blocks.push(...found.value)
   }
   return ok(blocks.join('\n'))
 }
 
-function parseCertificates(text: string): Result<readonly string[]> {
+/**
+ * Finds the certificates in a text, each as PEM.
+ *
+ * @param source where they are to be had, for the message
+ * @returns at least one; an error says what is there instead, without repeating it
+ */
+export function parseCertificates(text: string, source = ''): Result<readonly string[]> {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   if (blocks.length === 0) {
     const found = text.includes('PRIVATE KEY-----') ? 'a private key' : `${text.length} characters`
     return failed(
-      `holds ${found} instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----", as vCenter's /certs/download.zip has it`,
+      `holds ${found} instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----"${source}`,
     )
   }
   for (const [index, block] of blocks.entries()) {

@@ -2,7 +2,6 @@
 import { bool, duration, int, ip, list, numbers, opaque, text } from './kinds.ts'
 import { accepted, type FlagRow, missed, refused, served } from './row.ts'
 
-const NO_CERTIFICATES = 'client certificates are not looked at: show a token'
 const NO_WEBHOOKS = 'the CPI has no webhooks, nor has Rollcall'
 const NO_PROXY = 'requests that a proxy has authenticated are not taken'
 
@@ -59,11 +58,19 @@ export const SERVING_FLAGS = {
   'authentication-kubeconfig': served(
     text,
     '',
-    'Whose account asks who a token belongs to. Without it the one that does all else, which needs the ClusterRole `system:auth-delegator` then.',
+    "Whose account asks who a token belongs to, and reads the cluster's client CA. Without it the one that does all else, which needs the ClusterRole `system:auth-delegator` then, and the Role `extension-apiserver-authentication-reader`.",
   ),
-  'authentication-skip-lookup': accepted(bool, 'false', NO_CERTIFICATES),
+  'authentication-skip-lookup': served(
+    bool,
+    'false',
+    "As in the CPI: the cluster's client CA is not looked up, so no client certificate is believed without `--client-ca-file`.",
+  ),
   'authentication-token-webhook-cache-ttl': served(duration, '10s', 'As in the CPI.'),
-  'authentication-tolerate-lookup-failure': accepted(bool, 'false', NO_CERTIFICATES),
+  'authentication-tolerate-lookup-failure': accepted(
+    bool,
+    'false',
+    'a lookup that fails ends nothing: client certificates are believed once it succeeds',
+  ),
   'authorization-always-allow-paths': served(list, '[/healthz,/readyz,/livez]', 'As in the CPI.'),
   'authorization-kubeconfig': served(
     text,
@@ -72,7 +79,11 @@ export const SERVING_FLAGS = {
   ),
   'authorization-webhook-cache-authorized-ttl': served(duration, '10s', 'As in the CPI.'),
   'authorization-webhook-cache-unauthorized-ttl': served(duration, '10s', 'As in the CPI.'),
-  'client-ca-file': missed(text, '', NO_CERTIFICATES),
+  'client-ca-file': served(
+    text,
+    '',
+    "As in the CPI: client certificates of these CAs are believed, instead of those of the cluster's; read again within a minute when it changes.",
+  ),
   'requestheader-allowed-names': missed(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': missed(text, '', NO_PROXY),
   'requestheader-extra-headers-prefix': accepted(list, '[x-remote-extra-]', NO_PROXY),

@@ -22,6 +22,7 @@ t.test('the HTTPS port is open unless it is turned off', async (t) => {
     port: 10258,
     certificate: { kind: 'memory' },
     tls: { minVersion: 'TLSv1.2' },
+    clientCA: { kind: 'cluster' },
     authenticationKubeconfig: undefined,
     authorizationKubeconfig: undefined,
     alwaysAllow: ['/healthz', '/readyz', '/livez'],
@@ -45,6 +46,13 @@ t.test('where the certificate comes from', async (t) => {
   t.same(value('--cert-dir=/d')?.certificate, { kind: 'folder', folder: '/d' })
   t.match(message('--tls-cert-file=/c'), /belong together: give both, or neither$/)
   t.match(message('--tls-private-key-file=/k'), /belong together/)
+})
+
+t.test('whose client certificates are believed', async (t) => {
+  const clientCA = (...args: string[]) => value(...args)?.clientCA
+  t.same(clientCA('--client-ca-file='), { kind: 'cluster' })
+  t.same(clientCA('--authentication-skip-lookup'), { kind: 'none' })
+  t.same(clientCA('--authentication-skip-lookup', '--client-ca-file=/ca'), { kind: 'file', path: '/ca' })
 })
 
 t.test('versions, cipher suites and curves', async (t) => {

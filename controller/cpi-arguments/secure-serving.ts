@@ -1,4 +1,5 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import type { ClientCASource } from '../telemetry/client-ca.ts'
 import type { CertificateSource } from '../telemetry/serving-certificate.ts'
 import { allOf, type GivenFlags, lastOf } from './parse-flags.ts'
 import { FLAGS } from './table.ts'
@@ -9,6 +10,7 @@ export interface SecureServing {
   readonly port: number
   readonly certificate: CertificateSource
   readonly tls: TLSLimits
+  readonly clientCA: ClientCASource
   /** Undefined for the credential that does all else. */
   readonly authenticationKubeconfig: string | undefined
   readonly authorizationKubeconfig: string | undefined
@@ -33,6 +35,7 @@ export function secureServing(flags: GivenFlags): Result<SecureServing | undefin
     port,
     certificate: certificate.value,
     tls: tls.value,
+    clientCA: clientCAOf(flags),
     authenticationKubeconfig: lastOf(flags, FLAGS['authentication-kubeconfig']) || undefined,
     authorizationKubeconfig: lastOf(flags, FLAGS['authorization-kubeconfig']) || undefined,
     // As in the CPI, a slash at the beginning may be left out.
@@ -47,6 +50,13 @@ export function secureServing(flags: GivenFlags): Result<SecureServing | undefin
 
 /** So that kubelets can probe. */
 const ALWAYS = ['/healthz', '/readyz', '/livez']
+
+/** As in the CPI: a file takes the place of what the cluster says. */
+function clientCAOf(flags: GivenFlags): ClientCASource {
+  const path = lastOf(flags, FLAGS['client-ca-file']) || undefined
+  if (path !== undefined) return { kind: 'file', path }
+  return { kind: lastOf(flags, FLAGS['authentication-skip-lookup']) === true ? 'none' : 'cluster' }
+}
 
 function certificateOf(flags: GivenFlags): Result<CertificateSource> {
   const certFile = lastOf(flags, FLAGS['tls-cert-file']) || undefined

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
-import { createDelegatedAccess } from './delegated-access.ts'
+import { type ClientCertificate, createDelegatedAccess } from './delegated-access.ts'
 
 interface Asked {
   readonly spec: {
@@ -49,7 +49,7 @@ function access() {
     logger: pino({ level: 'silent' }),
   })
   const ask = (path: string, token?: string, method = 'GET') =>
-    judge({ method, path, authorization: token && `Bearer ${token}` })
+    judge({ method, path, authorization: token && `Bearer ${token}`, certificate: undefined })
   return {
     clock,
     asked,
@@ -80,8 +80,34 @@ t.test('who may see what', async (t) => {
   t.match(await ask('/metrics', 'alice', 'HEAD'), { status: 403 })
   t.match(await ask('/metrics', 'mallory'), { status: 401 })
   t.equal(await ask('/anything', 'root'), undefined)
-  const basic = { method: 'GET', path: '/metrics', authorization: 'Basic eA==' }
+  const basic = { method: 'GET', path: '/metrics', authorization: 'Basic eA==', certificate: undefined }
   t.match(await judge(basic), { status: 401 })
+})
+
+t.test('a certificate says who its client is', async (t) => {
+  const { judge, asked } = access()
+  const show = (certificate: Partial<ClientCertificate>, token?: string) =>
+    judge({
+      method: 'GET',
+      path: '/metrics',
+      authorization: token && `Bearer ${token}`,
+      certificate: { verified: true, commonName: 'alice', organizations: ['g', 'h'], ...certificate },
+    })
+  t.equal(await show({}), undefined)
+  t.match(asked, [{ user: 'alice', groups: ['g', 'h', 'system:authenticated'] }])
+  t.match(
+    await show({ commonName: 'mallory' }, 'alice'),
+    { status: 403 },
+    'the token does not count beside it',
+  )
+  t.equal(await show({ commonName: 'x', organizations: ['system:masters'] }), undefined)
+  asked.length = 0
+  t.match(await show({ verified: false }), { status: 401 })
+  t.match(await show({ verified: false, organizations: ['system:masters'] }), { status: 401 })
+  t.same(asked, [], 'nobody is asked about a name that nobody vouches for')
+  t.equal(await show({ verified: false, commonName: 'mallory' }, 'alice'), undefined, 'but about a token')
+  t.match(await show({ commonName: '' }), { status: 403 })
+  t.match(asked.at(-1), { user: 'system:anonymous' }, 'who has no name is nobody')
 })
 
 t.test('answers count for a while', async (t) => {

@@ -10,6 +10,17 @@ export interface AccessRequest {
   readonly path: string
   /** The header of that name. */
   readonly authorization: string | undefined
+  /** Undefined where none is shown, or none is looked at. */
+  readonly certificate: ClientCertificate | undefined
+}
+
+/** What a client's certificate says of it. */
+export interface ClientCertificate {
+  /** Whether it is in force, for clients, and of a CA that is known here. */
+  readonly verified: boolean
+  /** Empty where it has none. */
+  readonly commonName: string
+  readonly organizations: readonly string[]
 }
 
 /** Why a request gets no answer. */
@@ -48,8 +59,10 @@ const TokenReview = v.object({
 })
 const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
 
-/** Whoever shows no token, as the API server calls them. */
+/** Whoever shows neither token nor certificate, as the API server calls them. */
 const ANONYMOUS: User = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
+/** The group of all others. */
+const AUTHENTICATED = 'system:authenticated'
 /** May do everything, by the API server's own rule. */
 const MASTERS = 'system:masters'
 /** Answers that are remembered, of each kind. */
@@ -60,16 +73,19 @@ const FAILED_FOR = 1_000
 /** Milliseconds for one answer. */
 const TIMEOUT = 5_000
 
-const REFUSED: Denial = { status: 401, line: 'the token is not valid: show one of this cluster' }
+const REFUSED: Denial = {
+  status: 401,
+  line: 'no token and no client certificate that is valid here: show one of this cluster',
+}
 const BUSY: Denial = { status: 503, line: 'too many ask at once who may see this: try again' }
 const UNKNOWN: Denial = { status: 503, line: 'the API server cannot be asked who may see this: try again' }
 
 /**
- * Has the API server say who asks (TokenReview) and whether they may (SubjectAccessReview of a path), as Kubernetes' own
- * servers do. Client certificates are not looked at.
+ * Has the API server say whether somebody may ask for a path (SubjectAccessReview), as Kubernetes' own servers do. Who it is
+ * their certificate says, as to the API server itself (CN the user, O the groups); else it says whose token that is (TokenReview).
  */
 export function createDelegatedAccess(options: DelegatedAccessOptions): DelegatedAccess {
-  const { authentication, authorization, alwaysAllow, ttl, clock, logger } = options
+  const { authentication, authorization: reviewer, alwaysAllow, ttl, clock, logger } = options
   /** Both kinds of questions together. */
   const gate = { asking: 0 }
   const users = createMemory<User | undefined>(clock, gate)
@@ -78,9 +94,11 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
   const { signal } = new AbortController()
   let complained = false
 
-  async function userOf(header: string | undefined): Promise<User | undefined> {
-    if (header === undefined) return ANONYMOUS
-    const [, token] = /^bearer +(\S+) *$/i.exec(header) ?? []
+  async function userOf({ authorization, certificate }: AccessRequest): Promise<User | undefined> {
+    const known = certificate && userOfCertificate(certificate)
+    if (known !== undefined) return known
+    if (authorization === undefined) return certificate?.verified === false ? undefined : ANONYMOUS
+    const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
     if (token === undefined) return undefined
     // The token itself is not kept.
     const key = createHash('sha256').update(token).digest('hex')
@@ -102,7 +120,7 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
     return verdicts.get(JSON.stringify([user, verb, path]), async () => {
       const { username, ...rest } = user
       const spec = { user: username, ...rest, nonResourceAttributes: { path, verb } }
-      const answer = await authorization.request({
+      const answer = await reviewer.request({
         method: 'POST',
         path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
         body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
@@ -115,10 +133,11 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
   }
 
   return {
-    async judge({ method, path, authorization: header }) {
+    async judge(request) {
+      const { method, path } = request
       if (alwaysAllow.some((allowed) => covers(allowed, path))) return undefined
       try {
-        const user = await userOf(header)
+        const user = await userOf(request)
         if (user === undefined) return REFUSED
         const allowed = await may(user, method.toLowerCase(), path)
         complained = false
@@ -137,6 +156,12 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
       }
     },
   }
+}
+
+/** Undefined where it names nobody. */
+function userOfCertificate({ verified, commonName, organizations }: ClientCertificate): User | undefined {
+  if (!verified || commonName === '') return undefined
+  return { username: commonName, groups: [...organizations, AUTHENTICATED] }
 }
 
 function forbidden(method: string, path: string): Denial {

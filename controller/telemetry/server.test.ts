@@ -1,9 +1,14 @@
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
+import { connect as connectTLS } from 'node:tls'
 import { pino } from 'pino'
 import t from 'tap'
 import { Agent, request } from 'undici'
+import { type CertificateFiles, createCertificateAuthority } from '../../test/servers/pki.ts'
 import type { AccessRequest } from '../kubernetes/delegated-access.ts'
 import { createSelfSigned } from './self-signed.ts'
 import { createTelemetryServer, type TelemetryServerOptions } from './server.ts'
@@ -96,18 +101,115 @@ await t.test('over HTTPS, those alone who may', async (t) => {
     return [statusCode, text]
   }
   t.same(await get(pair.cert), [403, 'not you\n'])
-  t.same(asked, [{ method: 'GET', path: '/metrics', authorization: undefined }])
+  const nobody = { authorization: undefined, certificate: undefined }
+  t.same(asked, [{ method: 'GET', path: '/metrics', ...nobody }])
   t.same(await get(pair.cert, { authorization: 'Bearer x' }), [200, 'a 1\n'])
   asked.length = 0
   t.same((await get(pair.cert, {}, '/elsewhere'))[0], 404)
   t.same(asked, [], 'nobody is asked about what is not there')
   const next = await createSelfSigned(Date.now())
-  server.setCertificate(next)
+  server.setTLS(next)
   await t.rejects(get(pair.cert))
   t.same((await get(next.cert))[0], 403)
   await t.rejects(create({ port, secure: { tls: pair, judge: async () => undefined } }).listen(), {
     message: /^--secure-port 127\.0\.0\.1:\d+: another program has this port/,
   })
+})
+
+await t.test('a long token is read, but not all of what anybody may send', async (t) => {
+  const pair = await createSelfSigned(Date.now())
+  const server = create({ secure: { tls: pair, judge: async () => undefined } })
+  const { port } = await server.listen()
+  t.teardown(server.close)
+  const agent = new Agent({ connect: { ca: pair.cert } })
+  t.teardown(() => agent.close())
+  const statusWith = async (length: number) => {
+    const headers = { authorization: `Bearer ${'x'.repeat(length)}` }
+    // Whoever is not read to the end may miss the answer.
+    const answer = await request(`https://127.0.0.1:${port}/metrics`, { headers, dispatcher: agent }).catch(
+      () => undefined,
+    )
+    await answer?.body.dump()
+    return answer?.statusCode ?? 431
+  }
+  t.equal(await statusWith(100_000), 200)
+  t.equal(await statusWith(200_000), 431)
+})
+
+await t.test('whom the client certificate of a connection names, and whether that is so', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rollcall-client-ca-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const authority = (name: string) => {
+    mkdirSync(join(folder, name))
+    return createCertificateAuthority(join(folder, name))
+  }
+  const [ours, theirs] = [await authority('ours'), await authority('theirs')]
+  const pem = ({ certificateFile, keyFile }: CertificateFiles) => ({
+    cert: readFileSync(certificateFile, 'utf8'),
+    key: readFileSync(keyFile, 'utf8'),
+  })
+  const serving = pem(await ours.serving('server'))
+  const ca = readFileSync(ours.caFile, 'utf8')
+  const asked: AccessRequest[] = []
+  const open = async (clientCAs?: readonly string[]) => {
+    const judge = async (asking: AccessRequest) => {
+      asked.push(asking)
+      return undefined
+    }
+    const server = create({ secure: { tls: { ...serving, clientCAs }, judge } })
+    t.teardown(server.close)
+    return { server, port: (await server.listen()).port }
+  }
+  const { server, port } = await open([ca])
+  const show = async (client: object, at = port) => {
+    // Remembers sessions, as browsers do.
+    const agent = new Agent({ connect: { ca, ...client } })
+    for (const _ of [1, 2]) {
+      const { body } = await request(`https://127.0.0.1:${at}/metrics`, { dispatcher: agent })
+      await body.dump()
+    }
+    await agent.close()
+    const [one, two] = asked.splice(0).map(({ certificate }) => certificate)
+    t.same(one, two)
+    return one
+  }
+  const alice = pem(await ours.client({ user: 'alice', groups: ['g', 'h'] }))
+  const told = { verified: true, commonName: 'alice', organizations: ['g', 'h'] }
+  t.same(await show({}), undefined)
+  t.same(await show(alice), told)
+  t.match(await show(pem(await theirs.client({ user: 'alice' }))), { verified: false })
+  t.match(await show(pem(await ours.serving('alice'))), { verified: false }, 'a certificate for servers')
+  t.match(
+    await show(pem(await ours.client({ user: 'alice' }, -30_000))),
+    { verified: false },
+    'one that is over',
+  )
+  for (const clientCAs of [[], ['no PEM'], [readFileSync(theirs.caFile, 'utf8')]]) {
+    server.setTLS({ ...serving, clientCAs })
+    t.same(await show(alice), { ...told, verified: false }, 'nor is it once the CA is another')
+  }
+  server.setTLS({ ...serving, clientCAs: [readFileSync(theirs.caFile, 'utf8'), ca] })
+  t.same(await show(alice), told)
+
+  const resume = async (client: object) => {
+    const socket = connectTLS({ port, host: '127.0.0.1', ca, ...client })
+    let session: Buffer | undefined
+    socket.on('session', (given) => {
+      session = given
+    })
+    socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n')
+    t.match(await readAll(socket), /^HTTP\/1\.1 200 /)
+    return { session, certificate: asked.pop()?.certificate }
+  }
+  const { session, certificate } = await resume(alice)
+  t.same(certificate, told)
+  t.same(
+    (await resume({ session })).certificate,
+    undefined,
+    'a session that is resumed brings no certificate back',
+  )
+
+  t.same(await show(alice, (await open()).port), undefined, 'nobody is asked for one where none is wanted')
 })
 
 await t.test('closing waits for no handshake', async (t) => {

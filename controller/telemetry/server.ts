@@ -1,8 +1,9 @@
+import { constants } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { SecureContextOptions } from 'node:tls'
-import type { AccessRequest, Denial } from '../kubernetes/delegated-access.ts'
+import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls'
+import type { AccessRequest, ClientCertificate, Denial } from '../kubernetes/delegated-access.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -28,9 +29,14 @@ export interface TelemetryServerOptions {
 }
 
 export interface Secure {
-  readonly tls: SecureContextOptions
+  readonly tls: ServingTLS
   /** Undefined where the request may be answered. */
   readonly judge: (request: AccessRequest) => Promise<Denial | undefined>
+}
+
+export interface ServingTLS extends Omit<SecureContextOptions, 'ca' | 'secureOptions'> {
+  /** PEM; whose client certificates are believed. Clients are asked for one only where this is there, be it empty. */
+  readonly clientCAs?: readonly string[] | undefined
 }
 
 export interface TelemetryServer {
@@ -40,8 +46,8 @@ export interface TelemetryServer {
    * @throws when the address cannot be bound
    */
   listen(): Promise<{ readonly port: number }>
-  /** Shows another certificate from now on; of no meaning without TLS. */
-  setCertificate(tls: SecureContextOptions): void
+  /** Takes another certificate or other CAs for new connections; of no meaning without TLS. */
+  setTLS(tls: ServingTLS): void
   /** Ends every connection. */
   close(): Promise<void>
 }
@@ -52,8 +58,10 @@ const MAX_CONNECTIONS = 64
 const REQUEST_TIMEOUT = 5_000
 /** Milliseconds without any data, in either direction. */
 const IDLE_TIMEOUT = 10_000
+const MAX_HEADERS = 8 * 1024
+/** A token with many groups has some 10 kB, one with a Kerberos ticket up to 64 kB. Go would take 1 MB from each connection. */
+const MAX_HEADERS_WITH_TOKEN = 128 * 1024
 const LIMITS = {
-  maxHeaderSize: 8 * 1024,
   headersTimeout: REQUEST_TIMEOUT,
   requestTimeout: REQUEST_TIMEOUT,
   connectionsCheckingInterval: REQUEST_TIMEOUT / 5,
@@ -89,7 +97,8 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const path = (request.url ?? '').split('?', 1)[0] ?? ''
-    answer({ method: request.method ?? '', path, authorization: request.headers.authorization })
+    const { authorization } = request.headers
+    answer({ method: request.method ?? '', path, authorization, certificate: certificateOf(request.socket) })
       .catch((error: unknown) => {
         logger.error({ err: error, path }, 'telemetry request failed')
         return plain(500, 'failed, the log says why')
@@ -97,9 +106,8 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       .then((given) => write(request, response, given))
       .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
   }
-  const secured =
-    secure && createSecureServer({ ...LIMITS, ...secure.tls, handshakeTimeout: REQUEST_TIMEOUT }, handle)
-  const server: Server = secured ?? createServer(LIMITS, handle)
+  const secured = secure && createSecureServer({ ...LIMITS, ...secureOptions(secure.tls) }, handle)
+  const server: Server = secured ?? createServer({ ...LIMITS, maxHeaderSize: MAX_HEADERS }, handle)
   /** In order of arrival. */
   const connections = new Set<Socket>()
   server.on('connection', (connection) => {
@@ -127,7 +135,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       const address = server.address()
       return { port: isAddress(address) ? address.port : port }
     },
-    setCertificate: (tls) => secured?.setSecureContext(tls),
+    setTLS: (tls) => secured?.setSecureContext(contextOf(tls)),
     async close() {
       if (!server.listening) return
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -135,6 +143,42 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       for (const connection of connections) connection.destroy()
       await closed
     },
+  }
+}
+
+function secureOptions(tls: ServingTLS) {
+  return {
+    ...contextOf(tls),
+    requestCert: tls.clientCAs !== undefined,
+    // Who shows none, or a wrong one, may have a token.
+    rejectUnauthorized: false,
+    handshakeTimeout: REQUEST_TIMEOUT,
+    maxHeaderSize: MAX_HEADERS_WITH_TOKEN,
+  }
+}
+
+function contextOf({ clientCAs = [], ...tls }: ServingTLS): SecureContextOptions {
+  return {
+    ...tls,
+    // Without a list Node.js would believe the client certificates of every public CA.
+    ca: [...clientCAs],
+    // No session is resumed, so that each connection's certificate is verified anew.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  }
+}
+
+/** Undefined where the client shows none. */
+function certificateOf(socket: Socket): ClientCertificate | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return undefined
+  // An empty subject is none to Node.js.
+  const subject: PeerCertificate['subject'] | undefined = certificate.toLegacyObject().subject
+  return {
+    verified: socket.authorized,
+    // Of several the last one counts, as in Go.
+    commonName: [subject?.CN ?? ''].flat().at(-1) ?? '',
+    organizations: [subject?.O ?? []].flat(),
   }
 }
 

@@ -6,6 +6,7 @@ import { Agent, request } from 'undici'
 import { parse } from 'yaml'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
+import type { Identity } from '../servers/pki.ts'
 import { freePort } from '../servers/ports.ts'
 import { eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -16,6 +17,20 @@ const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8')
 const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' })
 const { cluster, vcsim, nodes, reports, events } = stage
 const password = vcsim.password.replaceAll(/[\\"]/g, '\\$&')
+
+const rbac = '/apis/rbac.authorization.k8s.io/v1'
+const bind = async (role: { kind: string; name: string }, account: string, namespace?: string) => {
+  const scope = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`
+  const { status } = await cluster.request('POST', `${rbac}/${scope}`, {
+    metadata: { name: role.name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...role },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: account }],
+  })
+  if (status !== 201) throw new Error(`${role.name}: HTTP ${status}`)
+}
+// The client CA is looked up at the start, and then by the minute.
+const reader = { kind: 'Role', name: 'extension-apiserver-authentication-reader' }
+await bind(reader, 'rollcall-controller', 'kube-system')
 
 const securePort = await freePort()
 const controller = await stage.controller({
@@ -64,26 +79,17 @@ t.test('so is one without an agent, as by the CPI', async (t) => {
 t.test('HTTPS is for those alone whom the API server lets see it', async (t) => {
   const agent = new Agent({ connect: { rejectUnauthorized: false } })
   t.teardown(() => agent.close())
-  const get = async (path: string, token?: string) => {
+  const get = async (path: string, token?: string, dispatcher = agent) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const answer = await request(`https://127.0.0.1:${securePort}${path}`, { headers, dispatcher: agent })
+    const answer = await request(`https://127.0.0.1:${securePort}${path}`, { headers, dispatcher })
     return { status: answer.statusCode, text: await answer.body.text() }
   }
   t.match(await get('/healthz'), { status: 200, text: 'ok\n' })
   t.match(await get('/metrics'), { status: 503 }, 'it may not ask yet')
-  const rbac = '/apis/rbac.authorization.k8s.io/v1'
-  const bind = async (name: string, role: string, account: string) => {
-    const { status } = await cluster.request('POST', `${rbac}/clusterrolebindings`, {
-      metadata: { name },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: account }],
-    })
-    t.equal(status, 201)
-  }
   const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]
   await cluster.request('POST', `${rbac}/clusterroles`, { metadata: { name: 'scraper' }, rules })
-  await bind('scraper', 'scraper', 'rollcall-agent')
-  await bind('delegator', 'system:auth-delegator', 'rollcall-controller')
+  await bind({ kind: 'ClusterRole', name: 'scraper' }, 'rollcall-agent')
+  await bind({ kind: 'ClusterRole', name: 'system:auth-delegator' }, 'rollcall-controller')
   const token = await serviceAccountToken(cluster, 'rollcall-agent')
   await until('the scraper is let in', async () => (await get('/metrics', token)).status === 200)
   t.match((await get('/metrics', token)).text, /^rollcall_leader 1$/m)
@@ -96,6 +102,25 @@ t.test('HTTPS is for those alone whom the API server lets see it', async (t) => 
   t.match(await get('/metrics', 'x.y.z'), { status: 401 })
   t.match(await get('/readyz'), { status: 200 })
   t.match(await get('/anything', token), { status: 404 })
+
+  const showing = async (identity: Identity) => {
+    const { certificateFile, keyFile } = await cluster.clientCertificate(identity)
+    const pair = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
+    const client = new Agent({ connect: { rejectUnauthorized: false, ...pair } })
+    t.teardown(() => client.close())
+    return get('/metrics', undefined, client)
+  }
+  t.match(await showing({ user: 'admin', groups: ['system:masters'] }), { status: 200 })
+  t.match(
+    await showing({ user: 'nobody' }),
+    { status: 403 },
+    'the cluster knows no such user, and lets none in',
+  )
+  t.match(
+    await showing({ user: 'system:serviceaccount:kube-system:rollcall-agent' }),
+    { status: 200 },
+    'the API server is asked what the user of a certificate may',
+  )
 })
 
 t.test('what has no effect is told, and what follows from the arguments', async (t) => {

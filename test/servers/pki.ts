@@ -4,12 +4,14 @@ import { join } from 'node:path'
 // The certificate library looks its parts up by decorators and leaves it to us to bring what they need.
 import 'reflect-metadata'
 import {
+  AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
@@ -49,6 +51,7 @@ export async function createCertificateAuthority(dir: string): Promise<Certifica
     extensions: [
       new BasicConstraintsExtension(true, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   })
   const files = { caFile: join(dir, 'ca.crt'), caKeyFile: join(dir, 'ca.key') }
@@ -117,6 +120,8 @@ function signer(dir: string, ca: X509Certificate, signingKey: webcrypto.CryptoKe
       extensions: [
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
         new ExtendedKeyUsageExtension([usage]),
+        // Tells two authorities of one name apart.
+        await AuthorityKeyIdentifierExtension.create(ca.publicKey),
         ...(names ? [new SubjectAlternativeNameExtension(names)] : []),
       ],
     })

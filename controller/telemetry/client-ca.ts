@@ -1,0 +1,123 @@
+import * as v from 'valibot'
+import { ApiError } from '../../agent/shared/api-error.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
+import { parseCertificates } from '../config/certificates.ts'
+import type { KubeClient } from '../kubernetes/client.ts'
+import type { Logger } from '../log.ts'
+import { readRegularFile } from '../read-regular-file.ts'
+import { aborted, every, type Task } from '../tasks.ts'
+
+/** Where the CAs stand whose client certificates the secure port believes. */
+export type ClientCASource =
+  /** PEM, read again when it changes. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** The ConfigMap in which the API server says which ones it believes itself. */
+  | { readonly kind: 'cluster' }
+  | { readonly kind: 'none' }
+
+export interface ClientCA {
+  /** PEM; empty while it is not known, undefined where client certificates are not wanted. */
+  readonly certificates: readonly string[] | undefined
+  /** Looks for changes, and tells of each, until the signal aborts. */
+  watch(onChange: (certificates: readonly string[]) => void): Task
+}
+
+interface Options {
+  /** Whose account may read the ConfigMap. */
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+const MAX_BYTES = 256 * 1024
+/** Milliseconds between two looks. */
+const INTERVAL = 60_000
+const TIMEOUT = 5_000
+const CONFIG_MAP = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
+const KEY = 'client-ca-file'
+const Found = v.object({ data: v.nullish(v.record(v.string(), v.string()), {}) })
+
+/**
+ * Reads the file, which must be there; the cluster is asked once the watch runs, because it may be away.
+ *
+ * @throws Error that names the file and the next step
+ */
+export function loadClientCA(source: ClientCASource, options: Options): ClientCA {
+  switch (source.kind) {
+    case 'none':
+      return { certificates: undefined, watch: () => aborted }
+    case 'file': {
+      const look = async () => readCAFile(source.path)
+      const certificates = readCAFile(source.path)
+      return { certificates, watch: (onChange) => follow(look, certificates, onChange, options) }
+    }
+    case 'cluster': {
+      const look = (signal: AbortSignal) => readConfigMap(options.client, signal)
+      return { certificates: [], watch: (onChange) => follow(look, [], onChange, options) }
+    }
+  }
+}
+
+/** Looks at once, and every minute. What cannot be read changes nothing, and is told once. */
+function follow(
+  look: (signal: AbortSignal) => Promise<readonly string[]>,
+  first: readonly string[],
+  onChange: (certificates: readonly string[]) => void,
+  { clock, random, logger }: Options,
+): Task {
+  let current = first.join()
+  let complaint = ''
+  const work: Task = async (signal) => {
+    try {
+      const found = await look(signal)
+      complaint = ''
+      if (found.join() === current) return
+      current = found.join()
+      onChange(found)
+      logger.info({ certificates: found.length }, 'client CA of the secure port taken up')
+    } catch (error) {
+      if (signal.aborted) return
+      const cause = error instanceof Error ? error.message : String(error)
+      if (cause !== complaint)
+        logger.warn({ cause }, 'client CA of the secure port not read, the one before stays')
+      complaint = cause
+    }
+  }
+  return async (signal) => {
+    await work(signal)
+    await every(INTERVAL, work, clock, random)(signal)
+  }
+}
+
+function readCAFile(path: string): readonly string[] {
+  let text: string
+  try {
+    text = readRegularFile(path, MAX_BYTES).toString('utf8')
+  } catch (cause) {
+    const message = `--client-ca-file ${path}: cannot be read: check that it is there and that this user may read it`
+    throw new Error(message, { cause })
+  }
+  const found = parseCertificates(text)
+  if (!found.ok) throw new Error(`--client-ca-file ${path} ${found.message}`)
+  return found.value
+}
+
+async function readConfigMap(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {
+  try {
+    const answer = await client.request({ method: 'GET', path: CONFIG_MAP, signal, timeout: TIMEOUT })
+    const text = v.parse(Found, answer).data?.[KEY]
+    // An API server that believes no client certificate writes none there.
+    if (text === undefined) return []
+    const found = parseCertificates(text)
+    if (!found.ok) throw new Error(`${KEY} in ${CONFIG_MAP} ${found.message}`)
+    return found.value
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403)
+      throw new Error(
+        'this account may not read kube-system/extension-apiserver-authentication: bind it to the Role extension-apiserver-authentication-reader there, as manifests/components/secure-port does, or start with --authentication-skip-lookup, if no client certificate is to be believed',
+        { cause: error },
+      )
+    throw error
+  }
+}
