@@ -24,10 +24,10 @@ t.test('one may do instead of another', async (t) => {
 })
 
 t.test('finds the few faults that a broken promise takes, and the same run again by them', async (t) => {
-  const mutation = MUTATIONS.find(({ name }) => name === 'precondition Confirmed')
+  const mutation = MUTATIONS.find(({ name }) => name === 'precondition ConfirmedJustNow')
   t.ok(mutation)
   if (mutation === undefined) return
-  const { caught, failure } = await tryMutation(mutation, { seed: 2, steps: 600_000, shrinks: true })
+  const { caught, failure } = await tryMutation(mutation, { seed: 1, steps: 600_000, shrinks: true })
   t.equal(failure, undefined)
   const { seed, step, promise, faults = [], begun = 0 } = caught ?? {}
   t.ok(faults.length > 0, 'faults are named')

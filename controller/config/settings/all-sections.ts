@@ -25,4 +25,4 @@ export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
 /** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
 export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualCenter', 'vcenter']])
 
-export { OTHER_SECTIONS } from './others.ts'
+export { OTHER_SECTIONS } from './ignored-keys.ts'

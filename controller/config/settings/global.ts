@@ -1,4 +1,4 @@
-import { GLOBAL_OTHERS } from './others.ts'
+import { GLOBAL_OTHERS } from './ignored-keys.ts'
 import { row, type SectionTable } from './row.ts'
 import { text } from './value-types.ts'
 import { VCENTER, type VCenterSettings } from './vcenter.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { LABELS_OTHERS } from './others.ts'
+import { LABELS_OTHERS } from './ignored-keys.ts'
 import { row, type SectionTable } from './row.ts'
 import { name } from './value-types.ts'
 

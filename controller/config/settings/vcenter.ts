@@ -1,8 +1,8 @@
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { parsePort, parseServer, parseUser } from '../values.ts'
+import { VCENTER_OTHERS } from './ignored-keys.ts'
 import { parseNamespace, parseSecretName } from './object-name.ts'
-import { VCENTER_OTHERS } from './others.ts'
 import { type Rows, row, type SectionTable } from './row.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './value-types.ts'
 

@@ -9,9 +9,9 @@ import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
+import type { RequestTicket } from './clone-ticket.ts'
 import type { Logins } from './logins.ts'
 import { createSession } from './session.ts'
-import type { RequestTicket } from './session-manager.ts'
 
 const REFERENCES = [
   'rootFolder',

@@ -8,9 +8,9 @@ import { isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
+import type { RequestTicket } from './clone-ticket.ts'
 import type { Pause } from './known-accounts.ts'
 import type { Logins } from './logins.ts'
-import type { RequestTicket } from './session-manager.ts'
 
 const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 

@@ -9,7 +9,7 @@ import { startVcsim } from '../../../test/servers/vcsim.ts'
 import type { Trust } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import { openConnection } from '../wire/connection.ts'
-import { createTicketRequests } from './session-manager.ts'
+import { createTicketRequests } from './clone-ticket.ts'
 
 const TOKEN = 'marker-token'
 const { signal } = new AbortController()
