@@ -129,8 +129,9 @@ export function createJudge(world: () => World): Judge {
       const sessions = [...new Set(probes.map(({ vCenter, session }) => `${vCenter}=${session}`))].join(' ')
       // Whatever the code has asked: who may not read the root may not know what else there is.
       const blind = known.blind === true && isBlind()
-      const whole = !blind && probes.every(isWhole) && probes.every((probe) => !isWronglyEmpty(probe))
-      const answer = { at: world().timeline.now, whole, sessions }
+      const gone = probes.every(isWhole)
+      const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe))
+      const answer = { at: world().timeline.now, gone, whole, sessions }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

@@ -17,7 +17,10 @@ export function noteUndecided({ api, judge, timeline }: World): void {
   }
 }
 
-/** The brake engages where more VMs are proven gone than may be: Nodes that a person holds do not count, nor those deleted before. */
+/**
+ * The brake engages where more VMs are gone than may be: Nodes that a person holds do not count, nor those deleted before.
+ * As vCenter says, right or wrong: one that wrongly shows nothing is what the brake is there for.
+ */
 export function judgeLatch(world: World, by: string, before: ReportObject, { status }: ReportObject): void {
   const { api, judge, timeline, settings } = world
   const vCenter = status.vm?.vCenterInstanceUUID
@@ -34,7 +37,7 @@ export function judgeLatch(world: World, by: string, before: ReportObject, { sta
       uid !== status.nodeUID &&
       each.vCenter === vCenter &&
       timeline.now - each.at < STALE &&
-      judge.work(by, each.nodeName).heard?.some(({ whole }) => whole) === true,
+      judge.work(by, each.nodeName).heard?.some(({ gone }) => gone) === true,
   )
   const bound = [...api.reports].filter(
     ([

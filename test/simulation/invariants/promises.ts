@@ -20,8 +20,13 @@ export interface Work {
   asked?: Moment
   /** Whether the account could not read the root folder of some vCenter then. */
   blind?: boolean
-  /** Of the last answers, newest first: when they came, and whether they left no doubt. */
-  heard?: readonly { readonly at: number; readonly whole: boolean; readonly sessions: string }[]
+  /** Of the last answers, newest first: when they came, whether they said that the VM is gone, and left no doubt of it. */
+  heard?: readonly {
+    readonly at: number
+    readonly gone: boolean
+    readonly whole: boolean
+    readonly sessions: string
+  }[]
   answered?: Moment & { readonly asked: Moment }
   /** When the newest version of the Node's report that has arrived was written. */
   arrived?: number
