@@ -3,7 +3,7 @@ import t from 'tap'
 import { until } from '../../../test/fixtures/until.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
 import { bind, ELSEWHERE } from '../testing/bind.ts'
-import { answered, openLab, QUICK, vmAt } from '../testing/lab.ts'
+import { answered, openLab, QUICK, vmAt, vmsOf } from '../testing/lab.ts'
 
 const { signal } = new AbortController()
 const former = { type: 'Folder', moref: 'group-v999', name: 'former' }
@@ -59,6 +59,27 @@ t.test('what is lacking is told with its object, and that it is there again', as
   await vCenter.resetCalls()
   await until('the next', async () => ((await vCenter.calls()).operations.HasPrivilegeOnEntities ?? 0) > 1)
   t.equal(changes.length, before, 'what stays as it is is told to nobody')
+})
+
+t.test('what is asked for the first time is told as well', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, resync: 300 }, categories: {} })
+  const { vCenter, inventory, changes } = lab
+  await until('an answer of the root', () => inventory.provable([])?.state === 'proven')
+  // Until then what stands above the VM is not asked, as after a time in which its role had no propagation.
+  await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'status', status: 503 })
+  const vm = await vmAt(lab, 0)
+  inventory.follow(vm.uuid)
+  const ancestry = await until('the VM', () => vmsOf(inventory.lookup(vm.uuid))?.[0]?.ancestry)
+  const parents = bindingParents(ancestry)
+  await until('questions', async () => ((await vCenter.faults())[0]?.hits ?? 0) > 1)
+  t.equal(inventory.provable(parents), undefined, 'not known yet')
+  const told = changes.length
+  await vCenter.clearFaults()
+  await until('an answer', () => inventory.provable(parents)?.state === 'proven')
+  t.ok(
+    changes.slice(told).some((uuids) => uuids.has(vm.uuid)),
+    'whoever follows it is told',
+  )
 })
 
 t.test('one folder that may not be read says nothing of the others', async (t) => {

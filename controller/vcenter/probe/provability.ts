@@ -76,7 +76,7 @@ export function createProvability({ vCenter, store, memory, onChange }: Provabil
       const proofs = await askPrivileges(client, vCenter, [...asked.values()])
       const root = keyOfParent(rootOf(client.content))
       known = { vCenterInstanceUUID: instanceUUID, root, asked, proofs }
-      if (before === undefined || String(failing(before)) !== String(failing(known))) onChange()
+      if (before === undefined || isNew || String(failing(before)) !== String(failing(known))) onChange()
     },
     async sampleOthers(client) {
       if (followedVMs(store).length > 1) return
