@@ -85,3 +85,27 @@ await t.test('other words that say the same', async (t) => {
   t.equal(superseded.aborted, false)
   t.same(told, ['taken at 0 s', 'taken at 4 s'])
 })
+
+await t.test(
+  'with the arguments of the CPI trust is lowered by a word, not by a word that goes',
+  async (t) => {
+    const given = { initializes: true, endsNodes: true, nodeLabels: {} }
+    const saying = (level: string) => ({ 'vsphere.conf': file('', `identity: {require: ${level}}`) })
+    const { watch, put, looks, said, lines } = await open(t, saying('proven'), undefined, given)
+    const level = () => watch.current().config.identity.require
+    put('vsphere.conf', file())
+    await looks(5)
+    t.same(said(), [REFUSED])
+    t.match(lines.at(-1)?.problems, [
+      /identity\.require: is not set any more, .* from proven: write it again/,
+    ])
+    t.equal(level(), 'proven')
+    put('vsphere.conf', saying('asserted')['vsphere.conf'])
+    await looks(5)
+    t.equal(level(), 'asserted')
+    t.ok(said().includes(TAKEN))
+    put('vsphere.conf', file())
+    await looks(5)
+    t.ok(said().includes(SAME), 'which is what it means then')
+  },
+)
