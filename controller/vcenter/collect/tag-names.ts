@@ -7,8 +7,8 @@ import { VCenterError } from '../wire/errors.ts'
 import type { RESTClient } from '../wire/rest.ts'
 import { isRefusal, parse } from './tag-answers.ts'
 
-/** Most calls for names in one read. */
-const MAX_CALLS = 200
+/** Most calls for names in one read. VCenter has 1,000 categories at most; how long Nodes wait for tags, the clock says. */
+const MAX_CALLS = 2_000
 /** Most tags of other categories that are remembered. */
 const MAX_FOREIGN = 100_000
 
