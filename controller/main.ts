@@ -3,17 +3,20 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
+import type { Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
+import { HELP } from './command-line/help.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
-import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './kubernetes/credentials.ts'
+import type { CredentialLocation } from './kubernetes/credentials.ts'
+import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
-import { HELP, type PlanFlags, parseCommandLine, type RunFlags } from './options.ts'
+import { type PlanFlags, parseCommandLine, type RunFlags } from './options.ts'
 import { changesSomething, isWhole, planJSON, printPlan } from './plan/print-plan.ts'
 import { readRegularFile } from './read-regular-file.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -49,7 +52,8 @@ interface Prepared {
 
 /** Where it cannot be had, the exit code; why has been said. */
 async function prepare(
-  { config: path, kubeconfig }: Pick<RunFlags, 'config' | 'kubeconfig'>,
+  { config: path }: Pick<RunFlags, 'config'>,
+  found: Result<CredentialLocation>,
   given: GivenArguments | undefined,
 ): Promise<Prepared | 1 | 2> {
   const source: ConfigSource = {
@@ -67,14 +71,11 @@ async function prepare(
     process.stderr.write(`${error.message}\n`)
     return 1
   }
-  const credentials = credentialSource(kubeconfig, process.env)
-  if (credentials === undefined) {
-    process.stderr.write(
-      'rollcall-controller: --kubeconfig is missing, and this is not a Pod with a service account\n',
-    )
+  if (!found.ok) {
+    process.stderr.write(`rollcall-controller: ${found.message}\n`)
     return 2
   }
-  return { config: { ...source, loaded }, credentials }
+  return { config: { ...source, loaded }, credentials: found.value }
 }
 
 /** The CPI's arguments, as if none of them concerned Nodes. */
@@ -82,7 +83,11 @@ const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLab
 
 async function showPlan(options: PlanFlags): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
-  const prepared = await prepare(options, options.fromCPI ? AS_THE_CPI : undefined)
+  const prepared = await prepare(
+    options,
+    operatorCredentials(options, process.env),
+    options.fromCPI ? AS_THE_CPI : undefined,
+  )
   if (typeof prepared === 'number') return 1
   for (const warning of prepared.config.loaded.warnings) process.stderr.write(`${warning}\n`)
   const ending = new AbortController()
@@ -107,7 +112,7 @@ async function showPlan(options: PlanFlags): Promise<number> {
 
 async function start(options: RunFlags): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
-  const prepared = await prepare(options, options.cpi?.given)
+  const prepared = await prepare(options, controllerCredentials(options, process.env), options.cpi?.given)
   if (typeof prepared === 'number') return prepared
   const { config, credentials } = prepared
   const { loaded } = config
@@ -153,14 +158,6 @@ async function start(options: RunFlags): Promise<number> {
   }
   logger.info('ended')
   return 0
-}
-
-/** Undefined where there is neither a kubeconfig nor what the kubelet gives every container. */
-function credentialSource(path: string | undefined, env: NodeJS.ProcessEnv): CredentialLocation | undefined {
-  if (path !== undefined) return { kind: 'kubeconfig', path }
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
-  if (host === undefined || port === undefined) return undefined
-  return { kind: 'in-cluster', host, port, folder: SERVICE_ACCOUNT_FOLDER }
 }
 
 main(process.argv.slice(2)).then(

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { HELP } from './command-line/help.ts'
+import { COMMANDS, OPTIONS } from './command-line/table.ts'
 import { DEFAULT_TIMING } from './kubernetes/leader-election.ts'
-import { HELP, parseCommandLine, type RunFlags } from './options.ts'
+import { parseCommandLine, type RunFlags } from './options.ts'
 
 const DEFAULT: RunFlags = {
   config: '/c',
@@ -31,7 +33,14 @@ for (const [line, options] of right) {
 
 t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
   kind: 'plan',
-  options: { config: '/c', kubeconfig: undefined, output: 'json', logLevel: 'error', fromCPI: false },
+  options: {
+    config: '/c',
+    kubeconfig: undefined,
+    context: undefined,
+    output: 'json',
+    logLevel: 'error',
+    fromCPI: false,
+  },
 })
 t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: { fromCPI: true } })
 
@@ -64,9 +73,13 @@ t.same(parseCommandLine(['--cloud-config', '--help']), { kind: 'help on flags' }
 t.same(parseCommandLine(['--cloud-config=/c', '--version']), { kind: 'version' })
 t.same(parseCommandLine(['run', '--confg', 'x', '--help']), { kind: 'help' }, 'whoever asks for help gets it')
 t.same(parseCommandLine(['--version']), { kind: 'version' })
-for (const [name] of HELP.matchAll(/(?<=^ {2})--[a-z-]+(?= [A-Z])/gm)) {
-  const parsed = parseCommandLine(['run', `${name}=`])
-  t.notMatch(parsed, { message: 'unknown' }, `${name} of the help is known`)
+for (const name of Object.keys(OPTIONS)) {
+  t.match(HELP, new RegExp(`^ {2}--${name} `, 'm'))
+  const takers = Object.keys(COMMANDS).filter((command) => {
+    const parsed = parseCommandLine([command, `--${name}=`])
+    return parsed.kind !== 'wrong' || !parsed.message.startsWith('unknown option')
+  })
+  t.not(takers.length, 0, `some command takes --${name}`)
 }
 
 const wrong: readonly [string, string][] = [
@@ -82,6 +95,7 @@ const wrong: readonly [string, string][] = [
   ['--config /c run', 'the command comes first: expected "run" before --config'],
   ['plan', '--config is missing: expected the path of the vSphere configuration'],
   ['plan --config /c --output yaml', '--output: expected one of table, json'],
+  ['plan --config /c --from-cpi=x', '--from-cpi: takes no value'],
   ['plan --config /c --listen :1', 'unknown option --listen: see --help'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
   ['run --confg /c', 'unknown option --confg: did you mean --config?'],

@@ -1,13 +1,29 @@
 import { isIP } from 'node:net'
-import { parseArgs } from 'node:util'
 import type { CommandLine } from '../agent/shared/command-line.ts'
-import { didYouMean } from '../agent/shared/did-you-mean.ts'
 import { LOG_LEVELS, type LogLevel } from '../agent/shared/log-level.ts'
 import { failed, ok, type Result } from '../agent/shared/result.ts'
+import {
+  excerpt,
+  type GivenOptions,
+  optionName,
+  readOptions,
+  suggestion,
+} from './command-line/read-options.ts'
+import {
+  COMMANDS,
+  type CommandName,
+  isCommand,
+  isOption,
+  OPTIONS,
+  OUTPUTS,
+  type Output,
+  optionsOf,
+} from './command-line/table.ts'
 import type { GivenArguments } from './config/apply-arguments.ts'
 import { type CpiArguments, type Notice, parseCpiArguments } from './cpi-arguments/parse-cpi-arguments.ts'
 import type { SecureServing } from './cpi-arguments/secure-serving.ts'
 import { FLAGS } from './cpi-arguments/table.ts'
+import type { CredentialFlags } from './kubernetes/find-credentials.ts'
 import type { ElectionTiming } from './kubernetes/leader-election.ts'
 import type { RateLimit } from './kubernetes/rate-limit.ts'
 
@@ -46,13 +62,11 @@ export interface CpiFlags {
   readonly notices: readonly Notice[]
 }
 
-export interface PlanFlags extends Pick<RunFlags, 'config' | 'kubeconfig' | 'logLevel'> {
-  readonly output: (typeof OUTPUTS)[number]
+export interface PlanFlags extends CredentialFlags, Pick<RunFlags, 'config' | 'logLevel'> {
+  readonly output: Output
   /** Whether the CPI is to be looked for, and its cluster to go on as it was. */
   readonly fromCPI: boolean
 }
-
-const OUTPUTS = ['table', 'json'] as const
 
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
@@ -61,36 +75,8 @@ export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'help on flags' }
 >
 
-const DEFAULTS = {
-  listen: ':10270',
-  'lease-namespace': 'kube-system',
-  'lease-name': 'rollcall-controller',
-  'log-level': 'info',
-} as const
-
-export const HELP = `usage: rollcall-controller run --config FILE [options]
-       rollcall-controller plan --config FILE [--from-cpi] [--kubeconfig FILE] [--output table|json]
-       rollcall-controller --cloud-config FILE [flags of the vSphere CPI, see --cloud-config --help]
-
-Initialises the cluster's Nodes with what vCenter knows of their VMs. "plan" says what that would change, and writes
-nothing; its exit code is 0 where nothing would change, 2 where something would, and 1 where it cannot tell. With
---from-cpi it also looks for the vSphere CPI, and says how it hands over.
-
-  --config FILE          the vSphere configuration, as the vSphere CPI has it
-  --kubeconfig FILE      credential for the API server (default: the service account of the Pod)
-  --listen ADDRESS:PORT  where /metrics, /healthz and /readyz are served; without an address, on all; "off" for
-                         nowhere (default ${DEFAULTS.listen})
-  --lease-namespace NS   namespace of the Lease that replicas compete for (default ${DEFAULTS['lease-namespace']})
-  --lease-name NAME      its name (default ${DEFAULTS['lease-name']})
-  --identity NAME        name of this replica in the Lease, to which each start adds a suffix (default: the host's name)
-  --log-level LEVEL      ${LOG_LEVELS.join(', ')} (default ${DEFAULTS['log-level']})
-
-  --version              print the version
-  --help                 print this text
-`
-
 /** A parser for each command. */
-const COMMANDS: Readonly<Record<string, (args: readonly string[]) => ControllerCommandLine>> = {
+const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
   plan: parsePlan,
 }
@@ -108,24 +94,14 @@ export function parseCommandLine(args: readonly string[]): ControllerCommandLine
     )
   if (cpiForm) return parseCpiForm(args)
   if (name.startsWith('-')) return wrong(`the command comes first: expected "run" before ${optionName(name)}`)
-  if (Object.hasOwn(COMMANDS, name)) return COMMANDS[name]?.(rest) ?? { kind: 'help' }
+  if (isCommand(name)) return PARSERS[name](rest)
   return wrong(`unknown command "${excerpt(name)}"${suggestion(name, Object.keys(COMMANDS), '')}`)
 }
-
-const RUN_OPTIONS = [
-  'config',
-  'kubeconfig',
-  'listen',
-  'lease-namespace',
-  'lease-name',
-  'identity',
-  'log-level',
-]
 
 /** Whether an argument is an option of `run` that the CPI's form does not have. */
 function belongsToRun(arg: string): boolean {
   const name = optionName(arg).replace(/^--/, '')
-  return RUN_OPTIONS.includes(name) && !Object.hasOwn(FLAGS, name)
+  return isOption(name) && optionsOf('run').includes(name) && !Object.hasOwn(FLAGS, name)
 }
 
 /** A command line without a command: the CPI's. */
@@ -146,9 +122,9 @@ function asRun({
   notices,
   ...said
 }: CpiArguments): ControllerCommandLine {
-  const listen = parseListen(said.listen ?? DEFAULTS.listen)
+  const listen = parseListen(said.listen ?? OPTIONS.listen.default)
   if (!listen.ok) return wrong(listen.message)
-  const lease = checkLease(said.leaseNamespace, said.leaseName ?? DEFAULTS['lease-name'], {
+  const lease = checkLease(said.leaseNamespace, said.leaseName ?? OPTIONS['lease-name'].default, {
     namespace: '--leader-elect-resource-namespace',
     name: '--leader-elect-resource-name',
   })
@@ -162,62 +138,69 @@ function asRun({
       ...lease.value,
       identity: undefined,
       // klog's -v=4 is debug level.
-      logLevel: verbosity >= 4 ? 'debug' : DEFAULTS['log-level'],
+      logLevel: verbosity >= 4 ? 'debug' : 'info',
       cpi: { timing, apiLimit, secure: secure && { ...secure, host: bindAddress }, given, notices },
     },
   }
 }
 
 function parseRun(args: readonly string[]): ControllerCommandLine {
-  const read = readOptions(args, RUN_OPTIONS)
+  const read = readOptions('run', args)
   if (!read.ok) return wrong(read.message)
   const values = read.value
   const config = values.get('config')
   if (config === undefined) return wrong(NO_CONFIG)
-  const listen = parseListen(values.get('listen') ?? DEFAULTS.listen)
+  const listen = parseListen(values.get('listen') ?? OPTIONS.listen.default)
   if (!listen.ok) return wrong(listen.message)
   const lease = checkLease(
-    values.get('lease-namespace') ?? DEFAULTS['lease-namespace'],
-    values.get('lease-name') ?? DEFAULTS['lease-name'],
+    values.get('lease-namespace') ?? OPTIONS['lease-namespace'].default,
+    values.get('lease-name') ?? OPTIONS['lease-name'].default,
     { namespace: '--lease-namespace', name: '--lease-name' },
   )
   if (!lease.ok) return wrong(lease.message)
-  const level = values.get('log-level') ?? DEFAULTS['log-level']
-  const logLevel = LOG_LEVELS.find((known) => known === level)
-  if (logLevel === undefined) return wrong(WRONG_LEVEL)
   const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
   return {
     kind: 'run',
-    options: { config, kubeconfig, listen: listen.value, ...lease.value, identity, logLevel },
+    options: {
+      config,
+      kubeconfig,
+      listen: listen.value,
+      ...lease.value,
+      identity,
+      logLevel: logLevelOf(values, 'info'),
+    },
   }
 }
 
-const PLAN_OPTIONS = ['config', 'kubeconfig', 'output', 'log-level']
-
 function parsePlan(args: readonly string[]): ControllerCommandLine {
-  const fromCPI = args.includes(FROM_CPI)
-  const read = readOptions(
-    args.filter((arg) => arg !== FROM_CPI),
-    PLAN_OPTIONS,
-  )
+  const read = readOptions('plan', args)
   if (!read.ok) return wrong(read.message)
   const values = read.value
   const config = values.get('config')
   if (config === undefined) return wrong(NO_CONFIG)
-  const output = OUTPUTS.find((known) => known === (values.get('output') ?? 'table'))
-  if (output === undefined) return wrong(`--output: expected one of ${OUTPUTS.join(', ')}`)
-  // What is wrong stands in the plan itself.
-  const logLevel = LOG_LEVELS.find((known) => known === (values.get('log-level') ?? 'error'))
-  if (logLevel === undefined) return wrong(WRONG_LEVEL)
   return {
     kind: 'plan',
-    options: { config, kubeconfig: values.get('kubeconfig'), output, logLevel, fromCPI },
+    options: {
+      config,
+      kubeconfig: values.get('kubeconfig'),
+      context: values.get('context'),
+      output: outputOf(values),
+      // What is wrong stands in the plan itself.
+      logLevel: logLevelOf(values, 'error'),
+      fromCPI: values.has('from-cpi'),
+    },
   }
 }
 
-const FROM_CPI = '--from-cpi'
+function outputOf(values: GivenOptions): Output {
+  return OUTPUTS.find((known) => known === values.get('output')) ?? OPTIONS.output.default
+}
+
+function logLevelOf(values: GivenOptions, standard: LogLevel): LogLevel {
+  return LOG_LEVELS.find((known) => known === values.get('log-level')) ?? standard
+}
+
 const NO_CONFIG = '--config is missing: expected the path of the vSphere configuration'
-const WRONG_LEVEL = `--log-level: expected one of ${LOG_LEVELS.join(', ')}`
 const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270, or off'
 
 /** @param flags how each of the two is spelt on this command line */
@@ -233,33 +216,6 @@ function checkLease(
   return ok({ leaseNamespace, leaseName })
 }
 
-/** Options that each take a value. */
-function readOptions(args: readonly string[], known: readonly string[]): Result<ReadonlyMap<string, string>> {
-  // Not strict: its messages run over several lines and know nothing near.
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(known.map((name) => [name, { type: 'string' }])),
-    strict: false,
-    tokens: true,
-  })
-  const values = new Map<string, string>()
-  for (const token of tokens) {
-    if (token.kind === 'positional')
-      return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
-    if (token.kind === 'option-terminator')
-      return failed('unexpected argument "--": there is nothing that could follow it')
-    const { name, value, inlineValue } = token
-    if (!known.includes(name))
-      return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
-    if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
-      return failed(`--${name}: its value is missing`)
-    }
-    if (values.has(name)) return failed(`--${name}: given twice, expected once`)
-    values.set(name, value)
-  }
-  return ok(values)
-}
-
 /** @returns undefined for `off` */
 function parseListen(text: string): Result<ListenAddress | undefined> {
   if (text === 'off') return ok(undefined)
@@ -269,20 +225,6 @@ function parseListen(text: string): Result<ListenAddress | undefined> {
   const host = v6 ?? other ?? ''
   const known = v6 === undefined ? host === '' || host === 'localhost' || isIP(host) === 4 : isIP(v6) === 6
   return known ? ok({ host, port: Number(port) }) : failed(WRONG_LISTEN)
-}
-
-function suggestion(word: string, known: readonly string[], prefix: string): string {
-  const near = didYouMean(word, known)
-  return near === undefined ? ': see --help' : `: did you mean ${prefix}${near}?`
-}
-
-/** Without what may follow a "=". */
-function optionName(arg: string): string {
-  return excerpt(arg.split('=', 1)[0] ?? '')
-}
-
-function excerpt(text: string): string {
-  return text.length <= 40 ? text : `${text.slice(0, 40)}...`
 }
 
 function wrong(message: string): ControllerCommandLine {

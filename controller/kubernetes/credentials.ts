@@ -5,7 +5,12 @@ import { readKubeconfig } from './kubeconfig.ts'
 /** Where the credentials for the API server are. */
 export type CredentialLocation =
   /** Files named in the kubeconfig are read again for each request, the kubeconfig itself only once. */
-  | { readonly kind: 'kubeconfig'; readonly path: string }
+  | {
+      readonly kind: 'kubeconfig'
+      readonly path: string
+      /** By default the current one. */
+      readonly context?: string
+    }
   /** A pod's service account; host and port as in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   | { readonly kind: 'in-cluster'; readonly host: string; readonly port: string; readonly folder: string }
 
@@ -45,7 +50,7 @@ export class Credentials extends KubeConfig {
     const credentials = new Credentials()
     if (source.kind === 'in-cluster') credentials.#loadServiceAccount(source)
     else {
-      const { cluster, user } = readKubeconfig(source.path)
+      const { cluster, user } = readKubeconfig(source.path, source.context)
       credentials.loadFromClusterAndUser(cluster, user)
     }
     return credentials

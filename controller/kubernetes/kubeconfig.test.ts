@@ -153,3 +153,17 @@ t.test('what a credential plugin prints instead of JSON is not quoted', async (t
   t.match(error, { message: /^GET \/ failed: the credential plugin of the kubeconfig printed something/ })
   t.ok(error instanceof Error && !shown(error).includes(MARKER))
 })
+
+t.test('another context than the current one', async (t) => {
+  const path = `${t.testdir()}/kubeconfig`
+  const other = 'contexts: [{name: y, context: {cluster: c, user: v}}, '
+  writeFileSync(
+    path,
+    `${config('    token: a').replace('contexts: [', other)}- name: v\n  user: {token: b}\n`,
+  )
+  t.equal(readKubeconfig(path).user.token, 'a')
+  t.equal(readKubeconfig(path, 'y').user.token, 'b')
+  t.throws(() => readKubeconfig(path, 'z'), {
+    message: /no such context with a cluster: see kubectl config get-c/,
+  })
+})

@@ -45,21 +45,29 @@ const UserEntry = v.object({
 })
 
 /**
- * The cluster and the user of a kubeconfig's current context.
+ * The cluster and the user of a context, by default of the kubeconfig's current one.
  *
  * client-node's own reader is not used because its parser's messages quote the file, which contains keys and tokens. No
  * error thrown here contains any of the text.
  *
  * @throws Error that names the file and the next step
  */
-export function readKubeconfig(path: string): { readonly cluster: Cluster; readonly user: User } {
+export function readKubeconfig(
+  path: string,
+  contextName?: string,
+): { readonly cluster: Cluster; readonly user: User } {
   const wrong = (what: string) => new Error(`the kubeconfig ${path} ${what}`)
   const config = shaped(Kubeconfig, readYAML(path, wrong), wrong)
-  const named = config.contexts.find(({ name }) => name === config['current-context'])
+  const wanted = contextName ?? config['current-context']
+  const named = config.contexts.find(({ name }) => name === wanted)
   const { context } = named ? shaped(ContextEntry, named, wrong) : {}
   const cluster = config.clusters.find(({ name }) => name === context?.cluster)
   if (context === undefined || cluster === undefined) {
-    throw wrong('has no current context with a cluster: set current-context')
+    throw wrong(
+      contextName === undefined
+        ? 'has no current context with a cluster: set current-context'
+        : 'has no such context with a cluster: see kubectl config get-contexts',
+    )
   }
   const user = config.users.find(({ name }) => name === context.user) ?? { name: context.user }
   return {

@@ -1,0 +1,66 @@
+import { COMMANDS, type CommandRow, OPTIONS, type OptionName, type OptionRow } from './table.ts'
+
+const WIDTH = 118
+/** With more options than these the usage does not list them. */
+const MAX_LISTED = 6
+
+const commands = Object.entries<CommandRow>(COMMANDS)
+const options = Object.entries<OptionRow>(OPTIONS)
+
+/** The text of `--help`, from the table. */
+export const HELP = `${[
+  ...commands.map(([name, row]) => `rollcall-controller ${usage(name, row)}`),
+  'rollcall-controller --cloud-config FILE [flags of the vSphere CPI, see --cloud-config --help]',
+]
+  .map((line, index) => (index === 0 ? `usage: ${line}` : `       ${line}`))
+  .join('\n')}
+
+${columns(commands.map(([name, { does }]) => [name, does]))}
+
+${columns([
+  ...options.map(([name, row]): [string, string] => [labelOf(name, row), textOf(row)]),
+  ['--version', 'print the version'],
+  ['--help', 'print this text'],
+])}
+`
+
+function usage(name: string, { required, optional }: CommandRow): string {
+  const given = required.map((option) => labelOf(option, OPTIONS[option]))
+  const may = optional.map((option) => `[${choicesOf(option)}]`)
+  return [name, ...given, ...(may.length > MAX_LISTED - 1 ? ['[options]'] : may)].join(' ')
+}
+
+function choicesOf(name: OptionName): string {
+  const row: OptionRow = OPTIONS[name]
+  return name === 'output' ? `--${name} ${row.words?.join('|')}` : labelOf(name, row)
+}
+
+function labelOf(name: string, { value }: OptionRow): string {
+  return value === undefined ? `--${name}` : `--${name} ${value}`
+}
+
+function textOf({ help, words, default: standard }: OptionRow): string {
+  const choice = words === undefined ? '' : `: ${words.join(', ')}`
+  return `${help}${choice}${standard === undefined ? '' : ` (default ${standard})`}`
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length)) + 2
+  return rows
+    .map(
+      ([label, text]) =>
+        `  ${label.padEnd(width)}${wrapped(text, WIDTH - 2 - width).join(`\n${' '.repeat(width + 2)}`)}`,
+    )
+    .join('\n')
+}
+
+/** Lines of at most `width` characters, cut at spaces. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}

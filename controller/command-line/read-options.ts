@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util'
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { type CommandName, isOption, OPTIONS, type OptionName, type OptionRow, optionsOf } from './table.ts'
+
+/** What stands on a command line, by the name of the option; a switch that is given has its own name as its value. */
+export type GivenOptions = ReadonlyMap<OptionName, string>
+
+/** Reads the options of a command. An error is one sentence that names the argument. */
+export function readOptions(command: CommandName, args: readonly string[]): Result<GivenOptions> {
+  const known = optionsOf(command)
+  // Not strict: its messages run over several lines and know nothing near.
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(known.map((name) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }])),
+    strict: false,
+    tokens: true,
+  })
+  const values = new Map<OptionName, string>()
+  for (const token of tokens) {
+    if (token.kind === 'positional')
+      return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
+    if (token.kind === 'option-terminator')
+      return failed('unexpected argument "--": there is nothing that could follow it')
+    const { name, value, inlineValue } = token
+    if (!isOption(name) || !known.includes(name))
+      return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
+    if (values.has(name)) return failed(`--${name}: given twice, expected once`)
+    if (isSwitch(name)) {
+      if (value !== undefined) return failed(`--${name}: takes no value`)
+      values.set(name, name)
+      continue
+    }
+    if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
+      return failed(`--${name}: its value is missing`)
+    }
+    const { words }: OptionRow = OPTIONS[name]
+    if (words?.includes(value) === false) return failed(`--${name}: expected one of ${words.join(', ')}`)
+    values.set(name, value)
+  }
+  return ok(values)
+}
+
+function isSwitch(name: OptionName): boolean {
+  const row: OptionRow = OPTIONS[name]
+  return row.value === undefined
+}
+
+/** What may be said after the name of something that nobody knows. */
+export function suggestion(word: string, known: readonly string[], prefix: string): string {
+  const near = didYouMean(word, known)
+  return near === undefined ? ': see --help' : `: did you mean ${prefix}${near}?`
+}
+
+/** Without what may follow a "=". */
+export function optionName(arg: string): string {
+  return excerpt(arg.split('=', 1)[0] ?? '')
+}
+
+export function excerpt(text: string): string {
+  return text.length <= 40 ? text : `${text.slice(0, 40)}...`
+}

@@ -1,0 +1,80 @@
+/** The commands and their options, a row for each. Parser, help and completion come from it. */
+import { LOG_LEVELS } from '../../agent/shared/log-level.ts'
+
+export interface OptionRow {
+  /** What the help calls its value; a switch takes none. */
+  readonly value?: string
+  /** All values that it takes, where those are few. */
+  readonly words?: readonly string[]
+  /** Where nothing is given. */
+  readonly default?: string
+  readonly help: string
+}
+
+export const OUTPUTS = ['table', 'json'] as const
+export type Output = (typeof OUTPUTS)[number]
+
+export const OPTIONS = {
+  config: { value: 'FILE', help: 'the vSphere configuration, as the vSphere CPI has it' },
+  kubeconfig: {
+    value: 'FILE',
+    help: 'credential for the API server (default: the service account of the Pod; for all but run, as for kubectl, $KUBECONFIG before it and ~/.kube/config after)',
+  },
+  context: { value: 'NAME', help: 'of the kubeconfig (default: its current context)' },
+  listen: {
+    value: 'ADDRESS:PORT',
+    default: ':10270',
+    help: 'where /metrics, /healthz and /readyz are served; without an address, on all; "off" for nowhere',
+  },
+  'lease-namespace': {
+    value: 'NS',
+    default: 'kube-system',
+    help: 'namespace of the Lease that replicas compete for',
+  },
+  'lease-name': { value: 'NAME', default: 'rollcall-controller', help: 'its name' },
+  identity: {
+    value: 'NAME',
+    help: "name of this replica in the Lease, to which each start adds a suffix (default: the host's name)",
+  },
+  'log-level': { value: 'LEVEL', words: LOG_LEVELS, help: 'what is logged, to standard error' },
+  output: { value: 'FORM', words: OUTPUTS, default: 'table', help: 'for people, or for programs' },
+  'from-cpi': { help: 'look for the vSphere CPI as well, and say how it hands over' },
+} as const satisfies Record<string, OptionRow>
+
+export type OptionName = keyof typeof OPTIONS
+
+export interface CommandRow {
+  /** One sentence for the help, without a full stop. */
+  readonly does: string
+  readonly required: readonly OptionName[]
+  readonly optional: readonly OptionName[]
+}
+
+export const COMMANDS = {
+  run: {
+    does: "initialises the cluster's Nodes with what vCenter knows of their VMs, and keeps them current",
+    required: ['config'],
+    optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
+  },
+  plan: {
+    does: 'says what that would change, and writes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
+    required: ['config'],
+    optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'log-level'],
+  },
+} as const satisfies Record<string, CommandRow>
+
+export type CommandName = keyof typeof COMMANDS
+
+export function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name)
+}
+
+export function isOption(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name)
+}
+
+/** The options of a command, in the order of the help. */
+export function optionsOf(name: CommandName): readonly OptionName[] {
+  const { required, optional }: CommandRow = COMMANDS[name]
+  return [...required, ...optional]
+}
