@@ -1,6 +1,7 @@
-/** Builds what is shipped into dist/: `node build/binaries.ts [name...]`. */
+/** Builds the binaries for this machine into dist/: `node build/binaries.ts [name...]`. */
 import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Architecture, hostArchitecture } from './architecture.ts'
 import { bundle } from './bundle.ts'
 import { runAsProgram } from './entry.ts'
 import { makeExecutable } from './executable.ts'
@@ -14,23 +15,31 @@ import { nodePackage, strippedNode } from './stripped-node.ts'
 
 export type BinaryName = ProgramName | 'rollcall-guestinfo'
 
-export const binaryNames: readonly BinaryName[] = [
-  'rollcall-agent',
-  'rollcall-controller',
-  'rollcall-guestinfo',
-]
+/** What there is for an architecture: of the guest RPC tool, VMware's library has none for arm64. */
+export function binaryNames(architecture: Architecture): readonly BinaryName[] {
+  const both = ['rollcall-agent', 'rollcall-controller'] as const
+  return architecture === 'amd64' ? [...both, 'rollcall-guestinfo'] : both
+}
 
 /**
- * The path of a binary in dist/, built first where its sources, the lockfile or Node have changed since.
+ * The path of a binary in dist/, built first where its sources, the lockfile or Node have changed since. Those for another
+ * architecture than this machine's are in a folder of its name.
  *
  * Several processes may ask at once: one builds, the others wait.
+ *
+ * @param name one that there is for `architecture`
  */
-export async function binary(name: BinaryName): Promise<string> {
-  const output = join(dist, name)
+export async function binary(
+  name: BinaryName,
+  architecture: Architecture = hostArchitecture(),
+): Promise<string> {
+  const folder = architecture === hostArchitecture() ? dist : join(dist, architecture)
+  const output = join(folder, name)
+  await mkdir(folder, { recursive: true })
   await mkdir(workFolder, { recursive: true })
-  return withLock(join(workFolder, `${name}.lock`), async () => {
-    if (name === 'rollcall-guestinfo') await guestinfoTool(output)
-    else await program(name, programs[name], output)
+  return withLock(join(workFolder, `${name}-${architecture}.lock`), async () => {
+    if (name === 'rollcall-guestinfo') await guestinfoTool(output, architecture)
+    else await program(name, programs[name], architecture, output)
     return output
   })
 }
@@ -38,16 +47,21 @@ export async function binary(name: BinaryName): Promise<string> {
 /** For what is kept between builds and is not shipped. */
 const workFolder = join(dist, '.build')
 
-async function program(name: string, { entry, execArgv }: Program, output: string): Promise<void> {
+async function program(
+  name: string,
+  { entry, execArgv }: Program,
+  architecture: Architecture,
+  output: string,
+): Promise<void> {
   const { version } = await packageFile('package.json')
   const node = await packageFile(join(nodePackage, 'package.json'))
   const lockfile = await readFile(join(root, 'package-lock.json'), 'utf8')
-  const ingredients = [entry, ...execArgv, version, node.version, process.arch, lockfile]
-  const stampFile = join(workFolder, `${name}.stamp`)
+  const ingredients = [entry, ...execArgv, version, node.version, architecture, lockfile]
+  const stampFile = join(workFolder, `${name}-${architecture}.stamp`)
   if ((await isFresh(stampFile, ingredients)) && (await isThere(output))) return
 
-  const done = showProgress(`building ${name}`)
-  const temporary = join(workFolder, name)
+  const done = showProgress(`building ${name} for ${architecture}`)
+  const temporary = join(workFolder, `${name}-${architecture}`)
   try {
     // One that a killed build left behind goes, too.
     await rm(temporary, { recursive: true, force: true })
@@ -56,11 +70,12 @@ async function program(name: string, { entry, execArgv }: Program, output: strin
     const { sources, packages } = await bundle(entry, bundled)
     // Taken before the slow part: a source that changes meanwhile makes the next build.
     const stamp = await stampText(sources, ingredients)
-    const nodePath = await strippedNode(workFolder, node.version, (line) => process.stderr.write(`${line}\n`))
+    const nodePath = await strippedNode(workFolder, node.version, architecture)
     const unfinished = join(temporary, name)
     await makeExecutable({
       entry: bundled,
       nodePath,
+      architecture,
       output: unfinished,
       execArgv,
       nodeVersion: node.version,
@@ -90,10 +105,10 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 async function main(names: readonly string[]): Promise<void> {
-  for (const name of names.length > 0 ? names : binaryNames) {
-    const known = binaryNames.find((candidate) => candidate === name)
-    if (!known)
-      throw new RangeError(`unknown binary ${JSON.stringify(name)}, known are ${binaryNames.join(', ')}`)
+  const all = binaryNames(hostArchitecture())
+  for (const name of names.length > 0 ? names : all) {
+    const known = all.find((candidate) => candidate === name)
+    if (!known) throw new RangeError(`unknown binary ${JSON.stringify(name)}, known are ${all.join(', ')}`)
     process.stdout.write(`${await binary(known)}\n`)
   }
 }

@@ -1,14 +1,18 @@
 import { execFile } from 'node:child_process'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { type Architecture, nodeArchitecture } from './architecture.ts'
 import { root } from './programs.ts'
+import { nodePackage } from './stripped-node.ts'
 
 export interface Executable {
-  /** The bundled program. */
+  /** The bundled program, in a folder that is this build's alone. */
   readonly entry: string
-  /** The Node binary that it goes into. */
+  /** The Node binary that it goes into, and what that is for. */
   readonly nodePath: string
+  readonly architecture: Architecture
   /** An absolute path. */
   readonly output: string
   /** Options that Node runs the program with. */
@@ -23,11 +27,15 @@ export interface Executable {
  * In a process of its own, as the packer changes the working folder and writes to the terminal.
  */
 export async function makeExecutable(executable: Executable): Promise<void> {
+  // The packer works in a folder that it makes in here, one step from the bundle.
+  const work = dirname(executable.entry)
+  await fillCache(join(work, '.pkg-cache/sea'), executable)
+  // The program is prepared by the same version of Node that will run it: what it becomes differs even between two patches.
+  const node = join(root, nodePackage, 'bin/node')
   try {
-    await promisify(execFile)(process.execPath, [import.meta.filename, JSON.stringify(executable)], {
+    await promisify(execFile)(node, [import.meta.filename, JSON.stringify(executable)], {
       cwd: root,
-      // The packer works in a folder that it makes in here, one step from the bundle.
-      env: { ...process.env, TMPDIR: dirname(executable.entry) },
+      env: { ...process.env, HOME: work, TMPDIR: work },
     })
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().slice(-2000) : ''
@@ -35,23 +43,36 @@ export async function makeExecutable(executable: Executable): Promise<void> {
   }
 }
 
-/** The part of the packer that can take a Node binary and a configuration. Not public, hence its version is pinned. */
+/**
+ * Makes the packer believe that it has already downloaded Node. It can be told of a binary, but would run it, which fails for
+ * another architecture.
+ */
+async function fillCache(cache: string, { nodePath, nodeVersion, architecture }: Executable): Promise<void> {
+  const name = `node-v${nodeVersion}-linux-${nodeArchitecture(architecture)}`
+  const bin = join(cache, name, 'bin')
+  await mkdir(bin, { recursive: true })
+  await symlink(nodePath, join(bin, 'node'))
+  for (const mark of [`${name}.tar.gz`, `${name}.tar.gz.ok`, `${name}/bin/node.ok`])
+    await writeFile(join(cache, mark), '')
+}
+
+/** The part of the packer that can take a configuration. Not public, hence its version is pinned. */
 interface Packer {
   default(
     entry: string,
     options: {
-      nodePath: string
       targets: { platform: string; arch: string; nodeRange: string; output: string }[]
       seaConfig: Record<string, unknown>
     },
   ): Promise<void>
 }
 
-async function pack({ entry, nodePath, output, execArgv, nodeVersion }: Executable) {
+async function pack({ entry, architecture, output, execArgv, nodeVersion }: Executable) {
   const packer: Packer = createRequire(import.meta.url)('@yao-pkg/pkg/lib-es5/sea.js')
   await packer.default(entry, {
-    nodePath,
-    targets: [{ platform: 'linux', arch: process.arch, nodeRange: `node${nodeVersion}`, output }],
+    targets: [
+      { platform: 'linux', arch: nodeArchitecture(architecture), nodeRange: `node${nodeVersion}`, output },
+    ],
     seaConfig: {
       // Its path stays in the binary, where a full one would tell of the machine it was built on.
       main: join('..', basename(entry)),

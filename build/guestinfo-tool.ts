@@ -1,13 +1,15 @@
 import { copyFile, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Architecture } from './architecture.ts'
 import { goBinary } from './go-command.ts'
 
 /** Builds the static guest RPC tool for images without open-vm-tools; leaves `output` alone where it is as it should be. */
-export async function guestinfoTool(output: string): Promise<void> {
+export async function guestinfoTool(output: string, architecture: Architecture): Promise<void> {
   const built = await goBinary({
     name: 'rollcall-guestinfo',
     dir: join(import.meta.dirname, 'guestinfo'),
     goos: 'linux',
+    goarch: architecture,
   })
   const [ours, theirs] = await Promise.all([readFile(built), readIfThere(output)])
   if (theirs?.equals(ours)) return

@@ -1,53 +1,63 @@
 import { execFile } from 'node:child_process'
-import { access, copyFile, mkdir, rename, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { type Architecture, hostArchitecture, nodeArchitecture } from './architecture.ts'
 import { root } from './programs.ts'
+import { stripSymbols } from './strip-symbols.ts'
+import { readTar } from './tar.ts'
 
 const run = promisify(execFile)
 
-/** The package that holds Node's official binary for this machine. */
-export const nodePackage = `node_modules/node-linux-${process.arch}`
+const packageName = (architecture: Architecture) => `node-linux-${nodeArchitecture(architecture)}`
 
-/**
- * A copy of Node's binary without its symbols, 18 MB smaller, made once in `dir`.
- *
- * It has to happen before the program goes in: strip breaks a binary that has one. Where the machine has no strip, the
- * binary stays as it is and `say` gets one line on that.
- */
+/** The package that holds Node's official binary for this machine. */
+export const nodePackage = `node_modules/${packageName(hostArchitecture())}`
+
+/** A copy of Node's binary without its symbols, 18 MB smaller, made once in `dir`. */
 export async function strippedNode(
   dir: string,
   version: string,
-  say: (line: string) => void,
+  architecture: Architecture,
 ): Promise<string> {
-  const stripped = join(dir, `node-${version}-${process.arch}`)
+  const stripped = join(dir, `node-${version}-${architecture}`)
   if (await exists(stripped)) return stripped
   await mkdir(dir, { recursive: true })
-  const unfinished = `${stripped}.${process.pid}`
-  const original = join(root, nodePackage, 'bin/node')
+  const temporary = await mkdtemp(`${stripped}.`)
   try {
-    await copyFile(original, unfinished)
-    await run('strip', ['--strip-all', unfinished])
+    const unfinished = join(temporary, 'node')
+    const original =
+      architecture === hostArchitecture()
+        ? await readFile(join(root, nodePackage, 'bin/node'))
+        : await foreignNode(temporary, version, architecture)
+    await writeFile(unfinished, stripSymbols(original), { mode: 0o755 })
     await rename(unfinished, stripped)
     return stripped
-  } catch (error) {
-    await rm(unfinished, { force: true })
-    if (!isMissing(error)) throw new Error(`cannot strip ${original}`, { cause: error })
-    say('no "strip" on the PATH: the binaries stay 18 MB larger; install binutils for smaller ones')
-    return original
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
   }
+}
+
+/** npm installs no package for another architecture than the machine's, so it only fetches this one; checked by the lockfile. */
+async function foreignNode(temporary: string, version: string, architecture: Architecture): Promise<Buffer> {
+  const name = packageName(architecture)
+  await run('npm', ['pack', '--silent', '--pack-destination', temporary, `${name}@${version}`], { cwd: root })
+  const archive = await readFile(join(temporary, `${name}-${version}.tgz`))
+  const lockfile = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+  const expected: unknown = lockfile.packages[`node_modules/${name}`]?.integrity
+  const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+  if (found !== expected)
+    throw new Error(`${name}@${version} is not the package that package-lock.json names: ${found}`)
+  const [node] = await readTar(await promisify(gunzip)(archive), (path) => path === 'package/bin/node')
+  if (node?.type !== 'file') throw new Error(`${name}@${version} has no bin/node`)
+  return node.content
 }
 
 async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path)
-    return true
-  } catch (error) {
-    if (isMissing(error)) return false
-    throw error
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return access(path).then(
+    () => true,
+    () => false,
+  )
 }
