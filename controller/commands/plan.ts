@@ -1,8 +1,7 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
-import { createCredentialWatch } from '../credentials/credential-watch.ts'
-import { sourceWatcher } from '../credentials/watch-source.ts'
+import { readCredentials } from '../credentials/read-credentials.ts'
 import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
@@ -72,35 +71,12 @@ export async function plan(options: PlanOptions, signal: AbortSignal): Promise<P
 }
 
 async function planWith(client: KubeClient, options: PlanOptions, signal: AbortSignal): Promise<Plan> {
-  const { clock, random, logger } = options
-  const { loaded, readFile, readFolder } = options.config
-  const inForce = { config: loaded.config, superseded: new AbortController().signal }
-  const credentials = createCredentialWatch({
-    configuration: { current: () => inForce },
-    watchSource: sourceWatcher({ readFile, readFolder, client, clock, random, logger }),
-    clock,
-    logger,
-  })
-  const done = Promise.withResolvers<Plan>()
-  await runTogether(
-    [
-      credentials.run,
-      async (signal) => {
-        const known = () => credentials.current().config
-        const end = clock.monotonic() + DEADLINE
-        while (isPending(known()) && clock.monotonic() < end && !signal.aborted)
-          await clock.sleep(POLL_INTERVAL, signal)
-        done.resolve(await planFor(known(), client, options, signal))
-      },
-    ],
+  const { loaded, ...sources } = options.config
+  const config = await readCredentials(
+    { ...options, ...sources, config: loaded.config, client, within: DEADLINE },
     signal,
   )
-  signal.throwIfAborted()
-  return done.promise
-}
-
-function isPending({ vCenters }: Config): boolean {
-  return vCenters.some(({ noCredential }) => noCredential?.state === 'pending')
+  return planFor(config, client, options, signal)
 }
 
 async function planFor(

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import {
   DEFAULT_LEASE,
@@ -22,6 +23,14 @@ export interface Sight {
 export interface Own {
   readonly lease: ManagerLease
   readonly controllers: NodeControllers
+}
+
+/** What this controller does to Nodes by its configuration. */
+export function ownControllers({
+  initialization,
+  lifecycle,
+}: Pick<Config, 'initialization' | 'lifecycle'>): NodeControllers {
+  return { node: initialization.on, lifecycle: lifecycle.deletion !== 'off' || lifecycle.shutdownTaint }
 }
 
 export interface InterlockJudgement {

@@ -4,12 +4,13 @@ import { type FolderWatchOptions, watchFolder } from './folder-watch.ts'
 import type { SourceState } from './secret-data.ts'
 import { type SecretWatchOptions, watchSecret } from './secret-watch.ts'
 
-type Reads = Omit<SecretWatchOptions, 'namespace' | 'name' | 'onState'> &
+/** What reading takes. */
+export type SourceReads = Omit<SecretWatchOptions, 'namespace' | 'name' | 'onState'> &
   Omit<FolderWatchOptions, 'path' | 'onState'>
 
 /** How a Secret or a folder is followed, whichever a vCenter's credentials are in. */
 export function sourceWatcher(
-  reads: Reads,
+  reads: SourceReads,
 ): (source: VCenterCredentials, onState: (state: SourceState) => void) => Task {
   return (source, onState) =>
     source.kind === 'secret'

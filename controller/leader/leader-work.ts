@@ -3,6 +3,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { createInterlock } from '../cpi/interlock.ts'
+import { ownControllers } from '../cpi/judge-interlock.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
@@ -154,10 +155,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     },
   })
 
-  const own = {
-    node: config.initialization.on,
-    lifecycle: config.lifecycle.deletion !== 'off' || config.lifecycle.shutdownTaint,
-  }
+  const own = ownControllers(config)
   const interlock = createInterlock({
     client,
     own: { lease: options.lease, controllers: own },
