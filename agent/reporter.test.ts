@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../test/fixtures/until.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
 import { withApiClient } from './api/client.ts'
@@ -137,7 +137,7 @@ t.test('before the CRD and the RBAC are installed', async (t) => {
   t.match(await reporter.report(), { failure: { cause: /^publish\/403/, next: /RBAC/ } })
   await applyManifests(cluster, ['rbac.yaml'])
   await t.test('the right is there, the resource is not', async (t) => {
-    for (let i = 0; i < 50 && cause(await reporter.report()) !== 'publish/404'; i++) await sleep(50)
+    await until('the right is there', async () => cause(await reporter.report()) === 'publish/404')
     t.match(await reporter.report(), { failure: { cause: 'publish/404', next: /CRD/ } })
   })
   await applyManifests(cluster)

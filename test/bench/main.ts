@@ -1,11 +1,13 @@
 /** `npm run bench`: what initialising many Nodes costs, on this machine, against the real servers of the tests. */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import { binary } from '../../build/binaries.ts'
 import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
 import { budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
 import { measureFloor } from './floor.ts'
 import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
+import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
 import { openScene } from './scene.ts'
@@ -46,6 +48,8 @@ if (values.help || ![...counts, quietSeconds, changes].every(Number.isSafeIntege
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const progress = (text: string) => process.stderr.write(`${text}\n`)
+for (const program of ['rollcall-agent', 'rollcall-controller'] as const)
+  await dropFromPageCache(await binary(program))
 if (values.push) process.exit((await push()) ? 0 : 1)
 const runs: Run[] = []
 const measured: Measured[] = []

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Program, startProgram } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
 
 const NOTHING = { files: [], processes: [] }
 
@@ -122,7 +122,7 @@ t.test('nor does a kill of the process that was started', async (t) => {
   const { program, left } = await startDemo(t)
   await program.says(/worker-\d {2}tainted/)
   program.kill('SIGKILL')
-  for (let i = 0; i < 100 && (await left()).processes.length > 0; i++) await sleep(100)
+  await until('no process is left', async () => (await left()).processes.length === 0)
   t.same(await left(), NOTHING)
 })
 

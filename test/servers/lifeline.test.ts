@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../fixtures/until.ts'
 
 const script = `
 import { startCluster } from ${JSON.stringify(import.meta.resolve('./start-cluster.ts'))}
@@ -35,6 +35,5 @@ t.test('a killed test leaves neither servers nor folders', async (t) => {
     ...dirs.filter((dir) => existsSync(dir)),
     ...(await Promise.all(urls.map(async (url) => ((await answers(url)) ? [url] : [])))).flat(),
   ]
-  for (let i = 0; i < 50 && (await left()).length > 0; i++) await sleep(100)
-  t.same(await left(), [])
+  await until('nothing is left', async () => (await left()).length === 0)
 })
