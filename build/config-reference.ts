@@ -81,8 +81,7 @@ export function tables(): ReadonlyMap<string, string> {
         ]),
       ),
     ],
-    ['refused', reasons(ofKind('refused'))],
-    ['ignored', reasons(ofKind('ignored'))],
+    ['ignored', reasons(OTHERS.map((entry) => ({ ...entry, why: entry.said.meaning })))],
     ['environment', environmentTable()],
   ])
 }
@@ -119,18 +118,14 @@ function environmentTable(): string {
   )
 }
 
-function ofKind(kind: Other['is']) {
-  return OTHERS.filter(({ said }) => said.is === kind).map((entry) => ({ ...entry, why: entry.said.meaning }))
-}
-
 function standard({ default: written, otherwise = '', required }: AnyRow): string {
   if (required) return 'required'
   return written === undefined ? otherwise : `\`${written}\``
 }
 
 /** One line for all that stand under the same sections for the same reason. */
-function reasons(refused: readonly { name: string; under: readonly string[]; why: string }[]): string {
-  const groups = Map.groupBy(refused, ({ under, why }) => `${under.join(', ')} | ${why}`)
+function reasons(others: readonly { name: string; under: readonly string[]; why: string }[]): string {
+  const groups = Map.groupBy(others, ({ under, why }) => `${under.join(', ')} | ${why}`)
   const lines = [...groups].map(([rest, group]) => [group.map(({ name }) => `\`${name}\``).join(', '), rest])
   return table(['setting', 'under', 'why'], lines)
 }

@@ -54,8 +54,8 @@ function ofRow(row: AnyRow): Schema {
   }
 }
 
-function ofOther({ is, meaning }: Other): Schema {
-  return { description: `${is === 'ignored' ? 'Has no effect' : 'Refused'}. ${meaning}`, deprecated: true }
+function ofOther({ meaning }: Other): Schema {
+  return { description: `Has no effect. ${meaning}`, deprecated: true }
 }
 
 /** Each key in camel case, with hyphens and with underscores. */

@@ -3,34 +3,27 @@ import { join } from 'node:path'
 import t from 'tap'
 import { optionsOf } from '../command-line/table.ts'
 import { OTHER_SECTIONS, SECTIONS } from './settings/all-sections.ts'
-import type { AnySection, Other } from './settings/row.ts'
+import type { AnySection } from './settings/row.ts'
 import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const docs = read('docs/configuration.md')
 
-type Fate = 'served' | 'refused' | 'ignored'
+type Fate = 'served' | 'ignored'
 
 const { global, vcenter, labels, identity, nodes, lifecycle, topology } = SECTIONS
 const CONDUCT = [lifecycle, topology]
 
 /** Settings by what becomes of them. */
 function settings(sections: readonly AnySection[], kind: Fate): string[] {
-  return sections.flatMap(({ rows, others }) => [
-    ...(kind === 'served' ? Object.keys(rows) : []),
-    ...ofKind(others, kind),
-  ])
-}
-
-function ofKind(others: Readonly<Record<string, Other>>, kind: Fate): string[] {
-  return Object.entries(others).flatMap(([name, { is }]) => (is === kind ? [name] : []))
+  return sections.flatMap(({ rows, others }) => [...Object.keys(kind === 'served' ? rows : others)])
 }
 
 /** Each once, sorted, for all that the CPI has besides conduct. */
 function takenOver(kind: Fate): string[] {
   const own = settings([global, vcenter, labels, identity, nodes], kind)
-  return [...new Set([...own, ...ofKind(OTHER_SECTIONS, kind)])].sort()
+  return [...new Set([...own, ...(kind === 'ignored' ? Object.keys(OTHER_SECTIONS) : [])])].sort()
 }
 
 /** The rows of the first table after `text`, each a list of cells. */
@@ -110,13 +103,8 @@ await t.test('the example of the manifests is a configuration that draws no warn
 await t.test('every setting stands in the table that says what becomes of it, and no other', async (t) => {
   t.same(firstColumn('## Settings\n'), takenOver('served'))
   t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'served').sort())
-  t.same(
-    [...settings(CONDUCT, 'refused'), ...settings(CONDUCT, 'ignored')],
-    [],
-    'nothing else becomes of these',
-  )
-  t.same(firstColumn('Refused, as'), takenOver('refused'))
-  t.same(firstColumn('Ignored, with'), takenOver('ignored'))
+  t.same(settings(CONDUCT, 'ignored'), [], 'nothing else becomes of these')
+  t.same(firstColumn('## Settings of the CPI that'), takenOver('ignored'))
 })
 
 await t.test(

@@ -84,12 +84,11 @@ export function valuesOf<S>({ rows }: SectionTable<S>, given: GivenSection<S>, f
 export function tellOther(
   path: string,
   entry: Entry | undefined,
-  { is, because }: Other,
+  { because }: Other,
   findings: Findings,
 ): void {
   if (entry === undefined || isEmpty(entry.value)) return
-  if (is === 'refused') findings.refuse(path, entry.at, because)
-  else findings.warn(path, entry.at, because)
+  findings.warn(path, entry.at, because)
 }
 
 /** The entries by their proper names; unknown ones are refused. Of equal ones the last counts in INI, else they are refused. */

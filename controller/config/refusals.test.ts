@@ -194,10 +194,6 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['nodes.internalNetworkSubnetCidr: expected a subnet such as 10.0.0.0/8'],
     ],
     [
-      file('', 'nodes: {internalVMNetworkName: ""}\nloadBalancer: {size: SMALL}\nroute: {routerPath: /x}'),
-      ['loadBalancer: NSX-T load balancers are not supported', 'route: NSX-T routes'],
-    ],
-    [
       file('', 'labels: k8s-zone'),
       ['vsphere.conf:7:9: labels: expected settings below it, got text of 8 characters'],
     ],

@@ -146,17 +146,6 @@ export const DIFFERENCES: readonly Difference[] = [
     shown: { 'yaml-tenants-of-one-server.conf': 'other values' },
   },
   {
-    what: 'NSX-T load balancers and routes',
-    cpi: 'serves them',
-    rollcall: 'refuses the sections; `nsxt` itself draws a warning',
-    because: 'Rollcall does not talk to NSX-T.',
-    shown: {
-      'yaml-load-balancer.conf': REFUSED,
-      'ini-load-balancer.conf': REFUSED,
-      'yaml-nsxt.conf': 'same',
-    },
-  },
-  {
     what: 'A certificate as `user`, with its key as `password`',
     cpi: 'logs in by a SAML token',
     rollcall: 'refuses it',

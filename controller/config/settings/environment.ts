@@ -88,6 +88,16 @@ export const IDLE_SUFFIX: IdleVariable = { name: 'ROUNDTRIP', cpi: INVERTED, bec
 export const IDLE_VARIABLES: readonly IdleVariable[] = [
   { name: 'VSPHERE_ROUNDTRIP_COUNT', cpi: UNUSED, because: NO_REPEATS },
   {
+    name: 'VSPHERE_KUBE_CONFIG',
+    cpi: 'has code for it, which nothing calls',
+    because: 'the kubeconfig is that of --kubeconfig',
+  },
+  ...['HTTPS_PROXY', 'https_proxy'].map((name) => ({
+    name,
+    cpi: 'reaches vCenter and the API server by that proxy, but for `NO_PROXY`',
+    because: 'vCenter and the API server are reached directly',
+  })),
+  {
     name: 'ENABLE_ALPHA_DUAL_STACK',
     cpi: 'if it is set, whatever to, two IP families are allowed',
     because: 'two families are always allowed',

@@ -3,7 +3,6 @@ import type { Others } from './row.ts'
 
 const COMMON: Others = {
   soapRoundtripCount: {
-    is: 'ignored',
     because: 'has no effect, calls to vCenter are repeated until they succeed: remove it',
     meaning: 'Calls are repeated until they succeed.',
   },
@@ -11,25 +10,21 @@ const COMMON: Others = {
 
 /** OpenShift writes them, empty. */
 const BY_ITSELF = {
-  is: 'ignored',
   because: 'has no effect, not in the CPI either: remove it',
   meaning: 'The CPI sets it itself, whatever is written.',
 } as const
 
 const NO_API = {
-  is: 'ignored',
   because: 'has no effect, Rollcall has no such API: remove it',
   meaning: 'There is no such API.',
 } as const
 
 const IN_TREE = {
-  is: 'ignored',
   because: 'has no effect, it is for the in-tree provider that Kubernetes had: remove it',
   meaning: 'For the in-tree provider that Kubernetes had, which also made volumes.',
 } as const
 
 const CSI = {
-  is: 'ignored',
   because: 'has no effect, it is for the vSphere CSI driver, which has a file of its own: remove it',
   meaning: 'For the vSphere CSI driver, which has a file of its own.',
 } as const
@@ -48,7 +43,6 @@ export const GLOBAL_OTHERS: Others = {
   apiDisable: NO_API,
   apiBinding: NO_API,
   serviceAccount: {
-    is: 'ignored',
     because: 'has no effect, the Pod says which account it uses: remove it',
     meaning: 'The Pod says which it uses.',
   },
@@ -73,10 +67,12 @@ export const GLOBAL_OTHERS: Others = {
   ),
 }
 
+const KEEP = 'let the CPI go on with them, started with --controllers=service,route'
+
 const NSXT_BALANCER = {
-  is: 'refused',
-  because: 'NSX-T load balancers are not supported: remove it once no Service needs one',
-  meaning: 'NSX-T is not supported.',
+  because: `has no effect, NSX-T load balancers are not served here: ${KEEP}, or remove it once no Service needs one`,
+  meaning:
+    'NSX-T load balancers are not served; the CPI can go on with them, by `--controllers=service,route`.',
 } as const
 
 /** Sections that are about something else than nodes. */
@@ -84,13 +80,11 @@ export const OTHER_SECTIONS: Others = {
   loadBalancer: NSXT_BALANCER,
   loadBalancerClass: NSXT_BALANCER,
   route: {
-    is: 'refused',
-    because: 'NSX-T routes are not supported: remove it once the CNI needs none',
-    meaning: 'NSX-T is not supported.',
+    because: `has no effect, NSX-T routes are not served here: ${KEEP}, or remove it once the CNI needs none`,
+    meaning: 'NSX-T routes are not served; the CPI can go on with them, in the same way.',
   },
   nsxt: {
-    is: 'ignored',
-    because: 'has no effect, nothing here talks to NSX-T: remove it',
+    because: 'has no effect, nothing here talks to NSX-T: remove it unless the CPI goes on with it',
     meaning: 'Nothing here talks to NSX-T.',
   },
   workspace: IN_TREE,

@@ -52,10 +52,8 @@ export function row<T, S>(kind: ValueType<T>, options: RowOptions<T, S>): Row<T,
   return { ...kind, ...options, standard: parsed === undefined ? kind.nothing : parsed.value }
 }
 
-/** A setting or section that is known, but has no effect here. Empty ones pass. */
+/** A setting or section that is known, but has no effect here, of which a warning tells unless it is empty. */
 export interface Other {
-  /** `ignored` with a warning; `refused` because Nodes would come out otherwise than its author expects. */
-  readonly is: 'ignored' | 'refused'
   readonly because: string
   /** For the docs, in a sentence of its own. */
   readonly meaning: string
