@@ -9,6 +9,7 @@ import { VERSION } from '../agent/shared/version.ts'
 import { HELP } from './command-line/help.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
+import { type StatusOptions, status, watchStatus } from './commands/status.ts'
 import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
@@ -16,9 +17,11 @@ import { helpOnFlags } from './cpi-arguments/help.ts'
 import type { CredentialLocation } from './kubernetes/credentials.ts'
 import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
-import { type PlanFlags, parseCommandLine, type RunFlags } from './options.ts'
+import { type PlanFlags, parseCommandLine, type RunFlags, type StatusFlags } from './options.ts'
 import { changesSomething, isWhole, planJSON, printPlan } from './plan/print-plan.ts'
+import { printable } from './printable.ts'
 import { readRegularFile } from './read-regular-file.ts'
+import { type ClusterStatus, printStatus, statusJSON } from './status/print-status.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line; of `plan`, 2 where something would change. */
@@ -40,7 +43,9 @@ async function main(args: readonly string[]): Promise<number> {
     case 'run':
       return start(line.options)
     case 'plan':
-      return showPlan(line.options)
+      return answer((signal) => showPlan(line.options, signal))
+    case 'status':
+      return answer((signal) => showStatus(line.options, signal))
   }
 }
 
@@ -78,10 +83,61 @@ async function prepare(
   return { config: { ...source, loaded }, credentials: found.value }
 }
 
+/** Longest error that a person is shown. */
+const MAX_ERROR = 1024
+/** To the top of the terminal, and everything below it away. */
+const CLEAR = '\u001b[H\u001b[J'
+
 /** The CPI's arguments, as if none of them concerned Nodes. */
 const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }
 
-async function showPlan(options: PlanFlags): Promise<number> {
+/** Runs what answers a person until it is told to end. What goes wrong is one sentence. */
+async function answer(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  const ending = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ending.abort())
+  try {
+    return await work(ending.signal)
+  } catch (error) {
+    if (!ending.signal.aborted) {
+      const said = error instanceof Error ? error.message : String(error)
+      process.stderr.write(`rollcall-controller: ${printable(said, MAX_ERROR)}\n`)
+    }
+    return 1
+  }
+}
+
+async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<number> {
+  const credentials = operatorCredentials(options, process.env)
+  if (!credentials.ok) throw new Error(credentials.message)
+  const { leaseNamespace: namespace, leaseName: name, output } = options
+  const asked: StatusOptions = {
+    credentials: credentials.value,
+    lease: { namespace, name },
+    version: VERSION,
+    clock: systemClock,
+    random: Math.random,
+    // What fails stands below the table.
+    logger: createLogger({ level: 'error', now: systemClock.now }),
+  }
+  const { stdout } = process
+  const screen = () => (stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : undefined)
+  if (options.watch) {
+    const show = (status: ClusterStatus): void => {
+      if (output === 'json') stdout.write(statusJSON(status))
+      else
+        stdout.write(
+          `${stdout.isTTY ? CLEAR : ''}${printStatus(status, screen())}${stdout.isTTY ? '' : '\n'}`,
+        )
+    }
+    await watchStatus(asked, show, signal)
+    return 0
+  }
+  const found = await status(asked, signal)
+  stdout.write(output === 'json' ? statusJSON(found) : printStatus(found))
+  return found.unknown.length === 0 ? 0 : 1
+}
+
+async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
   const prepared = await prepare(
     options,
@@ -90,8 +146,6 @@ async function showPlan(options: PlanFlags): Promise<number> {
   )
   if (typeof prepared === 'number') return 1
   for (const warning of prepared.config.loaded.warnings) process.stderr.write(`${warning}\n`)
-  const ending = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ending.abort())
   const made = await plan(
     {
       ...prepared,
@@ -103,7 +157,7 @@ async function showPlan(options: PlanFlags): Promise<number> {
       // Nobody reads them: no port is opened, and no Lease taken.
       metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
     },
-    ending.signal,
+    signal,
   )
   process.stdout.write(options.output === 'json' ? planJSON(made) : printPlan(made))
   if (!isWhole(made)) return 1

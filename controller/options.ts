@@ -68,9 +68,15 @@ export interface PlanFlags extends CredentialFlags, Pick<RunFlags, 'config' | 'l
   readonly fromCPI: boolean
 }
 
+export interface StatusFlags extends CredentialFlags, Pick<RunFlags, 'leaseNamespace' | 'leaseName'> {
+  readonly output: Output
+  readonly watch: boolean
+}
+
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
   | { readonly kind: 'plan'; readonly options: PlanFlags }
+  | { readonly kind: 'status'; readonly options: StatusFlags }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
 >
@@ -79,6 +85,7 @@ export type ControllerCommandLine = CommandLine<
 const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
   plan: parsePlan,
+  status: parseStatus,
 }
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
@@ -152,11 +159,7 @@ function parseRun(args: readonly string[]): ControllerCommandLine {
   if (config === undefined) return wrong(NO_CONFIG)
   const listen = parseListen(values.get('listen') ?? OPTIONS.listen.default)
   if (!listen.ok) return wrong(listen.message)
-  const lease = checkLease(
-    values.get('lease-namespace') ?? OPTIONS['lease-namespace'].default,
-    values.get('lease-name') ?? OPTIONS['lease-name'].default,
-    { namespace: '--lease-namespace', name: '--lease-name' },
-  )
+  const lease = leaseOf(values)
   if (!lease.ok) return wrong(lease.message)
   const [kubeconfig, identity] = [values.get('kubeconfig'), values.get('identity')]
   return {
@@ -182,14 +185,40 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
     kind: 'plan',
     options: {
       config,
-      kubeconfig: values.get('kubeconfig'),
-      context: values.get('context'),
+      ...credentialOf(values),
       output: outputOf(values),
       // What is wrong stands in the plan itself.
       logLevel: logLevelOf(values, 'error'),
       fromCPI: values.has('from-cpi'),
     },
   }
+}
+
+function parseStatus(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions('status', args)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
+  const lease = leaseOf(values)
+  if (!lease.ok) return wrong(lease.message)
+  const options = {
+    ...credentialOf(values),
+    ...lease.value,
+    output: outputOf(values),
+    watch: values.has('watch'),
+  }
+  return { kind: 'status', options }
+}
+
+function credentialOf(values: GivenOptions): CredentialFlags {
+  return { kubeconfig: values.get('kubeconfig'), context: values.get('context') }
+}
+
+function leaseOf(values: GivenOptions): ReturnType<typeof checkLease> {
+  return checkLease(
+    values.get('lease-namespace') ?? OPTIONS['lease-namespace'].default,
+    values.get('lease-name') ?? OPTIONS['lease-name'].default,
+    { namespace: '--lease-namespace', name: '--lease-name' },
+  )
 }
 
 function outputOf(values: GivenOptions): Output {

@@ -38,6 +38,7 @@ export const OPTIONS = {
   },
   'log-level': { value: 'LEVEL', words: LOG_LEVELS, help: 'what is logged, to standard error' },
   output: { value: 'FORM', words: OUTPUTS, default: 'table', help: 'for people, or for programs' },
+  watch: { help: 'go on, and show what changes' },
   'from-cpi': { help: 'look for the vSphere CPI as well, and say how it hands over' },
 } as const satisfies Record<string, OptionRow>
 
@@ -60,6 +61,11 @@ export const COMMANDS = {
     does: 'says what that would change, and writes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
     required: ['config'],
     optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'log-level'],
+  },
+  status: {
+    does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 where something could not be read',
+    required: [],
+    optional: ['watch', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name'],
   },
 } as const satisfies Record<string, CommandRow>
 

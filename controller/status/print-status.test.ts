@@ -1,0 +1,97 @@
+import t from 'tap'
+import type { NodeStatus } from './node-status.ts'
+import { inOrder, printStatus, statusJSON } from './print-status.ts'
+import { leaderText } from './read-leader.ts'
+
+const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
+  name,
+  state: 'initialised',
+  pending: undefined,
+  level: 'proven',
+  vCenter: 'main',
+  datacenter: 'DC0',
+  cluster: 'C0',
+  host: 'esx-1',
+  vm: name,
+  power: 'on',
+  zone: 'zone-a',
+  region: 'r',
+  ready: 'True',
+  brakeEngagedFor: undefined,
+  ...changes,
+})
+const held = {
+  state: 'VM gone',
+  pending: { condition: 'DeletionPending', reason: 'BrakeEngaged', message: 'm' },
+  brakeEngagedFor: 'main',
+} as const
+const unknown: readonly string[] = []
+const leader = 'a leads'
+
+t.test('Nodes stand by vCenter, cluster, host and name, those of nowhere last', async (t) => {
+  const nodes = [
+    row('n0', { vCenter: undefined, cluster: undefined, host: undefined }),
+    row('n10', { host: 'esx-10' }),
+    row('n2', { host: 'esx-2' }),
+    row('n1', { cluster: 'B' }),
+    row('n3', { host: 'esx-2', vCenter: 'edge' }),
+    row('a1', { host: 'esx-2' }),
+  ]
+  t.same(
+    inOrder(nodes).map(({ name }) => name),
+    ['n3', 'n1', 'a1', 'n2', 'n10', 'n0'],
+  )
+})
+
+t.test('a table, how many are in which state, and what is not known', async (t) => {
+  const nodes = [row('worker-1'), row('worker-2', { ...held, zone: undefined, power: undefined })]
+  t.equal(
+    printStatus({ nodes, leader, unknown: ['NodeReports cannot be read: no'] }),
+    `VCENTER  CLUSTER  HOST   NODE      IDENTITY  ZONE    POWER  STATE        PENDING
+main     C0       esx-1  worker-1  proven    zone-a  on     initialised  -
+main     C0       esx-1  worker-2  proven    -       -      VM gone      BrakeEngaged
+
+2 Nodes: 1 initialised, 1 VM gone; why: rollcall-controller explain NODE
+the brake on deletions is engaged for 1 Nodes of vCenter main
+a leads
+! NodeReports cannot be read: no
+`,
+  )
+  t.equal(printStatus({ nodes: [], leader, unknown }), 'there are no Nodes\na leads\n')
+})
+
+t.test('a small screen keeps what is not well, and no line is longer than it', async (t) => {
+  const nodes = [...Array.from({ length: 50 }, (_, index) => row(`worker-${index}`)), row('lost', held)]
+  const text = printStatus({ nodes, leader, unknown }, { columns: 40, rows: 12 })
+  const lines = text.trimEnd().split('\n')
+  t.ok(lines.length < 12)
+  t.ok(lines.every((line) => line.length <= 40))
+  t.match(text, 'lost')
+  t.match(text, /^and \d\d more$/m)
+})
+
+t.test('what strangers named cannot control the terminal', async (t) => {
+  const evil = '\u001b]0;x\u0007\u202e'
+  const text = printStatus({ nodes: [row('a', { host: evil, zone: evil })], leader: evil, unknown: [evil] })
+  t.notMatch(text, /[^\n -~\ufffd]/)
+})
+
+t.test('a program reads one object in a line', async (t) => {
+  const text = statusJSON({ nodes: [row('a')], leader, unknown })
+  t.equal(text.trimEnd().split('\n').length, 1)
+  t.match(JSON.parse(text), { nodes: [{ name: 'a', level: 'proven' }], leader, unknown: [] })
+})
+
+t.test('who leads', async (t) => {
+  const lease = { namespace: 'kube-system', name: 'rollcall-controller' }
+  const renewTime = '2026-03-01T10:00:00.000000Z'
+  const record = { holder: 'pod_1', durationSeconds: 15, acquireTime: '', renewTime, transitions: 0 }
+  const now = Date.parse(renewTime)
+  t.equal(leaderText(record, lease, now + 20_000), 'pod_1 leads by the Lease kube-system/rollcall-controller')
+  t.match(
+    leaderText(record, lease, now + 80_000),
+    /^pod_1 led .* until 2026-03-01T10:00:00.000000Z, and nobody/,
+  )
+  t.match(leaderText({ ...record, holder: '' }, lease, now), /^nobody leads/)
+  t.match(leaderText(undefined, lease, now), /^nobody has ever led/)
+})

@@ -1,0 +1,35 @@
+import type { KubeClient } from '../kubernetes/client.ts'
+import { createLeaseStore, type LeaseRecord } from '../kubernetes/lease.ts'
+
+/** The Lease that the controller's replicas compete for. */
+export interface LeaseName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Clocks of one cluster, and of a laptop, that differ by more than this have other worries, milliseconds. */
+const MAX_SKEW = 60_000
+
+/** Who leads, in one line. Throws as `KubeClient.request`. */
+export async function readLeader(
+  client: KubeClient,
+  lease: LeaseName,
+  now: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = await createLeaseStore(client, lease.namespace, lease.name).get(signal)
+  return leaderText(found?.record, lease, now)
+}
+
+/** @param record undefined where there is no such Lease */
+export function leaderText(record: LeaseRecord | undefined, lease: LeaseName, now: number): string {
+  const of = `by the Lease ${lease.namespace}/${lease.name}`
+  if (record === undefined) return `nobody has ever led ${of}: see that rollcall-controller runs`
+  const { holder, renewTime, durationSeconds } = record
+  if (holder === '')
+    return `nobody leads ${of}: see that rollcall-controller runs; all this is as its last leader left it`
+  const end = Date.parse(renewTime) + durationSeconds * 1000
+  if (end + MAX_SKEW < now)
+    return `${holder} led ${of} until ${renewTime}, and nobody since: see that rollcall-controller runs; all this is as it was then`
+  return `${holder} leads ${of}`
+}
