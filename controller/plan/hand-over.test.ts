@@ -12,13 +12,14 @@ function steps(
   args: readonly string[],
   changes: CPIObjectChanges = {},
   loadBalancers: readonly string[] = [],
+  routedNodes: readonly string[] = [],
 ) {
-  return handOver({ ...managers(args, changes), lease: undefined, loadBalancers })
+  return handOver({ ...managers(args, changes), lease: undefined, loadBalancers, routedNodes })
 }
 
 t.test('the steps are those of this cluster', async (t) => {
   const lease = { holder: 'node-1_ab', durationSeconds: 15, acquireTime: '', renewTime: 'T', transitions: 0 }
-  const plain = handOver({ ...managers([]), lease, loadBalancers: [] })
+  const plain = handOver({ ...managers([]), lease, loadBalancers: [], routedNodes: [] })
   t.match(plain, [
     'the vSphere CPI is DaemonSet kube-system/cpi',
     /has the Lease kube-system\/cloud-controller-manager$/,
@@ -33,10 +34,16 @@ t.test('the steps are those of this cluster', async (t) => {
   const beside = steps(['--controllers=service,route'], {}, ['a/b'])
   t.match(beside[0], 'leaves Nodes alone')
   t.notOk(
-    beside.some((line) => line.includes('so that it serves')),
+    beside.some((line) => line.includes('so that it goes on')),
     'nothing is to be done about it',
   )
-  t.match(handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [] })[0], 'no vSphere CPI')
+  const routing = steps([], {}, [], ['worker-1'])
+  t.ok(routing.some((line) => /^1 Nodes have routes .*: worker-1$/.test(line)))
+  t.ok(routing.some((line) => line.includes('--controllers=service,route')))
+  t.match(
+    handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] })[0],
+    'no vSphere CPI',
+  )
 })
 
 t.test('they carry the arguments of the CPI over', async (t) => {
@@ -95,13 +102,13 @@ t.test('the plan is made by the arguments of the CPI that handles Nodes', async 
     nodeLabels: { 'example.com/a': 'b', e: 'f' },
   })
   t.match(
-    handOver({ ...managers(args), lease: undefined, loadBalancers: [] }).join('\n'),
+    handOver({ ...managers(args), lease: undefined, loadBalancers: [], routedNodes: [] }).join('\n'),
     /kubernetes.io\/c is left out/,
   )
   const wrong = managers(['--node-labels=a=b c'])
   t.same(givenBy(wrong).nodeLabels, {})
   t.match(
-    handOver({ ...wrong, lease: undefined, loadBalancers: [] }).join('\n'),
+    handOver({ ...wrong, lease: undefined, loadBalancers: [], routedNodes: [] }).join('\n'),
     /the value of a is not a label's/,
   )
 })

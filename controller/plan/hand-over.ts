@@ -11,12 +11,14 @@ export interface CPIFindings extends Managers {
   readonly lease: LeaseRecord | undefined
   /** Services of type LoadBalancer that a cloud provider has to clean up after. */
   readonly loadBalancers: readonly string[]
+  /** Nodes to which a cloud provider makes routes. */
+  readonly routedNodes: readonly string[]
 }
 
 const NOT_FOUND =
   'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
 
-/** Most Services that are named. */
+/** Most Services or Nodes that are named. */
 const MAX_NAMES = 5
 
 /** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
@@ -46,8 +48,7 @@ export function handOver(findings: CPIFindings): readonly string[] {
   ]
 }
 
-function found({ cpi, others, lease, loadBalancers }: CPIFindings): readonly string[] {
-  const named = loadBalancers.slice(0, MAX_NAMES).join(', ')
+function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings): readonly string[] {
   return [
     ...(cpi.length === 0 ? [NOT_FOUND] : []),
     ...cpi.flatMap((each) => [
@@ -66,9 +67,18 @@ function found({ cpi, others, lease, loadBalancers }: CPIFindings): readonly str
     ...(loadBalancers.length === 0
       ? []
       : [
-          `${loadBalancers.length} Services of type LoadBalancer have a cloud provider's finalizer, and would never go without one: ${named}${loadBalancers.length > MAX_NAMES ? ', ...' : ''}`,
+          `${loadBalancers.length} Services of type LoadBalancer have a cloud provider's finalizer, and would never go without one: ${some(loadBalancers)}`,
+        ]),
+    ...(routedNodes.length === 0
+      ? []
+      : [
+          `${routedNodes.length} Nodes have routes that a cloud provider keeps, as their condition NetworkUnavailable says: ${some(routedNodes)}`,
         ]),
   ]
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ', ...' : ''}`
 }
 
 function labelNotes(cpi: Manager): readonly string[] {
@@ -76,14 +86,15 @@ function labelNotes(cpi: Manager): readonly string[] {
   return labels.ok ? labels.value.warnings : [labels.message]
 }
 
-function steps({ cpi, loadBalancers }: CPIFindings): readonly string[] {
+function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly string[] {
+  const isNeeded = loadBalancers.length + routedNodes.length > 0
   const handling = cpi.filter(handlesNodes)
   return [
     ...handling.flatMap(takeConfig),
     `apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}"${handling.map(withItsFlags).join('')}`,
     ...handling.flatMap(mayRead),
     'look: kubectl get nr has how the VM of each Node is known; Nodes are left to the CPI as long as it handles them, and the Pods of Rollcall say so at /readyz',
-    ...handling.map((each) => stop(each, loadBalancers.length > 0)),
+    ...handling.map((each) => stop(each, isNeeded)),
     'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint',
     'let agents run on the nodes; once "kubectl get nr" shows none as asserted, set "identity: {require: reported}"',
     'to go back: stop the controller of Rollcall and start the CPI; what to remove is in docs/hand-over.md',
@@ -128,8 +139,8 @@ function isName(text: string): boolean {
   return /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(text)
 }
 
-function stop(cpi: Manager, balances: boolean): string {
-  return balances
-    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it serves those Services and nothing else`
+function stop(cpi: Manager, isNeeded: boolean): string {
+  return isNeeded
+    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it goes on with those and nothing else`
     : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, with what would create it again`
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { IdentityLevel } from '../../agent/contract.ts'
 import { boundVM, NODE_UID, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
@@ -59,6 +60,36 @@ t.test('a deletion is planned where only proof and time are wanting', async (t) 
 function never(): never {
   throw new Error('there is no request')
 }
+
+t.test('what a Node lacks for a higher level is told', async (t) => {
+  const plannedAs = (level: IdentityLevel | undefined) => {
+    const before = node({ name: `is-${level}` })
+    const condition = {
+      type: 'IdentityVerified',
+      status: 'True',
+      reason: 'Reported',
+      message: 'why',
+      lastTransitionTime: '',
+    } as const
+    const decision: Decision = {
+      state: 'initialized',
+      ...(level === undefined ? {} : { level }),
+      events: [],
+      requeue: false,
+      status: { conditions: [condition] },
+    }
+    return planOf({ before, after: before, report: report(), decision, settings: SETTINGS })
+  }
+  const nodes = ([undefined, 'asserted', 'reported', 'proven'] as const).map(plannedAs)
+  t.same(
+    nodes.map(({ lacks }) => lacks),
+    [undefined, 'why', 'why', undefined],
+  )
+  const text = printPlan({ nodes, remarks: [] })
+  t.match(text, /^an agent is what 1 lack to be reported: is-asserted$/m)
+  t.match(text, /^a claim by its VM is what 1 lack to be proven, .*: is-reported$/m)
+  t.notMatch(printPlan({ nodes: [plannedAs('proven')], remarks: [] }), 'lack')
+})
 
 t.test('a running Node that would be refused is named, with the reason', async (t) => {
   const before = node()

@@ -26,6 +26,8 @@ export interface NodePlan {
   readonly changes: readonly Change[]
   /** Whether the label that shows the level would change. */
   readonly levelLabel: boolean
+  /** Why its level is not a higher one; undefined where it is `proven`, or where there is none, which the remarks explain. */
+  readonly lacks: string | undefined
   /** What is not as it should be, or is not known: a condition's reason and message. */
   readonly remarks: readonly string[]
 }
@@ -43,6 +45,7 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
   const labels = [...new Set([...Object.keys(before.labels), ...Object.keys(after.labels)])].sort()
   const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
   const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined
+  const conditions = conditionsOf(report, decision)
   const goes = request !== undefined && mayGo(request, { node: before, report, settings })
   return {
     name: before.name,
@@ -56,7 +59,11 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
       ...(goes ? change('deletion', undefined, 'once its VM is proven gone') : []),
     ],
     levelLabel: label(LABEL_IDENTITY_LEVEL).length > 0,
-    remarks: conditionsOf(report, decision).flatMap(({ type, status, reason, message }) =>
+    lacks:
+      decision?.level === 'asserted' || decision?.level === 'reported'
+        ? conditions.find(({ type }) => type === 'IdentityVerified')?.message
+        : undefined,
+    remarks: conditions.flatMap(({ type, status, reason, message }) =>
       isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
     ),
   }

@@ -34,6 +34,9 @@ export function printPlan(plan: Plan): string {
     '',
   ])
   const changing = plan.nodes.filter(({ changes }) => changes.length > 0).length
+  const at = (wanted: NodePlan['level']) =>
+    plan.nodes.filter(({ level }) => level === wanted).map(({ name }) => name)
+  const [asserted, reported] = [at('asserted'), at('reported')]
   const labelled = plan.nodes.filter(({ levelLabel }) => levelLabel).map(({ name }) => name)
   return [
     ...lines,
@@ -44,6 +47,14 @@ export function printPlan(plan: Plan): string {
     ...(labelled.length === 0
       ? []
       : [`the label that shows how a VM is known would be set on ${labelled.length}: ${some(labelled)}`]),
+    ...(asserted.length === 0
+      ? []
+      : [`an agent is what ${asserted.length} lack to be reported: ${some(asserted)}`]),
+    ...(reported.length === 0
+      ? []
+      : [
+          `a claim by its VM is what ${reported.length} lack to be proven, for reasons in --output json: ${some(reported)}`,
+        ]),
     ...(plan.handOver === undefined ? [] : ['', ...plan.handOver.map((line) => printable(line, 1024))]),
     '',
   ].join('\n')

@@ -16,12 +16,43 @@ const Service = v.object({
   }),
 })
 
+/** What `k8s.io/cloud-provider/controllers/route` says of a Node that it has looked at. */
+const ROUTE_REASONS: ReadonlySet<string> = new Set(['RouteCreated', 'NoRouteCreated'])
+
+const NodeCondition = v.object({ type: v.string(), reason: v.optional(v.string()) })
+const NodeWithConditions = v.object({
+  metadata: v.object({ name: v.string() }),
+  status: v.object({ conditions: v.nullish(v.array(NodeCondition), []) }),
+})
+
 /** Looks for the CPI in the whole cluster. Throws as `KubeClient.request`. */
 export async function readCPI(client: KubeClient, signal: AbortSignal): Promise<CPIFindings> {
   const managers = await readManagers(client, undefined, signal)
   const held = managers.cpi.find(({ lease }) => lease !== undefined)?.lease
   const lease = held && (await createLeaseStore(client, held.namespace, held.name).get(signal))
-  return { ...managers, lease: lease?.record, loadBalancers: await loadBalancers(client, signal) }
+  return {
+    ...managers,
+    lease: lease?.record,
+    loadBalancers: await loadBalancers(client, signal),
+    routedNodes: await routedNodes(client, signal),
+  }
+}
+
+async function routedNodes(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = []
+  const isRouted = ({ type, reason = '' }: v.InferOutput<typeof NodeCondition>) =>
+    type === 'NetworkUnavailable' && ROUTE_REASONS.has(reason)
+  await readList(
+    client,
+    { path: '/api/v1/nodes' },
+    (object) => {
+      const parsed = v.safeParse(NodeWithConditions, object)
+      if (parsed.success && parsed.output.status.conditions?.some(isRouted))
+        found.push(parsed.output.metadata.name)
+    },
+    signal,
+  )
+  return found
 }
 
 async function loadBalancers(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {

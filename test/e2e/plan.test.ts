@@ -40,7 +40,7 @@ await nodes.until('all are initialised', () =>
 await controller.stop()
 
 t.test('a cluster that is as it should be', async (t) => {
-  t.match(await plan(), { code: 0, text: /^no change to any of 3 Nodes$/ })
+  t.match(await plan(), { code: 0, text: /^no change to any of 3 Nodes$/m })
 })
 
 t.test('what would change is said, and nothing is written', async (t) => {
@@ -58,6 +58,7 @@ t.test('what would change is said, and nothing is written', async (t) => {
   t.match(text, '+ deletion: once its VM is proven gone')
   t.match(text, /^the label that shows how a VM is known would be set on 1: worker-4$/m)
   const planned: { changes: boolean; nodes: NodePlan[] } = JSON.parse((await plan('--output', 'json')).text)
+  t.match(text, /^an agent is what 4 lack to be reported: worker-1, worker-2, worker-3, worker-4$/m)
   t.equal(planned.changes, true)
   const of = (name: string) => planned.nodes.find((each) => each.name === name)
   t.same(of('worker-1'), {
@@ -65,8 +66,10 @@ t.test('what would change is said, and nothing is written', async (t) => {
     level: 'asserted',
     changes: [],
     levelLabel: false,
+    lacks: of('worker-1')?.lacks,
     remarks: [],
   })
+  t.match(of('worker-1')?.lacks, /may do without an agent/)
   t.match(of('worker-4')?.changes, [
     { what: 'labels.beta.kubernetes.io/instance-type', to: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu' },
     { what: 'labels.failure-domain.beta.kubernetes.io/region', to: 'region-1' },
@@ -97,6 +100,20 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   ]) {
     await applyManifest(cluster, object)
   }
+  // As the CPI's route controller says it.
+  const condition = {
+    type: 'NetworkUnavailable',
+    status: 'False',
+    reason: 'RouteCreated',
+    message: 'a route',
+  }
+  const patched = await cluster.request(
+    'PATCH',
+    '/api/v1/nodes/worker-1/status',
+    { status: { conditions: [condition] } },
+    { contentType: 'application/strategic-merge-patch+json' },
+  )
+  t.equal(patched.status, 200)
   const service = '/api/v1/namespaces/default/services/web'
   t.teardown(async () => {
     await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
@@ -113,6 +130,7 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   t.match(program.output(), /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
   t.match(program.output(), /^1\. take the file of the CPI: .* get configmap vsphere-cloud-config /m)
   t.match(program.output(), /^1 Services of type LoadBalancer .*: default\/web$/m)
+  t.match(program.output(), /^1 Nodes have routes .*: worker-1$/m)
   t.match(program.output(), /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
 })
 
