@@ -97,7 +97,7 @@ function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly strin
     ...handling.map((each) => stop(each, isNeeded)),
     'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint',
     'let agents run on the nodes; once "kubectl get nr" shows none as asserted, set "identity: {require: reported}"',
-    'to go back: stop the controller of Rollcall and start the CPI; what to remove is in docs/hand-over.md',
+    'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; what to remove, and what the CPI writes again, is in docs/hand-over.md',
   ]
 }
 
