@@ -32,7 +32,10 @@ const LEAST = 1_000
  * would notice if the VM came back.
  */
 const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
-/** Time until the second probe while the Node is Ready: its kubelet has spoken by then if it lives. */
+/**
+ * Time until the next probe where the kubelet may live: while the Node is Ready, and after the first sign of life that came
+ * with a proof, which may be from before the VM was destroyed. It has spoken again by then if it lives.
+ */
 const LISTENS = 20_000
 /** The first of these doubles with each such result, up to this factor. */
 const PATIENCE = 8
@@ -118,7 +121,8 @@ function listed(missing: readonly Missing[]): string {
 
 function probeInterval({ node, evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
-  if (evidence.absent !== undefined && node.ready?.status === 'True' && evidence.spokenAt === undefined)
+  const ready = node.ready?.status === 'True'
+  if (evidence.absent !== undefined && (ready || evidence.beats) && evidence.spokenAt === undefined)
     return Math.min(interval, LISTENS)
   if (evidence.absent === undefined) {
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
