@@ -44,6 +44,18 @@ t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
 })
 t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: { fromCPI: true } })
 
+t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l']), {
+  kind: 'status',
+  options: {
+    kubeconfig: undefined,
+    context: 'c',
+    leaseNamespace: 'kube-system',
+    leaseName: 'l',
+    output: 'table',
+    watch: true,
+  },
+})
+
 const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
 const given = { initializes: true, endsNodes: true, nodeLabels: {} }
 const cpiForm: readonly [string, Partial<RunFlags>][] = [
@@ -83,7 +95,7 @@ for (const name of Object.keys(OPTIONS)) {
 }
 
 const wrong: readonly [string, string][] = [
-  ['', 'a command is missing: expected run, plan, or the arguments of the CPI'],
+  ['', 'a command is missing: expected run, plan, status, or the arguments of the CPI'],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],
   ['--cloud-config=/c --listen 8080', '--listen: expected ADDRESS:PORT'],

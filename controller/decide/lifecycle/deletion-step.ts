@@ -3,7 +3,7 @@ import { isUnseen } from '../../node/machines.ts'
 import { swapUUID } from '../../node/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound } from '../describe-vm.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Missing, NamedMissing } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
 import { absenceOf, missingPreconditions } from './deletion-rules.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
@@ -14,6 +14,8 @@ import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 export interface DeletionStep {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
+  /** What is missing, proofs first; empty where the Node is to be deleted. */
+  readonly missing: readonly NamedMissing[]
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
@@ -79,6 +81,7 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
     condition: judge(facts, proofs, others),
+    missing: [...proofs, ...others],
     deletes,
     detaches,
     probeDue: !deletes && (stale || dueIn <= 0),
