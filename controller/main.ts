@@ -7,6 +7,7 @@ import type { Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { HELP } from './command-line/help.ts'
+import { explain } from './commands/explain.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { type StatusOptions, status, watchStatus } from './commands/status.ts'
@@ -14,10 +15,17 @@ import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
+import { explanationJSON, printExplanation } from './explain/print-explanation.ts'
 import type { CredentialLocation } from './kubernetes/credentials.ts'
 import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
-import { type PlanFlags, parseCommandLine, type RunFlags, type StatusFlags } from './options.ts'
+import {
+  type ExplainFlags,
+  type PlanFlags,
+  parseCommandLine,
+  type RunFlags,
+  type StatusFlags,
+} from './options.ts'
 import { changesSomething, isWhole, planJSON, printPlan } from './plan/print-plan.ts'
 import { printable } from './printable.ts'
 import { readRegularFile } from './read-regular-file.ts'
@@ -44,6 +52,8 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
+    case 'explain':
+      return answer((signal) => showExplanation(line.options, signal))
     case 'status':
       return answer((signal) => showStatus(line.options, signal))
   }
@@ -135,6 +145,33 @@ async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<nu
   const found = await status(asked, signal)
   stdout.write(output === 'json' ? statusJSON(found) : printStatus(found))
   return found.unknown.length === 0 ? 0 : 1
+}
+
+async function showExplanation(options: ExplainFlags, signal: AbortSignal): Promise<number> {
+  const found = operatorCredentials(options, process.env)
+  if (!found.ok) throw new Error(found.message)
+  const { config: path, node, leaseNamespace: namespace, leaseName: name } = options
+  const prepared = path === undefined ? undefined : await prepare({ config: path }, found, undefined)
+  if (typeof prepared === 'number') return 1
+  for (const warning of prepared?.config.loaded.warnings ?? []) process.stderr.write(`${warning}\n`)
+  const explanation = await explain(
+    {
+      node,
+      config: prepared?.config,
+      credentials: found.value,
+      lease: { namespace, name },
+      version: VERSION,
+      clock: systemClock,
+      random: Math.random,
+      logger: createLogger({ level: options.logLevel, now: systemClock.now }),
+      metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
+    },
+    signal,
+  )
+  process.stdout.write(
+    options.output === 'json' ? explanationJSON(explanation) : printExplanation(explanation),
+  )
+  return explanation.unknown.length === 0 ? 0 : 1
 }
 
 async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number> {

@@ -73,9 +73,19 @@ export interface StatusFlags extends CredentialFlags, Pick<RunFlags, 'leaseNames
   readonly watch: boolean
 }
 
+export interface ExplainFlags
+  extends CredentialFlags,
+    Pick<RunFlags, 'leaseNamespace' | 'leaseName' | 'logLevel'> {
+  readonly node: string
+  /** To ask vCenter, too. */
+  readonly config: string | undefined
+  readonly output: Output
+}
+
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
   | { readonly kind: 'plan'; readonly options: PlanFlags }
+  | { readonly kind: 'explain'; readonly options: ExplainFlags }
   | { readonly kind: 'status'; readonly options: StatusFlags }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
@@ -85,6 +95,7 @@ export type ControllerCommandLine = CommandLine<
 const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
   plan: parsePlan,
+  explain: parseExplain,
   status: parseStatus,
 }
 
@@ -192,6 +203,28 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
       fromCPI: values.has('from-cpi'),
     },
   }
+}
+
+function parseExplain(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions('explain', args)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
+  // As "kubectl -o name" writes it.
+  const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
+  if (!/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(node))
+    return wrong('NODE: expected the name of a Node, letters, digits, "." and "-", at most 253 characters')
+  const lease = leaseOf(values)
+  if (!lease.ok) return wrong(lease.message)
+  const options = {
+    node,
+    config: values.get('config'),
+    ...credentialOf(values),
+    ...lease.value,
+    output: outputOf(values),
+    // What is wrong stands in the explanation itself.
+    logLevel: logLevelOf(values, 'error'),
+  }
+  return { kind: 'explain', options }
 }
 
 function parseStatus(args: readonly string[]): ControllerCommandLine {

@@ -184,7 +184,8 @@ export function missingPreconditions(facts: DeletionFacts): readonly NamedMissin
   })
 }
 
-function heldBy(node: Node): Missing | undefined {
+/** Why an annotation keeps the Node; undefined where none does. */
+export function heldBy(node: Node): Missing | undefined {
   const { name, deletionAnnotation } = node
   if (deletionAnnotation === undefined || mayProceed(node)) return undefined
   const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
