@@ -211,8 +211,6 @@ function parseExplain(args: readonly string[]): ControllerCommandLine {
   const values = read.value
   // As "kubectl -o name" writes it.
   const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
-  if (!/^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(node))
-    return wrong('NODE: expected the name of a Node, letters, digits, "." and "-", at most 253 characters')
   const lease = leaseOf(values)
   if (!lease.ok) return wrong(lease.message)
   const options = {

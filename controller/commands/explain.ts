@@ -1,6 +1,6 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { attempt, type Result } from '../../agent/shared/result.ts'
+import { attempt, ok, type Result } from '../../agent/shared/result.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { createInterlock } from '../cpi/interlock.ts'
 import { ownControllers } from '../cpi/judge-interlock.ts'
@@ -39,6 +39,7 @@ export interface ExplainOptions {
 
 const NODES = '/api/v1/nodes'
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
+const NODE_NAME = /^[a-z0-9.-]{1,253}$/
 /** Milliseconds to find out whether a CPI runs. */
 const INTERLOCK_DEADLINE = 10_000
 
@@ -100,7 +101,8 @@ function unreadOf(what: string, read: Result<unknown, { readonly error: unknown 
 async function findNode(client: KubeClient, name: string, signal: AbortSignal): Promise<Node> {
   const read = (query: Pick<ListQuery, 'fieldSelector'>) =>
     attempt(() => readAll(client, { path: NODES, ...query }, parseNode, signal))
-  const one = await read({ fieldSelector: `metadata.name=${name}` })
+  // Anything else could be more than a name there.
+  const one = NODE_NAME.test(name) ? await read({ fieldSelector: `metadata.name=${name}` }) : ok([])
   if (!one.ok) throw new Error(unread('Nodes', one.error), { cause: one.error })
   const [node] = one.value
   if (node !== undefined) return node

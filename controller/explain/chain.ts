@@ -119,7 +119,9 @@ function conditionStep(
       name,
       state: written === undefined ? 'unknown' : stateOf(written),
       says: [
-        ...(written === undefined ? [] : [`${wordsOf(written)} (${age(written.lastTransitionTime, now)})`]),
+        ...(written === undefined
+          ? []
+          : [`${wordsOf(written)} (for ${age(written.lastTransitionTime, now)})`]),
         ...more,
         ...(changed ? [`asked now: ${wordsOf(current)}`] : []),
       ],

@@ -20,6 +20,7 @@ const BY_ONE_LOOK: ReadonlySet<string> = new Set([
   'NotDryRun',
 ])
 const LEADER_ALONE = 'only the leader knows'
+const NOT_ASKED = 'not asked: give --config'
 const READY = 'the Node is Ready, so its machine runs somewhere'
 
 /**
@@ -35,12 +36,12 @@ export function deletionItems(look: DeletionLook): readonly DeletionItem[] {
 
 type Found = Pick<DeletionItem, 'state' | 'why'>
 
+const UNKNOWN: Found = { state: 'unknown', why: LEADER_ALONE }
+
 function proofOf(name: string, { leader, fresh }: DeletionLook): Found {
   if (fresh !== undefined) return byOneLook(name, fresh)
   // It is True only where the proof is complete.
-  return leader?.status === 'True'
-    ? { state: 'ok' }
-    : { state: 'unknown', why: 'vCenter was not asked now (--config)' }
+  return leader?.status === 'True' ? { state: 'ok' } : { state: 'unknown', why: NOT_ASKED }
 }
 
 function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
@@ -51,10 +52,12 @@ function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
 function preconditionOf(name: string, { node, leader, fresh }: DeletionLook): Found {
   if (name === 'NotHeld') return notBy(heldBy(node)?.message)
   if (name === 'NodeNotReady') return notBy(node.ready?.status === 'True' ? READY : undefined)
-  if (fresh !== undefined && BY_ONE_LOOK.has(name)) return byOneLook(name, fresh)
+  const asked = BY_ONE_LOOK.has(name)
+  if (fresh !== undefined && asked) return byOneLook(name, fresh)
   const said = fresh?.find((each) => each.name === name)?.message
   if (said !== undefined && leader?.message.includes(said)) return { state: 'no', why: said }
-  return leader?.status === 'True' ? byLeader(name, leader) : { state: 'unknown', why: LEADER_ALONE }
+  const found = leader?.status === 'True' ? byLeader(name, leader) : UNKNOWN
+  return asked && found === UNKNOWN ? { state: 'unknown', why: NOT_ASKED } : found
 }
 
 function notBy(why: string | undefined): Found {
@@ -89,5 +92,7 @@ function byLeader(name: string, { reason }: Condition): Found {
   if (reason === 'VMGone' || (first !== undefined && names.indexOf(name) < names.indexOf(first)))
     return { state: 'ok' }
   if (may.length === 1 && first === name) return { state: 'no', why: `${reason}, as the leader says above` }
-  return { state: 'unknown', why: LEADER_ALONE }
+  return may.includes(name)
+    ? { state: 'unknown', why: `${reason}, as the leader says above, may be this` }
+    : UNKNOWN
 }
