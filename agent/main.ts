@@ -55,13 +55,11 @@ async function start(options: Options): Promise<number> {
     clock: systemClock,
     signal,
   })
-  const { kubeconfigs } = options
-  const hasFile = kubeconfigs.length > 0
-  const sign = hasFile ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
+  const sign = options.kubeconfig ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
   const parts = {
     agentVersion: VERSION,
-    credential: hasFile
-      ? kubeconfigCredential(kubeconfigs)
+    credential: options.kubeconfig
+      ? kubeconfigCredential(options.kubeconfig)
       : inClusterCredential({
           host: env.KUBERNETES_SERVICE_HOST,
           port: env.KUBERNETES_SERVICE_PORT,

@@ -4,7 +4,7 @@ import type { LogLevel } from '../agent/shared/log-level.ts'
 export type { Logger }
 
 export interface LogOptions {
-  readonly level: LogLevel
+  readonly level: LogLevel | 'silent'
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }

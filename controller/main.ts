@@ -7,7 +7,7 @@ import type { Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { HELP } from './command-line/help.ts'
-import { explain } from './commands/explain.ts'
+import { doctor } from './commands/doctor.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { type StatusOptions, status, watchStatus } from './commands/status.ts'
@@ -15,12 +15,13 @@ import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
-import { explanationJSON, printExplanation } from './explain/print-explanation.ts'
+import { hasFailed } from './doctor/judge.ts'
+import { linesJSON, printLines } from './doctor/print-lines.ts'
 import type { CredentialLocation } from './kubernetes/credentials.ts'
 import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
 import {
-  type ExplainFlags,
+  type DoctorFlags,
   type PlanFlags,
   parseCommandLine,
   type RunFlags,
@@ -52,10 +53,10 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
-    case 'explain':
-      return answer((signal) => showExplanation(line.options, signal))
     case 'status':
       return answer((signal) => showStatus(line.options, signal))
+    case 'doctor':
+      return answer((signal) => showDoctor(line.options, signal))
   }
 }
 
@@ -71,13 +72,7 @@ async function prepare(
   found: Result<CredentialLocation>,
   given: GivenArguments | undefined,
 ): Promise<Prepared | 1 | 2> {
-  const source: ConfigSource = {
-    path,
-    readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
-    readFolder: async (path) => readdirSync(path),
-    environment: process.env,
-    ...(given === undefined ? {} : { given }),
-  }
+  const source: ConfigSource = { ...configSource(path), ...(given === undefined ? {} : { given }) }
   let loaded: LoadedConfig
   try {
     loaded = await loadConfig(source)
@@ -97,6 +92,15 @@ async function prepare(
 const MAX_ERROR = 1024
 /** To the top of the terminal, and everything below it away. */
 const CLEAR = '\u001b[H\u001b[J'
+
+function configSource(path: string): ConfigSource {
+  return {
+    path,
+    readFile: async (path, maxBytes) => readRegularFile(path, maxBytes),
+    readFolder: async (path) => readdirSync(path),
+    environment: process.env,
+  }
+}
 
 /** The CPI's arguments, as if none of them concerned Nodes. */
 const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }
@@ -147,33 +151,6 @@ async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<nu
   return found.unknown.length === 0 ? 0 : 1
 }
 
-async function showExplanation(options: ExplainFlags, signal: AbortSignal): Promise<number> {
-  const found = operatorCredentials(options, process.env)
-  if (!found.ok) throw new Error(found.message)
-  const { config: path, node, leaseNamespace: namespace, leaseName: name } = options
-  const prepared = path === undefined ? undefined : await prepare({ config: path }, found, undefined)
-  if (typeof prepared === 'number') return 1
-  for (const warning of prepared?.config.loaded.warnings ?? []) process.stderr.write(`${warning}\n`)
-  const explanation = await explain(
-    {
-      node,
-      config: prepared?.config,
-      credentials: found.value,
-      lease: { namespace, name },
-      version: VERSION,
-      clock: systemClock,
-      random: Math.random,
-      logger: createLogger({ level: options.logLevel, now: systemClock.now }),
-      metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
-    },
-    signal,
-  )
-  process.stdout.write(
-    options.output === 'json' ? explanationJSON(explanation) : printExplanation(explanation),
-  )
-  return explanation.unknown.length === 0 ? 0 : 1
-}
-
 async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number> {
   const logger = createLogger({ level: options.logLevel, now: systemClock.now })
   const prepared = await prepare(
@@ -199,6 +176,24 @@ async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number
   process.stdout.write(options.output === 'json' ? planJSON(made) : printPlan(made))
   if (!isWhole(made)) return 1
   return changesSomething(made) ? 2 : 0
+}
+
+async function showDoctor(options: DoctorFlags, signal: AbortSignal): Promise<number> {
+  const lines = await doctor(
+    {
+      config: configSource(options.config),
+      credentials: operatorCredentials(options, process.env),
+      lease: { namespace: options.leaseNamespace, name: options.leaseName },
+      version: VERSION,
+      clock: systemClock,
+      random: Math.random,
+      // All that is wrong stands in the lines.
+      logger: createLogger({ level: 'silent', now: systemClock.now }),
+    },
+    signal,
+  )
+  process.stdout.write(options.output === 'json' ? linesJSON(lines) : printLines(lines))
+  return hasFailed(lines) ? 1 : 0
 }
 
 async function start(options: RunFlags): Promise<number> {

@@ -68,25 +68,22 @@ export interface PlanFlags extends CredentialFlags, Pick<RunFlags, 'config' | 'l
   readonly fromCPI: boolean
 }
 
-export interface StatusFlags extends CredentialFlags, Pick<RunFlags, 'leaseNamespace' | 'leaseName'> {
+type LeaseFlags = Pick<RunFlags, 'leaseNamespace' | 'leaseName'>
+
+export interface StatusFlags extends CredentialFlags, LeaseFlags {
   readonly output: Output
   readonly watch: boolean
 }
 
-export interface ExplainFlags
-  extends CredentialFlags,
-    Pick<RunFlags, 'leaseNamespace' | 'leaseName' | 'logLevel'> {
-  readonly node: string
-  /** To ask vCenter, too. */
-  readonly config: string | undefined
+export interface DoctorFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags, 'config'> {
   readonly output: Output
 }
 
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
   | { readonly kind: 'plan'; readonly options: PlanFlags }
-  | { readonly kind: 'explain'; readonly options: ExplainFlags }
   | { readonly kind: 'status'; readonly options: StatusFlags }
+  | { readonly kind: 'doctor'; readonly options: DoctorFlags }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
 >
@@ -95,8 +92,8 @@ export type ControllerCommandLine = CommandLine<
 const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
   plan: parsePlan,
-  explain: parseExplain,
   status: parseStatus,
+  doctor: parseDoctor,
 }
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
@@ -205,26 +202,6 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
   }
 }
 
-function parseExplain(args: readonly string[]): ControllerCommandLine {
-  const read = readOptions('explain', args)
-  if (!read.ok) return wrong(read.message)
-  const values = read.value
-  // As "kubectl -o name" writes it.
-  const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
-  const lease = leaseOf(values)
-  if (!lease.ok) return wrong(lease.message)
-  const options = {
-    node,
-    config: values.get('config'),
-    ...credentialOf(values),
-    ...lease.value,
-    output: outputOf(values),
-    // What is wrong stands in the explanation itself.
-    logLevel: logLevelOf(values, 'error'),
-  }
-  return { kind: 'explain', options }
-}
-
 function parseStatus(args: readonly string[]): ControllerCommandLine {
   const read = readOptions('status', args)
   if (!read.ok) return wrong(read.message)
@@ -244,7 +221,21 @@ function credentialOf(values: GivenOptions): CredentialFlags {
   return { kubeconfig: values.get('kubeconfig'), context: values.get('context') }
 }
 
-function leaseOf(values: GivenOptions): ReturnType<typeof checkLease> {
+function parseDoctor(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions('doctor', args)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
+  const config = values.get('config')
+  if (config === undefined) return wrong(NO_CONFIG)
+  const lease = leaseOf(values)
+  if (!lease.ok) return wrong(lease.message)
+  return {
+    kind: 'doctor',
+    options: { config, ...credentialOf(values), ...lease.value, output: outputOf(values) },
+  }
+}
+
+function leaseOf(values: GivenOptions): Result<LeaseFlags> {
   return checkLease(
     values.get('lease-namespace') ?? OPTIONS['lease-namespace'].default,
     values.get('lease-name') ?? OPTIONS['lease-name'].default,
@@ -268,7 +259,7 @@ function checkLease(
   leaseNamespace: string,
   leaseName: string,
   flags: { readonly namespace: string; readonly name: string },
-): Result<Pick<RunFlags, 'leaseNamespace' | 'leaseName'>> {
+): Result<LeaseFlags> {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(leaseNamespace))
     return failed(`${flags.namespace}: expected the name of a namespace, lower case, at most 63 characters`)
   if (leaseName.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(leaseName))

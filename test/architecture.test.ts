@@ -14,6 +14,8 @@ const ACTING: readonly string[] = [
   // Who the agent is, and its report.
   'agent/identity.ts',
   'agent/publish.ts',
+  // Asks who we are, and what an account may do.
+  'controller/kubernetes/access-review.ts',
   // Asks who a token belongs to, and what a user may see.
   'controller/kubernetes/delegated-access.ts',
   'controller/kubernetes/event-writer.ts',

@@ -47,8 +47,6 @@ export type OptionName = keyof typeof OPTIONS
 export interface CommandRow {
   /** One sentence for the help, without a full stop. */
   readonly does: string
-  /** What stands behind its name. */
-  readonly operand?: 'NODE' | 'SHELL'
   readonly required: readonly OptionName[]
   readonly optional: readonly OptionName[]
 }
@@ -64,16 +62,15 @@ export const COMMANDS = {
     required: ['config'],
     optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'log-level'],
   },
-  explain: {
-    does: 'says why one Node is as it is, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 where something could not be found out',
-    operand: 'NODE',
-    required: [],
-    optional: ['config', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name', 'log-level'],
-  },
   status: {
     does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 where something could not be read',
     required: [],
     optional: ['watch', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name'],
+  },
+  doctor: {
+    does: 'looks at all that Rollcall needs and says what is wrong, and what to do; exit code 1 where a check fails',
+    required: ['config'],
+    optional: ['kubeconfig', 'context', 'lease-namespace', 'lease-name', 'output'],
   },
 } as const satisfies Record<string, CommandRow>
 

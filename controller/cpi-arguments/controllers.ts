@@ -14,11 +14,12 @@ export interface ChosenControllers {
   readonly node: boolean
   /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
   readonly lifecycle: boolean
+  /** Services of type LoadBalancer, and routes; neither is served here. */
+  readonly services: boolean
+  readonly routes: boolean
   /** What the person who wrote it should know. */
   readonly warnings: readonly string[]
 }
-
-const EMPTY = '--controllers is empty, so that nothing is done with any Node, as in the CPI: write * for all'
 
 /**
  * Reads `--controllers`: `*` is all, a name is that one, `-NAME` all but that one where there is a `*`; of contradictions the
@@ -29,8 +30,10 @@ const EMPTY = '--controllers is empty, so that nothing is done with any Node, as
  */
 export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
   const items = lists.flat()
-  if (lists.length === 0) return ok({ node: true, lifecycle: true, warnings: [] })
-  if (items.length === 0) return ok({ node: false, lifecycle: false, warnings: [EMPTY] })
+  if (items.length === 0) {
+    const all = lists.length === 0
+    return ok({ node: all, lifecycle: all, services: all, routes: all, warnings: [] })
+  }
   const known = [...NAMES.keys(), ...NAMES.values()]
   for (const item of items) {
     const name = item.replace(/^-/, '')
@@ -47,6 +50,8 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
   return ok({
     node: on('cloud-node-controller'),
     lifecycle: on('cloud-node-lifecycle-controller'),
+    services: on('service-lb-controller'),
+    routes: on('node-route-controller'),
     warnings: [
       ...(onlyOut
         ? [

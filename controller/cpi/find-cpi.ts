@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { SKIP_DELETION } from '../config/settings/environment.ts'
 import { chooseControllers } from '../cpi-arguments/controllers.ts'
 import { readCSV } from '../cpi-arguments/csv.ts'
 import { bool } from '../cpi-arguments/kinds.ts'
@@ -15,6 +16,8 @@ export interface Workload {
   readonly words: readonly string[]
   /** What is mounted from a ConfigMap or a Secret. */
   readonly mounts: readonly ConfigMount[]
+  /** The names of the environment variables that it is given. */
+  readonly variables: readonly string[]
   /** How many Pods there are. */
   readonly pods: number
   /** Whether all of them are of the present template, as far as its controller has looked. */
@@ -40,6 +43,7 @@ const WorkloadObject = v.object({
             image: v.optional(v.string(), ''),
             command: words,
             args: words,
+            env: v.nullish(v.array(v.object({ name: v.string() })), []),
             volumeMounts: v.nullish(v.array(v.object({ name: v.string(), mountPath: v.string() })), []),
           }),
         ),
@@ -92,6 +96,7 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
     images: containers.map(({ image }) => image),
     words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]),
     mounts: mountsOf(spec.template.spec),
+    variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
     pods: (current ?? 0) + (strays ?? 0),
     // Where nobody has looked at it yet, it has no Pods.
     upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
@@ -139,8 +144,13 @@ export interface Manager extends Pick<Workload, 'kind' | 'namespace' | 'name' | 
   readonly lease: ManagerLease | undefined
   /** By `--controllers`. */
   readonly controllers: NodeControllers
+  /** Whether it serves Services of type LoadBalancer, and routes; by `--controllers`, too. */
+  readonly serves: { readonly services: boolean; readonly routes: boolean }
+  /** Whether its environment keeps it from deleting Nodes. */
+  readonly skipsDeletion: boolean
   /** As given; undefined where they are not. */
   readonly flags: {
+    readonly cloudProvider: string | undefined
     readonly controllers: string | undefined
     readonly nodeLabels: string | undefined
     readonly cloudConfig: string | undefined
@@ -183,20 +193,29 @@ function isRollcall(word: string): boolean {
   return word.includes('rollcall')
 }
 
-function managerOf({ kind, namespace, name, words, mounts, pods, upToDate }: Workload): Manager {
+function managerOf(workload: Workload): Manager {
+  const { kind, namespace, name, words, mounts, variables, pods, upToDate } = workload
   const last = (flag: string) => valuesOf(words, flag).at(-1)
   // Both add up over several flags, and a comma parts their items.
   const all = (flag: string) => valuesOf(words, flag).join(',') || undefined
   const elects = bool.parse(last('leader-elect') ?? 'true')
   const [controllers, cloudConfig] = [all('controllers'), last('cloud-config')]
+  const { node, lifecycle, services, routes } = controllersOf(controllers)
   return {
     kind,
     namespace,
     name,
     pods,
     upToDate,
-    controllers: nodeControllers(controllers),
-    flags: { controllers, nodeLabels: all('node-labels'), cloudConfig },
+    controllers: { node, lifecycle },
+    serves: { services, routes },
+    skipsDeletion: variables.includes(SKIP_DELETION.name),
+    flags: {
+      cloudProvider: last('cloud-provider'),
+      controllers,
+      nodeLabels: all('node-labels'),
+      cloudConfig,
+    },
     config: mounts.find(({ path }) => cloudConfig?.startsWith(`${path.replace(/\/$/, '')}/`)),
     lease:
       elects.ok && !elects.value
@@ -209,12 +228,10 @@ function managerOf({ kind, namespace, name, words, mounts, pods, upToDate }: Wor
 }
 
 /** What cannot be read may be anything. */
-function nodeControllers(controllers: string | undefined): NodeControllers {
+function controllersOf(controllers: string | undefined) {
   const items = readCSV(controllers ?? '')
   const chosen = items.ok ? chooseControllers(controllers === undefined ? [] : [items.value]) : items
-  return chosen.ok
-    ? { node: chosen.value.node, lifecycle: chosen.value.lifecycle }
-    : { node: true, lifecycle: true }
+  return chosen.ok ? chosen.value : { node: true, lifecycle: true, services: true, routes: true }
 }
 
 /** Whether it initialises, deletes or taints Nodes. */

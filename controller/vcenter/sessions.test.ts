@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
+import { bindingParents } from '../types/virtual-machine.ts'
+import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
@@ -43,7 +44,7 @@ t.test('sessions that end are made anew, once', async (t) => {
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   for (const { uuid } of vms) await answered(lab, uuid)
-  await told(lab, ...vms.map(({ uuid }) => uuid))
+  await until('ancestry', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
   await sleep(500)
   const before = lab.changes.length
   await lab.vCenter.endSessions()
@@ -108,7 +109,9 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     // Where one alone is followed, others are looked for at each resync, and would meet the fault first.
     const third = await vmAt(lab, 2)
     for (const each of [uuid, second.uuid, third.uuid]) lab.inventory.follow(each)
-    await told(lab, uuid)
+    const ancestry = await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
+    const parents = bindingParents(ancestry)
+    await until('what could be proven', () => lab.inventory.provable(parents) !== undefined)
     await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
     const before = lab.changes.length
     await lab.vCenter.fault({ operation, kind: 'fault', fault, times: 1 })

@@ -8,6 +8,7 @@ export interface CPIObjectChanges {
   readonly command?: readonly string[]
   readonly volumeMounts?: readonly object[]
   readonly volumes?: readonly object[]
+  readonly env?: readonly object[]
   readonly generation?: number
   readonly status?: object
 }
@@ -23,6 +24,7 @@ export function cpiObject(
     command = [],
     volumeMounts = [],
     volumes = [],
+    env = [],
     generation,
     status,
   }: CPIObjectChanges = {},
@@ -38,7 +40,7 @@ export function cpiObject(
         metadata: { labels },
         spec: {
           serviceAccountName: account,
-          containers: [{ name: 'cpi', image, command, args, volumeMounts }],
+          containers: [{ name: 'cpi', image, command, args, env, volumeMounts }],
           volumes,
         },
       },

@@ -27,6 +27,8 @@ export interface TagNames {
   learn(ids: readonly string[], signal: AbortSignal): Promise<void>
   /** A known tag, undefined for a tag of another category, or why it is unknown. */
   tag(id: string): Tag | undefined | { readonly problem: string }
+  /** Those categories of interest that there are, with the number of their tags. Throws a VCenterError. */
+  categories(signal: AbortSignal): Promise<ReadonlyMap<string, number>>
 }
 
 export interface TagNamesOptions {
@@ -136,6 +138,13 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
       return name === undefined
         ? { problem: problems.get(id) ?? `tag ${id} was not read` }
         : { category, name }
+    },
+    async categories(signal) {
+      await findCategories(signal)
+      await listMembers(signal)
+      const found = [...categoryNames.values()].filter((name) => categories.has(name))
+      const tags = [...members.values()]
+      return new Map(found.map((name) => [name, tags.filter((category) => category === name).length]))
     },
   }
 }

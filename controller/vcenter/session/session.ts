@@ -12,7 +12,8 @@ import type { RequestTicket } from './clone-ticket.ts'
 import type { Pause } from './known-accounts.ts'
 import type { Logins } from './logins.ts'
 
-const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
+/** Where every client begins. */
+export const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
 
 /** vCenter's own managed objects, as it names them. */
 export interface ServiceContent {

@@ -1,0 +1,169 @@
+import type { ParentObject } from '../../agent/contract.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
+import { attempt, failed, ok, type Result } from '../../agent/shared/result.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/findings.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
+import type { ManagerLease } from '../cpi/find-cpi.ts'
+import { readCredentials } from '../credentials/read-credentials.ts'
+import type { ClusterFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
+import { judge } from '../doctor/judge.ts'
+import type { Line } from '../doctor/line.ts'
+import type { Looked } from '../doctor/look.ts'
+import { lookAtCluster, type SeenCluster } from '../doctor/look-at-cluster.ts'
+import { lookAtVCenter } from '../doctor/look-at-vcenter.ts'
+import { createSharedAnnotations } from '../doctor/shared-annotations.ts'
+import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
+import type { CredentialLocation } from '../kubernetes/credentials.ts'
+import { createLeaseStore } from '../kubernetes/lease.ts'
+import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
+import type { Logger } from '../log.ts'
+import { createLogins } from '../vcenter/session/logins.ts'
+import { TIMINGS, type Timings } from '../vcenter/timings.ts'
+
+export interface DoctorOptions {
+  readonly config: ConfigSource
+  /** Or why there is none. */
+  readonly credentials: Result<CredentialLocation>
+  /** That the replicas compete for. */
+  readonly lease: ManagerLease
+  readonly version: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  readonly timings?: Timings
+}
+
+/** Milliseconds for the Secrets and folders that hold credentials. */
+const CREDENTIALS_WITHIN = 15_000
+
+/**
+ * Looks at everything that Rollcall needs, and says of each thing whether it is as it should be. Nothing is changed, but
+ * that an attempt to log in is counted in the Lease, as the leader's are, where that may be written.
+ *
+ * @throws the signal's reason when it aborts; whatever else goes wrong is a line
+ */
+export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
+  const { clock } = options
+  const loaded = await load(options.config)
+  const client = connect(options)
+  try {
+    const config = loaded.ok ? loaded.value.config : undefined
+    const cluster: SeenCluster = client.ok
+      ? lookAtCluster(
+          { ...options, client: client.value, inCluster: isInCluster(options.credentials), config },
+          signal,
+        )
+      : unreachable(client.message)
+    const [vCenters, seen] = await Promise.all([
+      config === undefined ? [] : lookAtVCenters(config, cluster, client, options, signal),
+      cluster.facts,
+    ])
+    signal.throwIfAborted()
+    const facts: Facts = {
+      now: clock.now(),
+      configuration: loaded.ok ? ok(configurationFacts(options.config, loaded.value)) : loaded,
+      cluster: seen,
+      vCenters,
+    }
+    return judge(facts)
+  } finally {
+    if (client.ok) await client.value.close()
+  }
+}
+
+async function load(
+  source: ConfigSource,
+): Promise<Result<LoadedConfig, { readonly problems: readonly string[] }>> {
+  try {
+    return ok(await loadConfig(source))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { ok: false, problems: error.message.split('\n') }
+  }
+}
+
+function configurationFacts({ path }: ConfigSource, { config, warnings }: LoadedConfig) {
+  return { path, vCenters: config.vCenters.map(({ name }) => name), warnings, identity: config.identity }
+}
+
+function connect({ credentials, clock, version }: DoctorOptions): Result<KubeClient> {
+  if (!credentials.ok) return credentials
+  const userAgent = `rollcall-controller/${version}`
+  try {
+    return ok(createKubeClient({ credentials: credentials.value, clock, userAgent }))
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function isInCluster(credentials: Result<CredentialLocation>): boolean {
+  return credentials.ok && credentials.value.kind === 'in-cluster'
+}
+
+function unreachable(message: string): SeenCluster {
+  const unseen: Looked<never> = { ok: false, message, denied: false }
+  return { facts: Promise.resolve<Looked<ClusterFacts>>(unseen), nodes: Promise.resolve(unseen) }
+}
+
+async function lookAtVCenters(
+  config: Config,
+  cluster: SeenCluster,
+  client: Result<KubeClient>,
+  options: DoctorOptions,
+  signal: AbortSignal,
+): Promise<readonly VCenterFacts[]> {
+  const { clock, random, logger, lease, timings = TIMINGS } = options
+  const filled = await fillCredentials(config, client, options, signal)
+  const annotations = createSharedAnnotations(
+    client.ok ? createLeaseStore(client.value, lease.namespace, lease.name) : undefined,
+  )
+  const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
+  return Promise.all(
+    filled.vCenters.map((vCenter) =>
+      lookAtVCenter(
+        vCenter,
+        {
+          logins,
+          alone: annotations.alone,
+          labels: config.labels,
+          parentsIn: async (instanceUUID) => boundParents(await cluster.nodes, instanceUUID),
+          userAgent: `rollcall-controller/${options.version}`,
+          timings,
+          clock,
+          random,
+          logger,
+        },
+        signal,
+      ),
+    ),
+  )
+}
+
+/** Secrets need the API server, folders and the file do not. */
+async function fillCredentials(
+  config: Config,
+  client: Result<KubeClient>,
+  options: DoctorOptions,
+  signal: AbortSignal,
+): Promise<Config> {
+  if (Object.keys(config.credentials).length === 0) return config
+  if (!client.ok) return config
+  const filled = await attempt(() =>
+    readCredentials(
+      { ...options, ...options.config, config, client: client.value, within: CREDENTIALS_WITHIN },
+      signal,
+    ),
+  )
+  signal.throwIfAborted()
+  return filled.ok ? filled.value : config
+}
+
+/** What stands above the VMs that Nodes are bound to, each once. */
+function boundParents(seen: Looked<NodeFacts>, instanceUUID: string): readonly ParentObject[] {
+  if (!seen.ok) return []
+  const parents = [...seen.value.reports.values()].flatMap(({ status: { vm } }) =>
+    vm?.vCenterInstanceUUID === instanceUUID ? (vm.parents ?? []) : [],
+  )
+  return [...new Map(parents.map((each) => [`${each.type} ${each.moref}`, each])).values()]
+}

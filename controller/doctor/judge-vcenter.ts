@@ -1,0 +1,140 @@
+import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
+import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
+import { behind } from './judge-clocks.ts'
+import { chain, fail, type Line, ok, skip, type Verdict, warn } from './line.ts'
+import type { Looked } from './look.ts'
+import { count, listed, verdictOf } from './words.ts'
+
+const DAY = 24 * 3_600_000
+/** Days before its end that a certificate should be renewed. */
+const RENEW_WITHIN = 30
+/** vCenter has 3,000 for all (8.0 U3), and 500 to 550 for each user at its REST interface. */
+const MOST_SESSIONS = 2_400
+const MOST_OWN_SESSIONS = 400
+
+/** The lines for one vCenter, in the order in which each depends on those before it. */
+export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] {
+  const name = (check: string) => `vCenter ${facts.name}: ${check}`
+  const after = <T>(seen: T | undefined, judge: (seen: T) => Verdict) =>
+    seen === undefined ? undefined : judge(seen)
+  const credential =
+    facts.noCredential === undefined ? ok('user and password are there') : fail(facts.noCredential)
+  return chain([
+    [name('DNS'), verdictOf(facts.dns, (found) => judgeName(facts, found))],
+    [name('TCP'), after(facts.tcp, (tcp) => verdictOf(tcp, () => ok('the port is open')))],
+    [name('TLS'), after(facts.tls, (tls) => judgeCertificate(facts, tls, now))],
+    [name('credential'), facts.tls?.ok === true ? credential : undefined],
+    [name('login'), after(facts.login, judgeLogin)],
+    [name('sessions'), after(facts.sessions, judgeSessions)],
+    [name('privileges'), after(facts.privileges, judgePrivileges)],
+    [name('datacenters'), after(facts.datacenters, judgeDatacenters)],
+    [name('tag categories'), after(facts.categories, judgeCategories)],
+    [name('clock'), after(facts.skew, (skew) => verdictOf(skew, (ms) => behind('vCenter', ms)))],
+  ])
+}
+
+function judgeName({ server }: VCenterFacts, found: readonly string[]): Verdict {
+  const [only = ''] = found
+  return ok(
+    server.includes(only) ? 'an IP address: there is no name to resolve' : `resolves to ${listed(found)}`,
+  )
+}
+
+function judgeCertificate(
+  { trust }: VCenterFacts,
+  tls: NonNullable<VCenterFacts['tls']>,
+  now: number,
+): Verdict {
+  return verdictOf(tls, ({ expiresAt }) => {
+    const days = expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / DAY)
+    const until = days === undefined ? '' : `, and ends in ${days} days`
+    if (trust === 'insecure')
+      return warn(
+        `the certificate is not checked${until}: whoever is on the way can read the password; configure caFile or thumbprint`,
+      )
+    const how = trust === 'thumbprint' ? 'has the configured thumbprint' : 'is trusted and has this name'
+    if (days !== undefined && days < RENEW_WITHIN)
+      return warn(
+        `the certificate ${how}, ${days < 0 ? 'and ended' : 'but ends'} ${Math.abs(days)} days ${days < 0 ? 'ago' : 'from now'}; renew it in vCenter${trust === 'thumbprint' ? ', and give the new thumbprint beside the old one before' : ''}`,
+      )
+    return ok(`the certificate ${how}${until}`)
+  })
+}
+
+function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
+  if (!login.ok) return fail(login.message)
+  const { alone }: LoginFacts = login.value
+  return ok(
+    `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, as ${alone}`}`,
+  )
+}
+
+function judgeSessions(seen: Looked<SessionCounts>): Verdict {
+  if (!seen.ok && seen.denied)
+    return skip(
+      'this account may not list sessions, and need not; look at Monitor > Sessions in the vSphere Client if logins fail',
+    )
+  return verdictOf(seen, ({ all, own }) => {
+    const counts = `${all} are open, ${own} of this account`
+    if (own > MOST_OWN_SESSIONS || all > MOST_SESSIONS)
+      return warn(
+        `${counts}; vCenter takes no logins at some 3,000, or 500 of one account at its REST interface: find out who leaves sessions open, and give Rollcall an account of its own`,
+      )
+    return ok(counts)
+  })
+}
+
+function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict {
+  return verdictOf(seen, (proofs) => {
+    const lacking = proofs.flatMap((proof) => (proof.state === 'unproven' ? [proof.failure.message] : []))
+    const [first] = lacking
+    if (first === undefined)
+      return ok(`System.View and System.Read on ${proofs.length} objects, so that an absence can be proven`)
+    const more = lacking.length === 1 ? '' : `; the same for ${lacking.length - 1} more objects`
+    return fail(`${first}${more}`)
+  })
+}
+
+function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
+  if (!seen.ok && seen.denied)
+    return warn(
+      `datacenters cannot be read, so that a wrong name under "datacenters" is not told: ${seen.message}; give the account Read-only on the root folder, with propagation`,
+    )
+  return verdictOf(seen, ({ wanted, seen }) => {
+    const paths = seen.map(({ path }) => `/${path.join('/')}`)
+    if (seen.length === 0)
+      return fail('the account sees no datacenter; give it Read-only on the root folder, with propagation')
+    const lost = wanted.filter((each) => !seen.some((one) => matchesDatacenter(each, one)))
+    if (lost.length > 0)
+      return fail(
+        `${listed(lost)} under "datacenters" mean none that the account sees (${listed(paths)}); correct the names, or give the account Read-only there`,
+      )
+    const [twice] = wanted.filter(
+      (each) => !isPath(each) && seen.filter(({ path }) => path.at(-1) === each).length > 1,
+    )
+    if (twice !== undefined)
+      return warn(
+        `${twice} under "datacenters" means ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one that is meant`,
+      )
+    return ok(
+      wanted.length === 0 ? `all that the account sees: ${listed(paths)}` : `found: ${listed(wanted)}`,
+    )
+  })
+}
+
+function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
+  return verdictOf(seen, ({ wanted, found }) => {
+    if (wanted.length === 0) return ok('none is configured: Nodes get no zone and no region')
+    const missing = wanted.filter((name) => !found.has(name))
+    if (missing.length > 0)
+      return fail(
+        `vCenter has no tag category ${listed(missing)}; create it, or correct "zone" and "region" under "labels"`,
+      )
+    const empty = wanted.filter((name) => found.get(name) === 0)
+    if (empty.length > 0)
+      return warn(
+        `no tags in the category ${listed(empty)}; create some, and attach them to clusters or hosts`,
+      )
+    return ok(listed(wanted.map((name) => `${name} with ${count(found.get(name) ?? 0, 'tag')}`)))
+  })
+}

@@ -1,0 +1,49 @@
+import type { ConfigurationFacts, Facts } from './facts.ts'
+import { judgeAgents } from './judge-agents.ts'
+import { clusterSteps } from './judge-cluster.ts'
+import { cpiSteps } from './judge-cpi.ts'
+import { judgeVCenter } from './judge-vcenter.ts'
+import { chain, fail, type Line, ok, warn } from './line.ts'
+import { count, listed } from './words.ts'
+
+const API_SERVER = 'API server'
+
+/** What `doctor` says of what it has seen, in the order in which one thing depends on another. Pure. */
+export function judge(facts: Facts): readonly Line[] {
+  const { configuration, cluster, vCenters, now } = facts
+  const seen = cluster.ok ? cluster.value : undefined
+  const identity = configuration.ok ? configuration.value.identity : undefined
+  return [
+    ...judgeConfiguration(configuration),
+    {
+      check: API_SERVER,
+      ...(cluster.ok ? ok(`answers as to ${cluster.value.user}`) : fail(cluster.message)),
+    },
+    ...vCenters.flatMap((each) => judgeVCenter(each, now)),
+    ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
+    ...chain(
+      [
+        ...clusterSteps(seen, now),
+        ['agents', seen && judgeAgents(seen.nodes, identity, now)],
+        ...cpiSteps(seen),
+      ],
+      seen === undefined ? API_SERVER : undefined,
+    ),
+  ]
+}
+
+function judgeConfiguration(configuration: Facts['configuration']): readonly Line[] {
+  const check = 'configuration'
+  if (!configuration.ok) return configuration.problems.map((problem) => ({ check, ...fail(problem) }))
+  const { path, vCenters, warnings }: ConfigurationFacts = configuration.value
+  const many = `${count(vCenters.length, 'vCenter')} (${listed(vCenters)})`
+  return [
+    { check, ...ok(`${path} has ${many}`) },
+    ...warnings.map((warning) => ({ check, ...warn(warning) })),
+  ]
+}
+
+/** Whether any of them failed. */
+export function hasFailed(lines: readonly Line[]): boolean {
+  return lines.some(({ status }) => status === 'fail')
+}

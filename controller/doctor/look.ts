@@ -1,0 +1,73 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import { attempt, ok, type Result } from '../../agent/shared/result.ts'
+import { hasStatus } from '../kubernetes/api-error.ts'
+import type { Task } from '../tasks.ts'
+import { VCenterError } from '../vcenter/wire/errors.ts'
+
+/** What a look has found, or why it could not see. */
+export type Looked<T> = Result<T, Unseen>
+
+export interface Unseen {
+  /** One sentence, without a stack. */
+  readonly message: string
+  /** Whether the account may not look, which says nothing of what is there. */
+  readonly denied: boolean
+}
+
+/** Looks once. What goes wrong becomes part of the answer. */
+export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
+  const done = await attempt(work)
+  if (done.ok) return done
+  const { error } = done
+  const denied = hasStatus(error, 403) || (error instanceof VCenterError && error.reason === 'NoPermission')
+  return { ok: false, message: error instanceof Error ? error.message : String(error), denied }
+}
+
+/** Between two looks whether what goes on has an answer, milliseconds. */
+const POLL_INTERVAL = 50
+
+/**
+ * Lets something run that goes on by itself, until it has an answer or the time is over.
+ *
+ * @param answer undefined while there is none
+ * @param within milliseconds
+ */
+export async function firstAnswer<T>(
+  run: Task,
+  answer: () => T | undefined,
+  within: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const end = clock.monotonic() + within
+  const over = new AbortController()
+  const running = run(AbortSignal.any([signal, over.signal]))
+  while (answer() === undefined && clock.monotonic() < end && !signal.aborted)
+    await clock.sleep(POLL_INTERVAL, signal)
+  const found = answer()
+  over.abort()
+  await running
+  return found
+}
+
+/**
+ * @param work cannot be cut off, and is left behind where it takes longer
+ * @throws what it throws, or an Error where it takes longer
+ */
+export async function within<T>(
+  milliseconds: number,
+  what: string,
+  work: Promise<T>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T> {
+  const over = new AbortController()
+  const late = clock.sleep(milliseconds, AbortSignal.any([signal, over.signal])).then(() => undefined)
+  try {
+    const first = await Promise.race([work.then(ok), late])
+    if (first === undefined) throw new Error(`${what} took longer than ${milliseconds / 1000} s`)
+    return first.value
+  } finally {
+    over.abort()
+  }
+}

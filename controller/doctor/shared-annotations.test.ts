@@ -1,0 +1,65 @@
+import t from 'tap'
+import { ApiError } from '../../agent/shared/api-error.ts'
+import type { Annotations, Lease, LeaseStore } from '../kubernetes/lease.ts'
+import { createSharedAnnotations } from './shared-annotations.ts'
+
+const { signal } = new AbortController()
+const record = { holder: 'leader', durationSeconds: 15, acquireTime: 'a', renewTime: 'r', transitions: 3 }
+
+function store(lease: Lease | undefined, update: LeaseStore['update'] = async (lease) => lease): LeaseStore {
+  return {
+    get: async () => lease,
+    create: async () => {
+      throw new Error('nobody who does not lead creates the Lease')
+    },
+    update,
+  }
+}
+
+const add = (annotations: Annotations) => ({ ...annotations, b: `${Number(annotations.b ?? 0) + 1}` })
+
+t.test('the Lease is written with another annotation, and nothing else', async (t) => {
+  const written: unknown[] = []
+  const shared = createSharedAnnotations(
+    store({ record, annotations: { a: '1' }, metadata: { uid: 'u' } }, async (lease, record) => {
+      written.push([lease, record])
+      return lease
+    }),
+  )
+  t.equal(await shared.annotate(add, signal), true)
+  t.same(written, [[{ record, annotations: { a: '1', b: '1' }, metadata: { uid: 'u' } }, record]])
+  t.equal(shared.alone(), undefined)
+})
+
+t.test('where somebody else wrote meanwhile, it is to be tried again', async (t) => {
+  const shared = createSharedAnnotations(
+    store({ record, annotations: {}, metadata: {} }, async () => undefined),
+  )
+  t.equal(await shared.annotate(add, signal), false)
+})
+
+const forbidden = new ApiError('no', { status: 403, reason: 'Forbidden' })
+for (const [what, lease, why] of [
+  ['no API server', undefined, /no Lease/],
+  ['no Lease', store(undefined), /no Lease/],
+  [
+    'no right to write it',
+    store({ record, annotations: { b: '4' }, metadata: {} }, async () => {
+      throw forbidden
+    }),
+    /may not be written/,
+  ],
+] as const)
+  t.test(`${what}: what was read counts, and what is added here`, async (t) => {
+    const shared = createSharedAnnotations(lease)
+    const seen: (string | undefined)[] = []
+    for (let times = 0; times < 2; times++)
+      t.ok(
+        await shared.annotate((annotations) => {
+          seen.push(annotations.b)
+          return add(annotations)
+        }, signal),
+      )
+    t.same(seen, what === 'no right to write it' ? ['4', '5'] : [undefined, '1'])
+    t.match(shared.alone(), why)
+  })

@@ -1,0 +1,26 @@
+import { printable } from '../printable.ts'
+import { fail, skip, type Verdict } from './line.ts'
+import type { Looked } from './look.ts'
+
+/** Most names in one line. */
+const MAX_NAMES = 5
+
+/** The first few of them, which strangers may have given. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => printable(name, 120))
+  const more = names.length - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** As `1 Node`, `2 Nodes`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** What follows from what was seen. What this account may not see is neither good nor bad. */
+export function verdictOf<T>(seen: Looked<T>, judge: (seen: T) => Verdict): Verdict {
+  if (seen.ok) return judge(seen.value)
+  if (!seen.denied) return fail(seen.message)
+  const [what] = seen.message.split(' was answered with 403')
+  return skip(`this account may not look (${what}); use the kubeconfig of an administrator`)
+}

@@ -1,0 +1,70 @@
+/** Asks the API server who we are, and what an account may do. It is asked by POST, and nothing is written. */
+import * as v from 'valibot'
+import type { KubeClient } from './client.ts'
+
+/** As in a `SubjectAccessReview`. */
+export interface ResourceAttributes {
+  readonly verb: string
+  readonly group: string
+  readonly resource: string
+  readonly subresource?: string
+  readonly name?: string
+  readonly namespace?: string
+}
+
+export interface User {
+  readonly user: string
+  readonly groups: readonly string[]
+}
+
+const SelfSubjectReview = v.object({
+  metadata: v.object({ creationTimestamp: v.pipe(v.string(), v.isoTimestamp()) }),
+  status: v.object({ userInfo: v.object({ username: v.string() }) }),
+})
+const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
+
+/**
+ * Whom the API server takes us for, and its own time, RFC 3339 with seconds.
+ *
+ * @throws as `KubeClient.request`
+ */
+export async function reviewSelf(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<{ readonly user: string; readonly at: string }> {
+  const parsed = v.safeParse(
+    SelfSubjectReview,
+    await create(client, 'authentication.k8s.io', 'SelfSubjectReview', {}, signal),
+  )
+  if (!parsed.success) throw new Error('the API server does not say who this credential is')
+  const { metadata, status } = parsed.output
+  return { user: status.userInfo.username, at: metadata.creationTimestamp }
+}
+
+/**
+ * Whether somebody may do this.
+ *
+ * @param user for whom only those may ask that may create SubjectAccessReviews; undefined for ourselves
+ * @throws as `KubeClient.request`
+ */
+export async function reviewAccess(
+  client: KubeClient,
+  user: User | undefined,
+  resourceAttributes: ResourceAttributes,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const kind = user === undefined ? 'SelfSubjectAccessReview' : 'SubjectAccessReview'
+  const spec = { ...user, resourceAttributes }
+  const parsed = v.safeParse(
+    AccessReview,
+    await create(client, 'authorization.k8s.io', kind, { spec }, signal),
+  )
+  if (!parsed.success) throw new Error('the API server does not say what an account may do')
+  return parsed.output.status.allowed === true
+}
+
+function create(client: KubeClient, group: string, kind: string, rest: object, signal: AbortSignal) {
+  const apiVersion = `${group}/v1`
+  const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
+  return client.request({ method: 'POST', path, body: { apiVersion, kind, ...rest }, signal })
+}

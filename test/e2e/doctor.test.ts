@@ -1,0 +1,315 @@
+/** What is broken, and the first failing line of `rollcall-controller doctor`, which must name it. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { binary } from '../../build/binaries.ts'
+import { cpiObject } from '../../controller/cpi/testing/cpi-object.ts'
+import type { Line } from '../../controller/doctor/line.ts'
+import { vsphereConf } from '../fixtures/controller.ts'
+import { startProgram } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
+import { startWrongClock } from '../fixtures/wrong-clock.ts'
+import { applyManifest, applyManifests, type Manifest } from '../servers/manifests.ts'
+import { createCertificateAuthority } from '../servers/pki.ts'
+import { freePort } from '../servers/ports.ts'
+import { isInitialized } from './objects.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+
+const PASSWORD = 'correct-horse-7f3a'
+const FOLDER = 'workers'
+const stage = await openStage(t, { vms: 2, password: PASSWORD })
+const { cluster, vcsim, nodes } = stage
+const [first] = stage.vms
+if (first === undefined) throw new Error('there are two')
+await vcsim.govc('folder.create', `/DC0/vm/${FOLDER}`)
+await vcsim.move({ vm: first.ref, folder: `/DC0/vm/${FOLDER}` })
+const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+const good = vsphereConf(vcsim, { labels, datacenters: ['DC0'] })
+const controller = await stage.controller({ config: good })
+const member = await stage.member('worker-1')
+await member.reportOnce()
+await nodes.until('the Node is initialised', () => isInitialized(nodes.last(member.name)))
+const otherCA = await createCertificateAuthority(stage.dir)
+const wrongClock = await startWrongClock(vcsim, stage.dir, -600_000)
+t.teardown(() => wrongClock.stop())
+
+interface Diagnosis {
+  readonly code: number | null
+  readonly lines: readonly Line[]
+  readonly output: string
+}
+
+async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Promise<Diagnosis> {
+  const configFile = join(stage.dir, 'doctor.conf')
+  await writeFile(configFile, config, { mode: 0o600 })
+  const program = startProgram({
+    command: await binary('rollcall-controller'),
+    args: ['doctor', `--config=${configFile}`, `--kubeconfig=${kubeconfig}`, '--output=json'],
+  })
+  const { code } = await program.ended
+  const text = program.stdout.join('\n')
+  if (!text.startsWith('{')) throw new Error(`doctor said no JSON: ${program.output()}`)
+  const { checks }: { checks: Line[] } = JSON.parse(text)
+  return { code, lines: checks, output: program.output() }
+}
+
+const failures = ({ lines }: Diagnosis) => lines.filter(({ status }) => status === 'fail')
+
+t.test('where all is well, no line fails', async (t) => {
+  const seen = await doctor()
+  t.same(failures(seen), [])
+  t.equal(seen.code, 0)
+  t.same(
+    seen.lines.filter(({ status }) => status === 'skip'),
+    [],
+  )
+  t.notMatch(seen.output, PASSWORD)
+})
+
+t.test('with the credential of the Pod, what it may not see is said, and nothing fails', async (t) => {
+  const seen = await doctor(good, controller.kubeconfig)
+  t.same(failures(seen), [])
+  t.equal(seen.code, 0)
+  const of = (check: string) => seen.lines.find((line) => line.check === check)
+  t.match(of('admission policies'), { status: 'ok', message: /forged report is refused/ })
+  t.match(of('RBAC of the controller'), { status: 'ok' })
+  t.match(of('RBAC of the agents'), { status: 'skip', message: /administrator/ })
+})
+
+t.test('for people it is a table', async (t) => {
+  const program = startProgram({
+    command: await binary('rollcall-controller'),
+    args: ['doctor', `--config=${controller.configFile}`, `--kubeconfig=${controller.kubeconfig}`],
+  })
+  t.equal((await program.ended).code, 0)
+  t.match(program.output(), /^ok {4}vCenter main: login +user and password are accepted$/m)
+  t.match(program.output(), /^\d+ ok, \d warn, 0 fail, \d+ skip$/m)
+})
+
+interface Case {
+  readonly what: string
+  /** By default the good one. */
+  readonly config?: string
+  readonly kubeconfig?: string
+  /** Resolves with what undoes it. */
+  readonly breaks?: () => Promise<() => Promise<unknown>>
+  readonly check: string
+  readonly says: RegExp
+}
+
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const MERGE = { contentType: 'application/merge-patch+json' } as const
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
+
+function without(path: string, file: string) {
+  return async () => {
+    await cluster.request('DELETE', path)
+    return () => applyManifests(cluster, [file])
+  }
+}
+
+async function secondCPI() {
+  const objects: Manifest[] = [
+    cpiObject(['--cloud-provider=vsphere']),
+    {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'kube-system', name: 'cloud-controller-manager' },
+      spec: {
+        holderIdentity: 'cpi-1',
+        leaseDurationSeconds: 600,
+        renewTime: new Date().toISOString().replace('Z', '000Z'),
+      },
+    } as Manifest,
+  ]
+  for (const object of objects) await applyManifest(cluster, object)
+  return async () => {
+    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
+    await cluster.request(
+      'DELETE',
+      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
+    )
+  }
+}
+
+const conf = (from: string | RegExp, to: string) => good.replace(from, to)
+const newNode = async () => {
+  const { name } = await stage.member('worker-2')
+  return () => cluster.request('DELETE', `/api/v1/nodes/${name}`)
+}
+
+const cases: readonly Case[] = [
+  {
+    what: 'a mistake in the file',
+    config: conf('port:', 'prot:'),
+    check: 'configuration',
+    says: /prot: .*did you mean "?port/,
+  },
+  {
+    what: 'a kubeconfig that leads nowhere',
+    kubeconfig: '/nowhere/kubeconfig',
+    check: 'API server',
+    says: /cannot read the kubeconfig/,
+  },
+  {
+    what: 'a name that DNS does not know',
+    config: conf(/server: .*/, 'server: vcenter.invalid'),
+    check: 'vCenter main: DNS',
+    says: /vcenter\.invalid cannot be resolved/,
+  },
+  {
+    what: 'a port at which nobody listens',
+    config: conf(/port: \d+/, `port: ${await freePort()}`),
+    check: 'vCenter main: TCP',
+    says: /ECONNREFUSED\); nobody listens there/,
+  },
+  {
+    what: 'a CA that has not signed it',
+    config: conf(/caFile: .*/, `caFile: ${otherCA.caFile}`),
+    check: 'vCenter main: TLS',
+    says: /not trusted by the configured CA/,
+  },
+  {
+    what: 'a thumbprint of another certificate',
+    config: conf(/caFile: .*/, `thumbprint: "${vcsim.thumbprint.replace(/^../, '00')}"`),
+    check: 'vCenter main: TLS',
+    says: /thumbprint .* where .* is configured/,
+  },
+  {
+    what: 'a Secret that is not there',
+    config: conf(/user: .*\n *password: .*/, 'secretName: vsphere\n    secretNamespace: kube-system'),
+    check: 'vCenter main: credential',
+    says: /the Secret kube-system\/vsphere does not exist/,
+  },
+  {
+    what: 'a wrong password',
+    config: conf(PASSWORD, 'wrong-horse-9c1d'),
+    check: 'vCenter main: login',
+    says: /refuses the user .* with the configured password/,
+  },
+  {
+    what: 'a privilege that is missing on one folder',
+    breaks: async () => {
+      await vcsim.revoke({ object: FOLDER })
+      return () => vcsim.restore()
+    },
+    check: 'vCenter main: privileges',
+    says: /lacks System\.View and System\.Read on Folder "workers"/,
+  },
+  {
+    what: 'a datacenter that is not there',
+    config: conf('DC0', 'DC9'),
+    check: 'vCenter main: datacenters',
+    says: /^DC9 .*mean none that the account sees \(\/DC0\)/,
+  },
+  {
+    what: 'a tag category that is not there',
+    config: conf(ZONE_CATEGORY, 'k8s-zonk'),
+    check: 'vCenter main: tag categories',
+    says: /no tag category k8s-zonk/,
+  },
+  {
+    what: 'a clock of vCenter that is ten minutes late',
+    config: conf(/port: \d+/, `port: ${wrongClock.port}`).replace(
+      /caFile: .*/,
+      `caFile: ${wrongClock.caFile}`,
+    ),
+    check: 'vCenter main: clock',
+    says: /is (59\d|60\d) s behind/,
+  },
+  {
+    what: 'a policy without its binding',
+    breaks: without(
+      `${ADMISSION}/validatingadmissionpolicybindings/own-report.rollcall.dev`,
+      'policy-own-report.yaml',
+    ),
+    check: 'admission policies',
+    says: /own-report\.rollcall\.dev has no binding/,
+  },
+  {
+    what: 'a policy that was removed, for the controller itself',
+    kubeconfig: controller.kubeconfig,
+    breaks: without(
+      `${ADMISSION}/validatingadmissionpolicybindings/own-report.rollcall.dev`,
+      'policy-own-report.yaml',
+    ),
+    check: 'admission policies',
+    says: /reports may be forged/,
+  },
+  {
+    what: 'a controller without rights',
+    breaks: without(`${BINDINGS}/rollcall-controller`, 'rbac.yaml'),
+    check: 'RBAC of the controller',
+    says: /rollcall-controller may not list nodes in the cluster.*; apply rbac\.yaml/,
+  },
+  {
+    what: 'agents without rights',
+    breaks: without(`${BINDINGS}/rollcall-agent`, 'rbac.yaml'),
+    check: 'RBAC of the agents',
+    says: /rollcall-agent may not create nodereports/,
+  },
+  {
+    what: 'a Node whose agent does not report',
+    breaks: newNode,
+    check: 'agents',
+    says: /1 Node \(worker-2\) of 2 have no report/,
+  },
+  {
+    what: 'a CPI that runs as well',
+    breaks: secondCPI,
+    check: 'vSphere CPI',
+    says: /Nodes are left to the vSphere CPI: DaemonSet kube-system\/cpi/,
+  },
+]
+
+for (const { what, config, kubeconfig, breaks, check, says } of cases) {
+  t.test(what, async (t) => {
+    const mend = await breaks?.()
+    try {
+      // The API server takes a moment to act on what was changed.
+      const seen = await until(`the first failing line is "${check}"`, async () => {
+        const seen = await doctor(config, kubeconfig)
+        return (breaks === undefined || failures(seen)[0]?.check === check) && seen
+      })
+      t.match(failures(seen)[0], { check, message: says }, seen.output)
+      t.equal(seen.code, 1)
+      t.notMatch(seen.output, /horse/)
+      t.notMatch(seen.output, /\n {4}at /, 'no stack')
+    } finally {
+      await mend?.()
+    }
+  })
+}
+
+t.test('nobody leads', async (t) => {
+  await controller.stop()
+  const seen = await doctor()
+  t.match(failures(seen)[0], { check: 'Lease', message: /nobody leads by the Lease kube-system\// })
+})
+
+t.test('a CRD of an earlier version, and none', async (t) => {
+  const { body } = await cluster.request<{ spec: { versions: object[] } }>('GET', CRD)
+  const text = JSON.stringify(body.spec.versions)
+  const versions: object[] = JSON.parse(text.replace(/,?"brakeEngagedFor":\{[^}]*\}/, ''))
+  t.equal((await cluster.request('PATCH', CRD, { spec: { versions } }, MERGE)).status, 200)
+  const failing = (says: RegExp) => async () => {
+    const [first] = failures(await doctor())
+    return first?.check === 'CRD' && says.test(first.message)
+  }
+  t.ok(await until('it lacks a field', failing(/lacks status\.brakeEngagedFor; apply its crd\.yaml/)))
+  await cluster.request('DELETE', CRD)
+  t.ok(await until('it is not there', failing(/serves no NodeReports/)))
+})
+
+t.test(
+  'each attempt with the wrong password is counted, and the limit of the leader holds for it',
+  async (t) => {
+    await vcsim.resetCalls()
+    const wrong = good.replace(PASSWORD, 'wrong-horse-9c1d')
+    const says = async () => failures(await doctor(wrong))[0]?.message
+    for (let attempts = 0; !/is not asked for another login/.test((await says()) ?? ''); attempts++)
+      t.ok(attempts < 4)
+    t.ok(((await vcsim.calls()).operations.Login ?? 0) <= 4)
+  },
+)
