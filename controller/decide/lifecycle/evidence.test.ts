@@ -66,6 +66,7 @@ t.test('the kubelet must be known to be silent', async (t) => {
   t.equal(after([], [{}, {}, { heartbeat: undefined }], []).absent?.times, 1)
   t.equal(after([]).beats, false)
   t.equal(after([], [{}, {}, { heartbeat: 'beat' }]).beats, true)
+  t.equal(after([], [{}, {}, { heartbeat: undefined }]).beats, false, 'a Lease that cannot be read')
   t.equal(after([], [{}, {}, { heartbeat: 'beat' }], [{}, {}, { heartbeat: 'beat' }]).beats, false)
 })
 
@@ -78,6 +79,7 @@ t.test('a machine has spoken that gives a sign of life after its absence was pro
   t.equal(after([], beats, beats).spokenAt, 2000, 'for the last time')
   t.equal(after([], beats, wrong, beats).spokenAt, 4000, 'whatever is proven meanwhile')
   t.equal(after(wrong, beats).spokenAt, undefined, 'nothing was proven')
+  t.equal(after([], [{}, {}, { heartbeat: undefined }]).spokenAt, undefined, 'its Lease could not be read')
   t.equal(after([], [{}, { vm: boundVM({ moref: 'vm-9' }) }, { heartbeat: 'beat' }]).spokenAt, undefined)
 })
 

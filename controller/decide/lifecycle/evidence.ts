@@ -72,7 +72,8 @@ export interface ProbeResult extends Omit<ProofFacts, 'vm'> {
 export function weigh(before: Evidence | undefined, request: ProbeRequest, result: ProbeResult): Evidence {
   const { heartbeat, askedAt: at } = result
   const same = before !== undefined && isAbout(before.request, request) ? before : undefined
-  const beats = same?.heartbeat !== undefined && same.heartbeat !== heartbeat
+  // A Lease that cannot be read says nothing.
+  const beats = heartbeat !== undefined && same?.heartbeat !== undefined && same.heartbeat !== heartbeat
   const speaks = same !== undefined && (beats || hasReported(same.request, request))
   const continues = before !== undefined && sameCourse(before, request, result)
   const row = (run: Run | undefined): Run =>
