@@ -89,7 +89,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
   const sync: SyncVMsOptions = { store, locations, locator, reader }
-  /** VMs to be read again: they have moved, or an update was not understood. */
+  /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
   const reads = new Map<number, Iterable<string>>()
@@ -113,6 +113,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   function take(list: readonly Update[]): void {
     options.onHeard()
+    for (const { object } of list) members.entered(object.value)
     const { changed, left, unclear } = applyUpdates(list, (vm) => store.machine(vm))
     for (const machine of changed) {
       if (hasMoved(machine, store.machine(machine.moref), locations)) stale.add(machine.moref)
@@ -203,7 +204,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function retryFailed(): Promise<void> {
-    if (store.wantFailed()) triggers.locate.trigger()
+    for (const vm of members.overdue()) stale.add(vm)
+    if (store.wantFailed() || stale.size > 0) triggers.locate.trigger()
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /** VMs of which vCenter refuses to put them on the list that is watched. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import { answered, type Lab, openLab, QUICK, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 /** Connecting anew reads all again, so that a vCenter may look well between two failures. */
 const failures = ({ log }: Lab) => log.filter((line) => line.includes('vCenter failed'))
@@ -86,4 +86,19 @@ t.test('privileges that are lost while a VM is watched', async (t) => {
   })
   t.same(failures(lab), [])
   t.equal((await lab.vCenter.calls()).operations.Login, 1)
+})
+
+t.test('one that is destroyed after it came on the list and before the next poll', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, pollWait: 1_000, failed: 500, resync: NEVER, sweep: NEVER },
+  })
+  const vm = await vmAt(lab, 0)
+  const delay = { operation: 'WaitForUpdatesEx', kind: 'delay', milliseconds: 4_000, times: 1 } as const
+  await lab.vCenter.fault(delay)
+  await until('a poll is late', async () => (await lab.vCenter.faults()).some(({ hits }) => hits === 1))
+  lab.inventory.follow(vm.uuid)
+  await answered(lab, vm.uuid)
+  await until('it is on the list', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await lab.vCenter.hide(vm.ref)
+  await answered(lab, vm.uuid, 0)
 })

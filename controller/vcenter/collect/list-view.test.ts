@@ -123,3 +123,14 @@ t.test('what is wrong with the list or the session is thrown', async (t) => {
     t.equal(soap.calls.length, 1)
   }
 })
+
+t.test('a member that vCenter has not told of is named once, when it had time', async (t) => {
+  const { members } = setUp()
+  await members.set(new Set(['vm-1', 'vm-2', 'vm-3']), signal)
+  members.entered('vm-1')
+  t.same(members.overdue(), [], 'it may still be told')
+  await members.set(new Set(['vm-1', 'vm-2', 'vm-4']), signal)
+  t.same(members.overdue(), ['vm-2'], 'one that is no member any more is not')
+  t.same(members.overdue(), ['vm-4'])
+  t.same(members.overdue(), [])
+})

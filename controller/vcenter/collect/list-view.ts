@@ -17,6 +17,13 @@ export interface Members {
   /** Lets the next `set` retry the refused VMs. */
   retryRefused(): void
   has(vm: string): boolean
+  /** To be called with each VM that vCenter has told of since it is a member. */
+  entered(vm: string): void
+  /**
+   * The members that vCenter has not told of since the last call of this, though they were members then. A VM that is
+   * destroyed just after it has become one neither enters nor leaves. Each is named once.
+   */
+  overdue(): readonly string[]
   /** Number of members. */
   size(): number
   /** VMs that cannot be watched, and why. */
@@ -47,6 +54,9 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()
   let retrying = false
+  /** Members that vCenter has yet to tell of, and those of them that were it at the last `overdue`. */
+  const entering = new Set<string>()
+  let enteringBefore: ReadonlySet<string> = new Set()
 
   async function modify(changes: readonly Change[], signal: AbortSignal): Promise<string[]> {
     const response = await soap.call({
@@ -58,8 +68,13 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     })
     for (const { kind, vm } of changes) {
       refused.delete(vm)
-      if (kind === 'add') members.add(vm)
-      else members.delete(vm)
+      if (kind === 'add') {
+        members.add(vm)
+        entering.add(vm)
+      } else {
+        members.delete(vm)
+        entering.delete(vm)
+      }
     }
     return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
   }
@@ -84,6 +99,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   /** A member that cannot be removed is ignored when it changes. */
   function giveUp({ kind, vm }: Change, error: SoapFault): void {
     members.delete(vm)
+    entering.delete(vm)
     refused.delete(vm)
     if (kind === 'add') refused.set(vm, error)
   }
@@ -105,6 +121,13 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
       retrying = true
     },
     has: (vm) => members.has(vm),
+    entered: (vm) => void entering.delete(vm),
+    overdue() {
+      const late = [...entering].filter((vm) => enteringBefore.has(vm))
+      for (const vm of late) entering.delete(vm)
+      enteringBefore = new Set(entering)
+      return late
+    },
     size: () => members.size,
     refused: () => refused,
   }
