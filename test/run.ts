@@ -15,8 +15,8 @@ const root = join(import.meta.dirname, '..')
 const TIMEOUT = 900
 /** One that has ended its tests and is still there after that holds something open, which is a failure. */
 const KILLED_AFTER = (TIMEOUT + 60) * 1000
-/** Those with servers mostly wait. */
-const AT_ONCE = { unit: availableParallelism(), all: 2 * availableParallelism() }
+/** Those with servers wait for most of their time. */
+const AT_ONCE = { unit: availableParallelism(), all: 4 * availableParallelism() }
 
 /** Resolves with what a test file said, undefined for one that passes. */
 function failureOf(file: string, signal: AbortSignal): Promise<string | undefined> {
