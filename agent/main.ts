@@ -55,11 +55,13 @@ async function start(options: Options): Promise<number> {
     clock: systemClock,
     signal,
   })
-  const sign = options.kubeconfig ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
+  const { kubeconfigs } = options
+  const hasFile = kubeconfigs.length > 0
+  const sign = hasFile ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
   const parts = {
     agentVersion: VERSION,
-    credential: options.kubeconfig
-      ? kubeconfigCredential(options.kubeconfig)
+    credential: hasFile
+      ? kubeconfigCredential(kubeconfigs)
       : inClusterCredential({
           host: env.KUBERNETES_SERVICE_HOST,
           port: env.KUBERNETES_SERVICE_PORT,

@@ -5,7 +5,7 @@ t.test('defaults', (t) => {
   t.same(parseOptions([]), {
     kind: 'options',
     options: {
-      kubeconfig: undefined,
+      kubeconfigs: [],
       root: '/',
       rpctool: undefined,
       refresh: 240_000,
@@ -18,11 +18,11 @@ t.test('defaults', (t) => {
 })
 
 t.test('all of them', (t) => {
-  const args = ['--kubeconfig', '/k', '--root=/host', '--rpctool', '/t', '--refresh', '1h', '--look', '5s']
-  t.same(parseOptions([...args, '--once', '--log-level', 'debug']), {
+  const args = ['--kubeconfig', '/k', '--kubeconfig=/l', '--root=/host', '--rpctool', '/t', '--refresh', '1h']
+  t.same(parseOptions([...args, '--look', '5s', '--once', '--log-level', 'debug']), {
     kind: 'options',
     options: {
-      kubeconfig: '/k',
+      kubeconfigs: ['/k', '/l'],
       root: '/host',
       rpctool: '/t',
       refresh: 3_600_000,
@@ -46,6 +46,7 @@ t.test('wrong options are named in one sentence', (t) => {
     [['--look', '10ms'], '--look: expected at least 1s, got 10ms'],
     [['--log-level', 'loud'], '--log-level: expected one of debug, info, warn, error'],
     [['--root='], '--root: expected a path, got an empty string'],
+    [['--kubeconfig=/k', '--kubeconfig='], '--kubeconfig: expected a path, got an empty string'],
     [['--once', '--print'], '--once and --print: give one of the two'],
   ] as const) {
     t.same(parseOptions(args), { kind: 'wrong', message })

@@ -5,8 +5,8 @@ import { LOG_LEVELS, type LogLevel } from './shared/log-level.ts'
 import { failed, ok, type Result } from './shared/result.ts'
 
 export interface Options {
-  /** Kubeconfig file; without it the service account of the pod. */
-  readonly kubeconfig: string | undefined
+  /** Kubeconfig files, of which the first that is there counts; without any the service account of the pod. */
+  readonly kubeconfigs: readonly string[]
   /** The root of all paths of the host. */
   readonly root: string
   /** Guest RPC tool; by default the usual places are tried. */
@@ -31,8 +31,8 @@ export const HELP = `usage: rollcall-agent [options]
 
 Reports what only this machine knows as the NodeReport of its Node.
 
-  --kubeconfig FILE   credential of this node, as the kubelet's own
-                      (default: the service account token of the pod)
+  --kubeconfig FILE   credential of this node, as the kubelet's own; given several times, the first that is
+                      there is used (default: the service account token of the pod)
   --root DIR          folder that every path of the host hangs from (default /); with another folder than /
                       the addresses come from DIR/run/rollcall/network-interfaces.json
   --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
@@ -50,7 +50,7 @@ Reports what only this machine knows as the NodeReport of its Node.
 `
 
 const SPEC = {
-  kubeconfig: { type: 'string' },
+  kubeconfig: { type: 'string', multiple: true },
   root: { type: 'string', default: '/' },
   rpctool: { type: 'string' },
   refresh: { type: 'string', default: '4m' },
@@ -78,7 +78,7 @@ export function parseOptions(args: readonly string[]): AgentCommandLine {
   const level = LOG_LEVELS.find((name) => name === values['log-level'])
   if (level === undefined) return wrong(`--log-level: expected one of ${LOG_LEVELS.join(', ')}`)
   for (const name of ['kubeconfig', 'root', 'rpctool'] as const) {
-    if (values[name] === '') return wrong(`--${name}: expected a path, got an empty string`)
+    if ([values[name]].flat().includes('')) return wrong(`--${name}: expected a path, got an empty string`)
   }
   const refresh = durationOf('refresh', values.refresh, MIN_REFRESH, '1m')
   if (!refresh.ok) return wrong(refresh.message)
@@ -88,7 +88,7 @@ export function parseOptions(args: readonly string[]): AgentCommandLine {
   const mode = values.once ? 'once' : values.print ? 'print' : 'run'
   const { kubeconfig, root, rpctool } = values
   const options = {
-    kubeconfig,
+    kubeconfigs: kubeconfig ?? [],
     root,
     rpctool,
     refresh: refresh.value,

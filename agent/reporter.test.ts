@@ -62,7 +62,7 @@ const report = (name: string) =>
   cluster.request<NodeReport>('GET', `/apis/rollcall.dev/v1alpha1/nodereports/${name}`)
 
 const kubelet = async (node: string) =>
-  kubeconfigCredential(await cluster.kubeconfig({ user: `system:node:${node}`, groups: ['system:nodes'] }))
+  kubeconfigCredential([await cluster.kubeconfig({ user: `system:node:${node}`, groups: ['system:nodes'] })])
 
 /** A service account's token, bound to a Pod of this name where one is given. */
 async function token(pod?: string): Promise<string> {
@@ -293,7 +293,7 @@ t.test('a credential of no node', async (t) => {
   t.match(await unbound.reporter.report(), {
     failure: { cause: 'NoNodeIdentity', message: /bound to a pod/ },
   })
-  const admin = agent(t, kubeconfigCredential(cluster.adminKubeconfig))
+  const admin = agent(t, kubeconfigCredential([cluster.adminKubeconfig]))
   t.match(await admin.reporter.report(), { failure: { cause: 'NoNodeIdentity', message: /"admin"/ } })
 })
 

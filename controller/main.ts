@@ -8,6 +8,7 @@ import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { HELP } from './command-line/help.ts'
 import { doctor } from './commands/doctor.ts'
+import { explain } from './commands/explain.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { type StatusOptions, status, watchStatus } from './commands/status.ts'
@@ -17,11 +18,13 @@ import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.
 import { helpOnFlags } from './cpi-arguments/help.ts'
 import { hasFailed } from './doctor/judge.ts'
 import { linesJSON, printLines } from './doctor/print-lines.ts'
+import { explanationJSON, printExplanation } from './explain/print-explanation.ts'
 import type { CredentialLocation } from './kubernetes/credentials.ts'
 import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
 import {
   type DoctorFlags,
+  type ExplainFlags,
   type PlanFlags,
   parseCommandLine,
   type RunFlags,
@@ -53,6 +56,8 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
+    case 'explain':
+      return answer((signal) => showExplanation(line.options, signal))
     case 'status':
       return answer((signal) => showStatus(line.options, signal))
     case 'doctor':
@@ -149,6 +154,33 @@ async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<nu
   const found = await status(asked, signal)
   stdout.write(output === 'json' ? statusJSON(found) : printStatus(found))
   return found.unknown.length === 0 ? 0 : 1
+}
+
+async function showExplanation(options: ExplainFlags, signal: AbortSignal): Promise<number> {
+  const found = operatorCredentials(options, process.env)
+  if (!found.ok) throw new Error(found.message)
+  const { config: path, node, leaseNamespace: namespace, leaseName: name } = options
+  const prepared = path === undefined ? undefined : await prepare({ config: path }, found, undefined)
+  if (typeof prepared === 'number') return 1
+  for (const warning of prepared?.config.loaded.warnings ?? []) process.stderr.write(`${warning}\n`)
+  const explanation = await explain(
+    {
+      node,
+      config: prepared?.config,
+      credentials: found.value,
+      lease: { namespace, name },
+      version: VERSION,
+      clock: systemClock,
+      random: Math.random,
+      logger: createLogger({ level: options.logLevel, now: systemClock.now }),
+      metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
+    },
+    signal,
+  )
+  process.stdout.write(
+    options.output === 'json' ? explanationJSON(explanation) : printExplanation(explanation),
+  )
+  return explanation.unknown.length === 0 ? 0 : 1
 }
 
 async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number> {

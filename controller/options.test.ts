@@ -44,6 +44,19 @@ t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
 })
 t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: { fromCPI: true } })
 
+const explained = parseCommandLine(['explain', '--output', 'json', 'node/worker-1.example', '--config=/c'])
+t.match(explained, { kind: 'explain', options: { node: 'worker-1.example', config: '/c', output: 'json' } })
+t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l']), {
+  kind: 'status',
+  options: {
+    kubeconfig: undefined,
+    context: 'c',
+    leaseNamespace: 'kube-system',
+    leaseName: 'l',
+    output: 'table',
+    watch: true,
+  },
+})
 t.same(parseCommandLine(['doctor', '--config', '/c', '--lease-name', 'n', '--output=json']), {
   kind: 'doctor',
   options: {
@@ -95,7 +108,7 @@ for (const name of Object.keys(OPTIONS)) {
 }
 
 const wrong: readonly [string, string][] = [
-  ['', 'a command is missing: expected run, plan, status, doctor, or the arguments of the CPI'],
+  ['', 'a command is missing: expected run, plan, explain, status, doctor, or the arguments of the CPI'],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],
   ['--cloud-config=/c --listen 8080', '--listen: expected ADDRESS:PORT'],
@@ -109,6 +122,9 @@ const wrong: readonly [string, string][] = [
   ['plan --config /c --output yaml', '--output: expected one of table, json'],
   ['plan --config /c --from-cpi=x', '--from-cpi: takes no value'],
   ['plan --config /c --listen :1', 'unknown option --listen: see --help'],
+  ['explain', 'NODE is missing: expected "explain NODE"'],
+  ['explain a b', 'unexpected argument "b": expected one NODE'],
+  ['status a', 'unexpected argument "a": every option begins with --'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
   ['run --confg /c', 'unknown option --confg: did you mean --config?'],
   ['run --lease-namspace=x', 'unknown option --lease-namspace: did you mean --lease-namespace?'],

@@ -75,6 +75,15 @@ export interface StatusFlags extends CredentialFlags, LeaseFlags {
   readonly watch: boolean
 }
 
+export interface ExplainFlags
+  extends CredentialFlags,
+    Pick<RunFlags, 'leaseNamespace' | 'leaseName' | 'logLevel'> {
+  readonly node: string
+  /** To ask vCenter, too. */
+  readonly config: string | undefined
+  readonly output: Output
+}
+
 export interface DoctorFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags, 'config'> {
   readonly output: Output
 }
@@ -82,6 +91,7 @@ export interface DoctorFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags,
 export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'run'; readonly options: RunFlags }
   | { readonly kind: 'plan'; readonly options: PlanFlags }
+  | { readonly kind: 'explain'; readonly options: ExplainFlags }
   | { readonly kind: 'status'; readonly options: StatusFlags }
   | { readonly kind: 'doctor'; readonly options: DoctorFlags }
   /** The help for the CPI's form. */
@@ -92,6 +102,7 @@ export type ControllerCommandLine = CommandLine<
 const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
   run: parseRun,
   plan: parsePlan,
+  explain: parseExplain,
   status: parseStatus,
   doctor: parseDoctor,
 }
@@ -200,6 +211,26 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
       fromCPI: values.has('from-cpi'),
     },
   }
+}
+
+function parseExplain(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions('explain', args)
+  if (!read.ok) return wrong(read.message)
+  const values = read.value
+  // As "kubectl -o name" writes it.
+  const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
+  const lease = leaseOf(values)
+  if (!lease.ok) return wrong(lease.message)
+  const options = {
+    node,
+    config: values.get('config'),
+    ...credentialOf(values),
+    ...lease.value,
+    output: outputOf(values),
+    // What is wrong stands in the explanation itself.
+    logLevel: logLevelOf(values, 'error'),
+  }
+  return { kind: 'explain', options }
 }
 
 function parseStatus(args: readonly string[]): ControllerCommandLine {

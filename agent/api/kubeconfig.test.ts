@@ -31,7 +31,7 @@ users: [{name: u, user: {client-certificate: pki/current.pem, client-key: pki/cu
 `,
     'pki/current.pem': 'ONE',
   })
-  const source = kubeconfigCredential(join(root, 'kubelet.conf'))
+  const source = kubeconfigCredential([join(root, 'kubelet.conf')])
   const expected = {
     server: new URL('https://api.example:6443/prefix'),
     ca: 'CA',
@@ -50,6 +50,19 @@ users: [{name: u, user: {client-certificate: pki/current.pem, client-key: pki/cu
   t.match(await source(), { token: 'x', clientCertificate: undefined }, 'so does a rewritten kubeconfig')
 })
 
+t.test('of several files the first that is there counts', async (t) => {
+  const root = makeRoot(t)
+  const paths = ['kubelet.conf', 'k3s', 'rke2'].map((name) => join(root, name))
+  const source = kubeconfigCredential(paths)
+  await t.rejects(source(), {
+    message: `no kubelet has joined a cluster yet, none of these is there: ${paths.join(', ')}`,
+  })
+  plant(root, { rke2: config({}, { token: 'rke2' }) })
+  t.match(await source(), { token: 'rke2' })
+  plant(root, { k3s: config({}, { token: 'k3s' }) })
+  t.match(await source(), { token: 'k3s' })
+})
+
 t.test('users', async (t) => {
   const root = makeRoot(t, { token: 'from file\n' })
   const path = join(root, 'k')
@@ -63,7 +76,7 @@ t.test('users', async (t) => {
     ],
   ] as const) {
     plant(root, { k: config({}, user) })
-    t.match(await kubeconfigCredential(path)(), expected, name)
+    t.match(await kubeconfigCredential([path])(), expected, name)
   }
 })
 
@@ -103,7 +116,7 @@ t.test('what is wrong is said without quoting', async (t) => {
   ] as const) {
     rmSync(path, { force: true })
     if (text !== undefined) plant(root, { k: text })
-    const error: unknown = await kubeconfigCredential(path)().catch((cause: unknown) => cause)
+    const error: unknown = await kubeconfigCredential([path])().catch((cause: unknown) => cause)
     t.ok(error instanceof CredentialError, name)
     t.match(error, { message })
     t.notMatch(error, { message: new RegExp(SECRET) })
@@ -115,17 +128,17 @@ t.test('what is no regular file is not waited for', { timeout: 10_000 }, async (
   const fifo = join(root, 'fifo')
   execFileSync('mkfifo', [fifo])
   const refused = { name: 'CredentialError', message: /fifo cannot be read: not a regular file$/ }
-  await t.rejects(kubeconfigCredential(fifo)(), refused)
+  await t.rejects(kubeconfigCredential([fifo])(), refused)
   for (const [cluster, user] of [
     [{}, { tokenFile: fifo }],
     [{ 'certificate-authority': fifo }, { token: 'x' }],
     [{}, { 'client-certificate': fifo, 'client-key': fifo }],
   ] as const) {
     plant(root, { k: config(cluster, user) })
-    await t.rejects(kubeconfigCredential(join(root, 'k'))(), refused)
+    await t.rejects(kubeconfigCredential([join(root, 'k')])(), refused)
   }
   plant(root, { long: ' '.repeat((1 << 20) + 1) })
-  await t.rejects(kubeconfigCredential(join(root, 'long'))(), { message: /longer than/ })
+  await t.rejects(kubeconfigCredential([join(root, 'long')])(), { message: /longer than/ })
 })
 
 t.test('in a pod', async (t) => {

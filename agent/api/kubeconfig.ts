@@ -1,20 +1,27 @@
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseYAML } from '../yaml.ts'
 import { type Credential, CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
 /**
  * The credential of a kubeconfig's current context. The file and all files that it names are read for each connection, so
- * that a rotated certificate or token is used at once; the text is parsed again only when it has changed.
+ * that a rotated certificate or token is used at once; the text is parsed again only when it has changed. Of several files
+ * the first that is there is used: a VM image is made before it is known which kubelet will run.
  *
  * Supported: `server`, `certificate-authority(-data)`, `tls-server-name`, `client-certificate(-data)`, `client-key(-data)`,
  * `token`, `tokenFile`. Refused: what would run a program (`exec`, `auth-provider`), what would not check the server
  * (`insecure-skip-tls-verify`), and `http`.
  */
-export function kubeconfigCredential(path: string): CredentialSource {
-  let parsed: { readonly text: string; readonly parts: Parts } | undefined
+export function kubeconfigCredential(paths: readonly string[]): CredentialSource {
+  let parsed: { readonly path: string; readonly text: string; readonly parts: Parts } | undefined
   return async () => {
+    const path = paths.length === 1 ? paths[0] : paths.find((each) => existsSync(each))
+    if (path === undefined)
+      throw new CredentialError(
+        `no kubelet has joined a cluster yet, none of these is there: ${paths.join(', ')}`,
+      )
     const text = readCredentialFile('kubeconfig', path)
-    if (parsed?.text !== text) parsed = { text, parts: await parse(path, text) }
+    if (parsed?.path !== path || parsed.text !== text) parsed = { path, text, parts: await parse(path, text) }
     return resolveParts(path, parsed.parts)
   }
 }

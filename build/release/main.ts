@@ -1,23 +1,15 @@
 /** Builds everything that is released, into dist/release/: `npm run release`. */
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { architectures } from '../architecture.ts'
-import { binary, binaryNames } from '../binaries.ts'
+import { promisify } from 'node:util'
 import { runAsProgram } from '../entry.ts'
-import { programImage } from '../images/images.ts'
-import { dist, type ProgramName } from '../programs.ts'
-import { showProgress } from '../progress.ts'
-import { currentSource, type Source } from '../source.ts'
-import { billOfMaterials } from './sbom.ts'
-
-/** A file of the release. */
-interface Artifact {
-  readonly name: string
-  readonly content: string | Buffer
-}
-
-const programNames: readonly ProgramName[] = ['rollcall-agent', 'rollcall-controller']
+import { dist, root } from '../programs.ts'
+import { currentSource } from '../source.ts'
+import { nodePackage } from '../stripped-node.ts'
+import { type Artifact, artifacts } from './artifacts.ts'
+import { provenance, type Subject } from './provenance.ts'
 
 async function main(): Promise<void> {
   const source = await currentSource()
@@ -25,45 +17,26 @@ async function main(): Promise<void> {
   const unfinished = join(dist, '.release')
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(unfinished, { recursive: true })
-  for (const architecture of architectures)
-    for (const name of binaryNames(architecture)) await binary(name, architecture)
-
-  const sums: string[] = []
-  for await (const { name, content } of artifacts(source)) {
+  const made: Subject[] = []
+  const add = async ({ name, content }: Artifact) => {
     await writeFile(join(unfinished, name), content)
-    sums.push(`${createHash('sha256').update(content).digest('hex')}  ${name}\n`)
+    made.push({ name, sha256: createHash('sha256').update(content).digest('hex') })
   }
-  await writeFile(join(unfinished, 'SHA256SUMS'), sums.join(''))
+  for await (const artifact of artifacts(source)) await add(artifact)
+  const statement = await provenance(source, await tools(), made)
+  await add({ name: `rollcall-${source.version}.provenance.json`, content: statement })
+  const sums = made.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('')
+  await writeFile(join(unfinished, 'SHA256SUMS'), sums)
   await rm(output, { recursive: true, force: true })
   await rename(unfinished, output)
-  process.stdout.write(`${output}\n${sums.join('')}`)
+  process.stdout.write(`${output}\n${sums}`)
 }
 
-async function* artifacts(source: Source): AsyncGenerator<Artifact> {
-  const { version } = source
-  for (const name of programNames) {
-    const { archive, digest, sizes } = await step(`image of ${name}`, () => programImage(name, source))
-    const each = architectures.map((architecture) => `${architecture} ${megabytes(sizes[architecture])}`)
-    process.stderr.write(`${name}:${version} is ${digest}, compressed: ${each.join(', ')}\n`)
-    yield { name: `${name}-${version}.oci.tar`, content: archive }
-    yield { name: `${name}-${version}.cdx.json`, content: await billOfMaterials(name, source) }
-  }
-}
-
-async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
-  const done = showProgress(what)
-  try {
-    const result = await work()
-    done('made')
-    return result
-  } catch (error) {
-    done('failed')
-    throw error
-  }
-}
-
-function megabytes(bytes = 0): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`
+async function tools() {
+  const run = async (program: string, ...args: string[]) =>
+    (await promisify(execFile)(program, args)).stdout.trim()
+  const node = await run(join(root, nodePackage, 'bin/node'), '--version')
+  return { node, go: await run('go', 'env', 'GOVERSION') }
 }
 
 if (import.meta.main) runAsProgram(main)

@@ -24,10 +24,15 @@ ${columns([
 ])}
 `
 
-function usage(name: string, { required, optional }: CommandRow): string {
+function usage(name: string, { operand, required, optional }: CommandRow): string {
   const given = required.map((option) => labelOf(option, OPTIONS[option]))
   const may = optional.map((option) => `[${choicesOf(option)}]`)
-  return [name, ...given, ...(may.length > MAX_LISTED - 1 ? ['[options]'] : may)].join(' ')
+  return [
+    name,
+    ...(operand === undefined ? [] : [operand]),
+    ...given,
+    ...(may.length > MAX_LISTED - 1 ? ['[options]'] : may),
+  ].join(' ')
 }
 
 function choicesOf(name: OptionName): string {

@@ -1,10 +1,22 @@
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { type CommandName, isOption, OPTIONS, type OptionName, type OptionRow, optionsOf } from './table.ts'
+import {
+  COMMANDS,
+  type CommandName,
+  type CommandRow,
+  isOption,
+  OPTIONS,
+  type OptionName,
+  type OptionRow,
+  optionsOf,
+} from './table.ts'
 
-/** What stands on a command line, by the name of the option; a switch that is given has its own name as its value. */
-export type GivenOptions = ReadonlyMap<OptionName, string>
+/**
+ * What stands on a command line, by the name of the option; a switch that is given has its own name as its value. `operand` is
+ * what stands without a name.
+ */
+export type GivenOptions = ReadonlyMap<OptionName | 'operand', string>
 
 /** Reads the options of a command. An error is one sentence that names the argument. */
 export function readOptions(command: CommandName, args: readonly string[]): Result<GivenOptions> {
@@ -16,10 +28,17 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
     strict: false,
     tokens: true,
   })
-  const values = new Map<OptionName, string>()
+  const { operand }: CommandRow = COMMANDS[command]
+  const values = new Map<OptionName | 'operand', string>()
   for (const token of tokens) {
-    if (token.kind === 'positional')
-      return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
+    if (token.kind === 'positional') {
+      if (operand === undefined)
+        return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
+      if (values.has('operand'))
+        return failed(`unexpected argument "${excerpt(token.value)}": expected one ${operand}`)
+      values.set('operand', token.value)
+      continue
+    }
     if (token.kind === 'option-terminator')
       return failed('unexpected argument "--": there is nothing that could follow it')
     const { name, value, inlineValue } = token
@@ -38,6 +57,8 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
     if (words?.includes(value) === false) return failed(`--${name}: expected one of ${words.join(', ')}`)
     values.set(name, value)
   }
+  if (operand !== undefined && !values.has('operand'))
+    return failed(`${operand} is missing: expected "${command} ${operand}"`)
   return ok(values)
 }
 

@@ -47,6 +47,8 @@ export type OptionName = keyof typeof OPTIONS
 export interface CommandRow {
   /** One sentence for the help, without a full stop. */
   readonly does: string
+  /** What stands behind its name. */
+  readonly operand?: 'NODE' | 'SHELL'
   readonly required: readonly OptionName[]
   readonly optional: readonly OptionName[]
 }
@@ -61,6 +63,12 @@ export const COMMANDS = {
     does: 'says what that would change, and writes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
     required: ['config'],
     optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'log-level'],
+  },
+  explain: {
+    does: 'says why one Node is as it is, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 where something could not be found out',
+    operand: 'NODE',
+    required: [],
+    optional: ['config', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   },
   status: {
     does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 where something could not be read',

@@ -21,6 +21,8 @@ export interface ChosenControllers {
   readonly warnings: readonly string[]
 }
 
+const EMPTY = '--controllers is empty, so that nothing is done with any Node, as in the CPI: write * for all'
+
 /**
  * Reads `--controllers`: `*` is all, a name is that one, `-NAME` all but that one where there is a `*`; of contradictions the
  * first counts. Where there is neither a `*` nor a name, the CPI runs nothing at all; whoever only takes something out means
@@ -30,10 +32,10 @@ export interface ChosenControllers {
  */
 export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
   const items = lists.flat()
-  if (items.length === 0) {
-    const all = lists.length === 0
-    return ok({ node: all, lifecycle: all, services: all, routes: all, warnings: [] })
-  }
+  if (lists.length === 0)
+    return ok({ node: true, lifecycle: true, services: true, routes: true, warnings: [] })
+  if (items.length === 0)
+    return ok({ node: false, lifecycle: false, services: false, routes: false, warnings: [EMPTY] })
   const known = [...NAMES.keys(), ...NAMES.values()]
   for (const item of items) {
     const name = item.replace(/^-/, '')

@@ -107,6 +107,7 @@ t.test('--controllers', async (t) => {
     t.match(start(CONFIG, ...args).given, { initializes, endsNodes }, args.join(' '))
   }
   t.match(said('--controllers=-cloud-node-lifecycle'), [/^!--controllers names only what is off/])
+  t.match(said('--controllers='), [/^!--controllers is empty, .* write \* for all$/])
   t.match(said('--controllers=*,service'), [/^!--controllers: service-lb-controller is not served here/])
   t.match(message(CONFIG, '--controllers=*,-cloud-nod'), /did you mean cloud-node\?$/)
   t.match(

@@ -17,7 +17,7 @@ export function merge(
 ): Decision {
   const { previous } = facts
   const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous)
-  const { deletionPending, probePlan, deletion } = lifecycle
+  const { deletionPending, deletionMissing, probePlan, deletion } = lifecycle
   const before = previous.conditions ?? []
   const conditions = unsaid(identity, lifecycle)
   const status = statusOf(identity, lifecycle, conditions, report, facts)
@@ -38,6 +38,7 @@ export function merge(
     requeue: identity.requeue && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
+    ...(deletionMissing === undefined ? {} : { deletionMissing }),
     ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(identity, probePlan) }),
     ...(lifecycle.confirmLease ? { confirmLease: true } : {}),
     ...(deletion === undefined ? {} : { deletion }),

@@ -8,7 +8,7 @@ import { until } from '../../test/fixtures/until.ts'
 import type { Fault } from '../../test/servers/control.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
@@ -129,7 +129,7 @@ t.test('a failure shorter than the grace is not seen', async (t) => {
   const lab = await openLab(t)
   const { uuid } = await vmAt(lab, 0)
   lab.inventory.follow(uuid)
-  await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
+  await told(lab, uuid)
   const before = lab.changes.length
   await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'reset', times: 1 })
   await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'reset', times: 1 })

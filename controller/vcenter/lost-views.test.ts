@@ -1,7 +1,7 @@
 /** A session that ends takes its views with it, and reads that start there may look empty. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
+import { answered, openLab, QUICK, told, vmsOf } from './testing/lab.ts'
 
 /** Nobody else asks whether the session lives. */
 const UNDISTURBED = { ...QUICK, doubt: 600_000 }
@@ -46,7 +46,7 @@ t.test('a resync that finds nothing in a session that has ended takes nothing aw
   const lab = await openLab(t, { simulator: { vms: 20 }, timings: { ...UNDISTURBED, resync: 500 } })
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
-  await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  await told(lab, ...vms.map(({ uuid }) => uuid))
   await until('resyncs', () => lab.corrections.length > 1)
   const before = lab.changes.length
   // All hosts and folders stand in the first page: one that is missing is read, and that fails.

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { Secret } from '../config/secret.ts'
-import { bindingParents } from '../types/virtual-machine.ts'
-import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
@@ -44,7 +43,7 @@ t.test('sessions that end are made anew, once', async (t) => {
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   for (const { uuid } of vms) await answered(lab, uuid)
-  await until('ancestry', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry))
+  await told(lab, ...vms.map(({ uuid }) => uuid))
   await sleep(500)
   const before = lab.changes.length
   await lab.vCenter.endSessions()
@@ -109,9 +108,7 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     // Where one alone is followed, others are looked for at each resync, and would meet the fault first.
     const third = await vmAt(lab, 2)
     for (const each of [uuid, second.uuid, third.uuid]) lab.inventory.follow(each)
-    const ancestry = await until('ancestry', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry)
-    const parents = bindingParents(ancestry)
-    await until('what could be proven', () => lab.inventory.provable(parents) !== undefined)
+    await told(lab, uuid)
     await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
     const before = lab.changes.length
     await lab.vCenter.fault({ operation, kind: 'fault', fault, times: 1 })

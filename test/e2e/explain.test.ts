@@ -5,9 +5,11 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { binary } from '../../build/binaries.ts'
 import { root } from '../../build/programs.ts'
+import type { Explanation } from '../../controller/explain/facts.ts'
 import type { ClusterStatus } from '../../controller/status/print-status.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
 import { applyManifest } from '../servers/manifests.ts'
 import { freePort } from '../servers/ports.ts'
 import { deletionPending, verified } from './deletion.ts'
@@ -16,8 +18,8 @@ import { openStage } from './stage.ts'
 const stage = await openStage(t, { vms: 8 })
 const { cluster, vcsim } = stage
 // In earnest it takes minutes to prove an absence: here, so that it is still to be proven when it is looked at.
-await stage.controller({ lifecycle: { leaderAge: '1s' } })
-const [, lost] = await verified(stage, 'worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5')
+const { configFile } = await stage.controller({ lifecycle: { leaderAge: '1s' } })
+const [, lost, ...held] = await verified(stage, 'worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5')
 if (lost === undefined) throw new Error('there are five')
 await stage.member('worker-6')
 
@@ -33,6 +35,7 @@ const binding = {
 }
 for (const object of [clusterRole, binding]) await applyManifest(cluster, object)
 const kubeconfig = await cluster.kubeconfig({ user: 'ann', groups: ['operators'] })
+const admin = cluster.adminKubeconfig
 const stranger = await cluster.kubeconfig({ user: 'eve', groups: [] })
 
 const command = await binary('rollcall-controller')
@@ -45,6 +48,8 @@ async function told(...args: string[]) {
   t.notMatch(program.output(), /^ +at |node:internal/m, 'no stack trace')
   return { code, text, said: program.stderr.join('\n') }
 }
+
+const written = () => [stage.nodes, stage.reports, stage.events].map(({ versions }) => versions.length)
 
 t.test('all Nodes at a glance', async (t) => {
   const { code, text, said } = await told('status', `--kubeconfig=${kubeconfig}`)
@@ -72,6 +77,54 @@ t.test('what cannot be read is said, with the reason', async (t) => {
   t.match(await told('status', `--kubeconfig=${away}`), { code: 1, said: /ECONNREFUSED.*kubectl get nodes/ })
 })
 
+async function explained(node: string, ...args: string[]) {
+  const { code, text, said } = await told('explain', node, `--kubeconfig=${kubeconfig}`, ...args)
+  return { code, text: `${text}\n`, said }
+}
+
+t.test('a verified Node, from its report to the decision', async (t) => {
+  const { code, text } = await explained('worker-1')
+  t.equal(code, 0)
+  t.match(text, /^Node worker-1 is initialised as VM "DC0_\S+" of vCenter main, identity proven$/m)
+  t.match(text, /^ {2}ok {2}report +of agent \S+, \d+s ago: BIOS UUID \S+, MACs \S+$/m)
+  t.match(text, /^ {2}ok {2}identity +Proven: /m)
+  t.match(text, /^ +last seen as VM .* in vCenter main, datacenter DC0, cluster DC0_C\d, host \S+$/m)
+  t.match(text, /^controller-0_\w+ leads/m)
+})
+
+t.test('one without a report, and a name that no Node has', async (t) => {
+  const waiting = await explained('worker-6')
+  t.match(waiting, { code: 0, text: /^Node worker-6 waits for a cloud provider: there is no NodeReport/ })
+  t.match(waiting.text, /^ {2}no {2}report +there is no NodeReport named worker-6$/m)
+  const wrong = await explained('wroker-1')
+  t.match(wrong, { code: 1, said: 'rollcall-controller: there is no Node wroker-1: did you mean worker-1?' })
+  const vm = stage.reports.last('worker-1')?.status?.vm?.name ?? ''
+  t.match(await explained(vm), { code: 1, said: `VM "${vm}" is Node worker-1` })
+})
+
+t.test('what may not be read is said, and all else is told', async (t) => {
+  const refused = await told('explain', 'worker-1', `--kubeconfig=${stranger}`)
+  t.match(refused, { code: 1, text: '', said: /Nodes cannot be read: .*403 .*docs\/explain.md/ })
+  const sparing = {
+    ...clusterRole,
+    metadata: { name: 'rollcall-sparing' },
+    rules: clusterRole.rules.slice(0, 1),
+  }
+  const to = {
+    ...binding,
+    metadata: { name: 'sparing' },
+    roleRef: { ...binding.roleRef, name: 'rollcall-sparing' },
+  }
+  const subjects = [{ ...binding.subjects[0], name: 'sparing' }]
+  for (const object of [sparing, { ...to, subjects }]) await applyManifest(cluster, object)
+  const path = await cluster.kubeconfig({ user: 'bob', groups: ['sparing'] })
+  const some = await told('explain', 'worker-1', `--kubeconfig=${path}`)
+  t.equal(some.code, 1)
+  t.match(some.text, /^Node worker-1 what Rollcall makes of it is not known: NodeReports cannot be read$/m)
+  t.match(some.text, /^! NodeReports cannot be read: .*403/m)
+  t.match(some.text, /^! the Lease of its kubelet cannot be read: .*403/m)
+})
+
 t.test('status follows what happens', async (t) => {
   const watch = start('status', '--watch', `--kubeconfig=${kubeconfig}`)
   t.teardown(() => watch.stop())
@@ -82,4 +135,83 @@ t.test('status follows what happens', async (t) => {
   await watch.says(/worker-2 +proven +\S+ +- +VM gone +NotConfirmed/)
   t.match(await watch.stop(), { code: 0 })
   t.notOk(watch.output().includes('\u001b'), 'no terminal, no control characters')
+})
+
+t.test('a deletion in progress: what is proven, and what is missing', async (t) => {
+  const { code, text } = await explained(lost.name)
+  t.equal(code, 0)
+  t.match(text, /^Node worker-2 is kept for now, and its VM is gone: NotConfirmed$/m)
+  t.match(
+    text,
+    /^ {2}no {2}deletion +NotConfirmed: VM "\S+" .* is gone, and the Node is kept for now: it takes 3/m,
+  )
+  t.match(text, /^ {2}ok {2}the same search finds another VM that is there$/m)
+  t.match(text, /^ {2}ok {2}the Node is not Ready$/m)
+  t.match(text, /kubectl annotate node worker-2 rollcall.dev\/deletion=hold/)
+  const before = written()
+  const asked = await told(
+    'explain',
+    lost.name,
+    `--config=${configFile}`,
+    `--kubeconfig=${admin}`,
+    '--output=json',
+  )
+  t.equal(asked.code, 0, asked.said)
+  const { deletion = [] }: Explanation = JSON.parse(asked.text)
+  const state = (name: string) => deletion.find((item) => item.name === name)?.state
+  t.equal(deletion.length, 22)
+  for (const name of ['PrivilegesProven', 'BIOSUUIDNowhere', 'NotHeld', 'NotDryRun'])
+    t.equal(state(name), 'ok', name)
+  t.equal(state('Confirmed'), 'no')
+  t.same(written(), before, 'nothing was written')
+})
+
+t.test('a vCenter that cannot be asked takes nothing from what the cluster says', async (t) => {
+  const wrong = join(stage.dir, 'wrong.conf')
+  await writeFile(wrong, (await readFile(configFile, 'utf8')).replace(/password: .*/, 'password: other'))
+  const { code, text } = await told('explain', lost.name, `--config=${wrong}`, `--kubeconfig=${admin}`)
+  t.equal(code, 1)
+  t.match(text, /^Node worker-2 is kept for now/)
+  t.match(text, /^! vCenter main: InvalidLogin: /m)
+})
+
+t.test('a Node that the brake holds', async (t) => {
+  await vcsim.hide(...held.map(({ vm }) => vm.ref))
+  await loseHeartbeats(cluster, ...held.map(({ name }) => name))
+  const [one] = held
+  await deletionPending(stage, one?.name ?? '', { status: 'True', reason: 'BrakeEngaged' })
+  const { text } = await explained(one?.name ?? '')
+  t.match(text, /is kept for now, and its VM is gone: BrakeEngaged$/m)
+  t.match(text, /^ {2}no {2}few VMs of its vCenter vanished at once with it \(/m)
+  const { text: table } = await told('status', `--kubeconfig=${kubeconfig}`)
+  t.match(table, /^the brake on deletions is engaged for \d Nodes of vCenter main$/m)
+})
+
+t.test('a Node that is left to a CPI', async (t) => {
+  const now = new Date().toISOString().replace('Z', '000Z')
+  const lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: 'kube-system', name: 'cloud-controller-manager' },
+    spec: {
+      holderIdentity: 'cpi',
+      leaseDurationSeconds: 600,
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: 0,
+    },
+  }
+  await applyManifest(cluster, lease)
+  t.teardown(() =>
+    cluster.request(
+      'DELETE',
+      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
+    ),
+  )
+  const { text } = await until('the leader has seen it', async () => {
+    const found = await explained(lost.name)
+    return found.text.includes('CPIRuns') && found
+  })
+  t.match(text, /^Node worker-2 is kept, and whether its VM is gone cannot be told: CPIRuns$/m)
+  t.match(text, /^ {2}\? {3}deletion +CPIRuns: Nodes are left to whoever leads by the Lease/m)
 })

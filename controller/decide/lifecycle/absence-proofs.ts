@@ -12,9 +12,16 @@ export interface Missing {
   readonly message: string
 }
 
+/** The same, with the name of the precondition. */
+export interface NamedMissing extends Missing {
+  readonly name: string
+}
+
 /** Something that must hold before a Node is deleted. */
 export interface Precondition<Facts> {
   readonly name: string
+  /** What is so where it holds, in plain words. */
+  readonly holds: string
   /** Tried only where nothing before it keeps the Node, or only its volumes do. */
   readonly costly?: true
   /** Undefined where it holds. */
@@ -52,6 +59,7 @@ export interface ProofFacts {
 export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'OwnVCenterAnswers',
+    holds: 'the vCenter that had the VM answers',
     missing: ({ vm, probes }) =>
       // A machine that was never seen has no vCenter of its own: all are searched for its UUID.
       ownProbes(vm, probes).length === 0 && !isUnseen(vm)
@@ -63,11 +71,13 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'PrivilegesProven',
+    holds: 'the account may read the root folder and all that stood above the VM',
     missing: ({ probes }) =>
       first(byVCenter(probes), (accounts) => (accounts.some(mayRead) ? undefined : lacking(accounts))),
   },
   {
     name: 'CanaryFound',
+    holds: 'the same search finds another VM that is there',
     missing: ({ probes, inhabited }) =>
       first(byVCenter(probes), (accounts) => {
         const able = accounts.filter(mayRead)
@@ -77,6 +87,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'ReferenceNotFound',
+    holds: 'vCenter knows no VM of its reference',
     missing({ vm, probes }) {
       const findings = ownProbes(vm, probes).map(({ moref }) => moref)
       // One account may not read what another one finds.
@@ -86,11 +97,13 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'InstanceUUIDNowhere',
+    holds: 'no vCenter finds a VM by its instance UUID',
     missing: ({ probes }) =>
       first(probes, (probe) => fromFinding(probe.instanceUUID, 'by its instance UUID')),
   },
   {
     name: 'BIOSUUIDNowhere',
+    holds: 'no vCenter finds a VM by its BIOS UUID',
     missing: ({ probes }) => first(probes, (probe) => fromFinding(probe.biosUUID, 'by its BIOS UUID')),
   },
 ]
@@ -99,8 +112,11 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
 export function missingProofs(
   vm: BoundVM,
   { probes, inhabited }: Omit<ProofFacts, 'vm'>,
-): readonly Missing[] {
-  return PROOFS.flatMap((proof) => proof.missing({ vm, probes, inhabited }) ?? [])
+): readonly NamedMissing[] {
+  return PROOFS.flatMap(({ name, missing }) => {
+    const found = missing({ vm, probes, inhabited })
+    return found === undefined ? [] : [{ name, ...found }]
+  })
 }
 
 /** The VM, where any vCenter has it. */

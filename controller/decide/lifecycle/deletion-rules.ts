@@ -3,7 +3,7 @@ import { duration } from '../../format-time.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
-import type { Missing, Precondition } from './absence-proofs.ts'
+import type { Missing, NamedMissing, Precondition } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
 import { waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
@@ -22,6 +22,7 @@ const SIGN_OF_LIFE: Missing = {
 export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'DeletionOn',
+    holds: 'lifecycle.deletion is not off',
     missing: ({ settings }) =>
       settings.deletion === 'off'
         ? {
@@ -30,11 +31,16 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
           }
         : undefined,
   },
-  { name: 'NotHeld', missing: ({ node }) => heldBy(node) },
-  { name: 'SeenOrWanted', missing: neverSeen },
-  { name: 'BrakeReleased', missing: ({ braked }) => braked },
+  { name: 'NotHeld', holds: 'no annotation keeps the Node', missing: ({ node }) => heldBy(node) },
+  { name: 'SeenOrWanted', holds: 'a vCenter has shown the VM before, or need not have', missing: neverSeen },
+  {
+    name: 'BrakeReleased',
+    holds: 'few VMs of its vCenter vanished at once with it',
+    missing: ({ braked }) => braked,
+  },
   {
     name: 'NodeNotReady',
+    holds: 'the Node is not Ready',
     missing: ({ node }) =>
       node.ready?.status === 'True'
         ? {
@@ -46,11 +52,17 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NoLifeSign',
+    holds: 'its agent has not reported since, nor its kubelet written Ready',
     missing: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
   },
-  { name: 'KubeletSilent', missing: ({ evidence }) => heartbeat(evidence) },
+  {
+    name: 'KubeletSilent',
+    holds: 'its kubelet does not renew its Lease',
+    missing: ({ evidence }) => heartbeat(evidence),
+  },
   {
     name: 'LeaderSettled',
+    holds: 'the leader has led for long enough',
     missing: ({ leadingFor, settings }) =>
       leadingFor < settings.leaderAge
         ? {
@@ -61,6 +73,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'Confirmed',
+    holds: 'enough answers in a row said so, over enough time',
     missing({ evidence: { absent, request }, settings }) {
       const { confirmations } = settings
       const absentFor = absenceOf(request, settings)
@@ -74,6 +87,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'ConfirmedJustNow',
+    holds: 'the last answer is of this moment',
     missing: ({ evidence, monotonic, now }) =>
       !isFresh(evidence, { monotonic, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
@@ -83,6 +97,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     // vCenter may push only part of a mass disappearance. Without this rule those Nodes would be deleted before the
     // others are known to be missing, and the brake can engage.
     name: 'OthersRead',
+    holds: 'all other VMs of that vCenter were read again since',
     missing: ({ othersRead }) =>
       othersRead
         ? undefined
@@ -91,9 +106,14 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
             message: 'all other VMs are read again first, in case they vanished too',
           },
   },
-  { name: 'VolumesDetached', missing: volumesAttached },
+  {
+    name: 'VolumesDetached',
+    holds: 'no volume is attached to the Node, or none is waited for',
+    missing: volumesAttached,
+  },
   {
     name: 'NotRefused',
+    holds: 'the API server has not refused the deletion lately',
     missing: ({ refused }) =>
       refused === undefined
         ? undefined
@@ -104,6 +124,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'RateAllows',
+    holds: 'few Nodes were deleted in the last minute',
     missing: ({ fleet, settings }) =>
       waitForRate(fleet, settings) > 0
         ? {
@@ -114,6 +135,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NotDryRun',
+    holds: 'lifecycle.deletion is not dry-run',
     missing: ({ settings }) =>
       settings.deletion === 'dry-run'
         ? {
@@ -126,6 +148,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     // What the inventory shows now counts, not what has been reconciled: the Nodes of VMs that just vanished may still
     // wait in the work queue.
     name: 'OthersCounted',
+    holds: 'each Node whose VM is missing has been counted',
     costly: true,
     missing({ uncounted }) {
       const name = uncounted()
@@ -152,7 +175,7 @@ export function absenceOf(
 }
 
 /** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */
-export function missingPreconditions(facts: DeletionFacts): readonly (Missing & { readonly name: string })[] {
+export function missingPreconditions(facts: DeletionFacts): readonly NamedMissing[] {
   let kept = false
   return PRECONDITIONS.flatMap(({ name, costly, missing }) => {
     const found = costly && kept ? undefined : missing(facts)
@@ -161,7 +184,8 @@ export function missingPreconditions(facts: DeletionFacts): readonly (Missing & 
   })
 }
 
-function heldBy(node: Node): Missing | undefined {
+/** Why an annotation keeps the Node; undefined where none does. */
+export function heldBy(node: Node): Missing | undefined {
   const { name, deletionAnnotation } = node
   if (deletionAnnotation === undefined || mayProceed(node)) return undefined
   const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`

@@ -421,6 +421,20 @@ t.test('one that is Ready may live or be gone, and counts for the others until t
   )
 })
 
+t.test('a sign of life that came with the first proof is soon known to be the last, or not', async (t) => {
+  const facts = gone()
+  const due = (ago: number, beats: boolean, spokenAt?: number) => {
+    const evidence = { ...absence(facts, { absentFor: 0, times: 1, beats }), spokenAt }
+    return decide({ ...facts, evidence: { ...evidence, askedAt: facts.monotonic - ago } }).probePlan?.due
+  }
+  t.same([due(19_999, true), due(20_000, true)], [false, true])
+  t.same(
+    [due(20_000, false), due(20_000, true, 1)],
+    [false, false],
+    'who is silent, or speaks on, is asked less',
+  )
+})
+
 t.test('a fleet that grows or shrinks changes no word of what the brake holds', async (t) => {
   const of = (bound: number) => decide(gone({ fleet: () => fleet({ bound, latched: bound }) }))
   t.match(pending(of(10)), { reason: 'BrakeEngaged' })

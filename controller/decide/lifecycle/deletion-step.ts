@@ -3,7 +3,7 @@ import { isUnseen } from '../../node/machines.ts'
 import { swapUUID } from '../../node/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound } from '../describe-vm.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Missing, NamedMissing } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
 import { absenceOf, missingPreconditions } from './deletion-rules.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
@@ -14,6 +14,8 @@ import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 export interface DeletionStep {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
+  /** What is missing, proofs first; empty where the Node is to be deleted. */
+  readonly missing: readonly NamedMissing[]
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
@@ -32,7 +34,10 @@ const LEAST = 1_000
  * would notice if the VM came back.
  */
 const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
-/** Time until the second probe while the Node is Ready: its kubelet has spoken by then if it lives. */
+/**
+ * Time until the next probe where the kubelet may live: while the Node is Ready, and after the first sign of life that came
+ * with a proof, which may be from before the VM was destroyed. It has spoken again by then if it lives.
+ */
 const LISTENS = 20_000
 /** The first of these doubles with each such result, up to this factor. */
 const PATIENCE = 8
@@ -76,6 +81,7 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
     condition: judge(facts, proofs, others),
+    missing: [...proofs, ...others],
     deletes,
     detaches,
     probeDue: !deletes && (stale || dueIn <= 0),
@@ -118,7 +124,8 @@ function listed(missing: readonly Missing[]): string {
 
 function probeInterval({ node, evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
-  if (evidence.absent !== undefined && node.ready?.status === 'True' && evidence.spokenAt === undefined)
+  const ready = node.ready?.status === 'True'
+  if (evidence.absent !== undefined && (ready || evidence.beats) && evidence.spokenAt === undefined)
     return Math.min(interval, LISTENS)
   if (evidence.absent === undefined) {
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))

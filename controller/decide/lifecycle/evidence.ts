@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../agent/contract.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { isOffForGood, type Missing, missingProofs, type ProofFacts } from './absence-proofs.ts'
+import { isOffForGood, missingProofs, type NamedMissing, type ProofFacts } from './absence-proofs.ts'
 
 /** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
 export interface ProbeRequest {
@@ -108,7 +108,7 @@ export function missingOf(
   evidence: Pick<ProbeResult, 'probes' | 'others' | 'inhabited'> & {
     readonly request: Pick<ProbeRequest, 'vm'>
   },
-): readonly Missing[] {
+): readonly NamedMissing[] {
   const { inhabited } = evidence
   return probedOf(evidence).flatMap(({ vm, probes }) => missingProofs(vm, { probes, inhabited }))
 }

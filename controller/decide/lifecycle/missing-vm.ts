@@ -78,6 +78,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
       : {}),
     ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
     deletionPending: judgement.condition,
+    deletionMissing: judgement.missing,
     ...(judgement.deletes
       ? { deletion: deletionOf(bound, brake, judgement.condition, facts.node.name) }
       : {}),

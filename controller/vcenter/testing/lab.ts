@@ -10,7 +10,7 @@ import { startVcsim, type Vcsim, type VcsimOptions } from '../../../test/servers
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import type { Lookup } from '../../types/inventory.ts'
-import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import { bindingParents, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { type InventoryOptions, openInventory } from '../inventory.ts'
 import type { RunningInventory } from '../running-inventory.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
@@ -113,6 +113,16 @@ export function answered({ inventory }: Lab, uuid: string, count = 1): Promise<r
     const vms = vmsOf(inventory.lookup(uuid))
     return vms?.length === count && vms
   })
+}
+
+/** Waits until no more is to be told of these VMs: what is above them is known, and what the account could prove of them. */
+export async function told({ inventory }: Lab, ...uuids: readonly string[]): Promise<void> {
+  await until(`all is known of ${uuids.length} VM(s)`, () =>
+    uuids.every((uuid) => {
+      const ancestry = vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
+      return ancestry !== undefined && inventory.provable(bindingParents(ancestry)) !== undefined
+    }),
+  )
 }
 
 /** The simulator's VM in this place. */

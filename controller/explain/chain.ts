@@ -1,0 +1,174 @@
+import type { Condition, ConditionType } from '../../agent/contract.ts'
+import { isAgentless } from '../decide/agentless.ts'
+import { describeBound } from '../decide/describe-vm.ts'
+import { previousStatus } from '../node/previous-status.ts'
+import { hasUninitializedTaint } from '../node/uninitialized.ts'
+import type { NodePlan } from '../plan/node-plan.ts'
+import type { NodeReport } from '../types/node.ts'
+import { age } from './age.ts'
+import type { ExplainFacts, Step, StepState } from './facts.ts'
+
+/** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */
+const SILENT_AFTER = 50_000
+
+/** The chain of evidence, from the machine to the decision. */
+export function chainOf(facts: ExplainFacts): readonly Step[] {
+  const { node, report } = facts
+  const { vm } = previousStatus(report, node)
+  const seen = vm === undefined ? [] : [`last seen as ${describeBound(vm)}${placeOf(vm)}`]
+  return [
+    nodeStep(facts),
+    kubeletStep(facts),
+    ...(facts.reportsRead ? [reportStep(facts)] : []),
+    ...conditionStep('VM', 'VMFound', facts, seen),
+    ...conditionStep('identity', 'IdentityVerified', facts),
+    ...conditionStep('topology', 'TopologyResolved', facts),
+    ...conditionStep('addresses', 'AddressesResolved', facts),
+    ...conditionStep('initialised', 'Initialized', facts),
+    ...conditionStep('provable', 'DeletionPossible', facts),
+    ...conditionStep('deletion', 'DeletionPending', facts),
+    ...(facts.fresh === undefined ? [] : [wouldStep(facts.fresh.plan)]),
+  ]
+}
+
+function nodeStep({ node, now }: ExplainFacts): Step {
+  const { ready, providerID, uid, creationTimestamp, deletionAnnotation, taints } = node
+  const since = ready?.lastTransitionTime ? ` for ${age(ready.lastTransitionTime, now)}` : ''
+  return {
+    name: 'Node',
+    state: ready?.status === 'True' ? 'ok' : 'no',
+    says: [
+      `registered ${age(creationTimestamp, now)} ago, UID ${uid}; Ready is ${ready?.status ?? 'not told'}${since}; provider ID ${providerID ?? 'none'}`,
+      ...(hasUninitializedTaint(node) ? ['has the taint of Nodes that wait for a cloud provider'] : []),
+      ...taints
+        .filter(({ key }) => TOLD_TAINTS.test(key))
+        .map(({ key, effect }) => `has the taint ${key}:${effect}`),
+      ...(deletionAnnotation === undefined ? [] : [`rollcall.dev/deletion=${deletionAnnotation}`]),
+    ],
+  }
+}
+
+/** Those that Rollcall sets, and those by which an autoscaler removes a machine. */
+const TOLD_TAINTS =
+  /^(node\.cloudprovider\.kubernetes\.io\/shutdown|node\.kubernetes\.io\/out-of-service|ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupted)$/
+
+function kubeletStep({ kubelet, now }: ExplainFacts): Step {
+  if (kubelet === 'unread')
+    return { name: 'kubelet', state: 'unknown', says: ['its Lease could not be read'] }
+  if (kubelet === undefined)
+    return {
+      name: 'kubelet',
+      state: 'unknown',
+      says: ['has no Lease in kube-node-lease: it has not run yet'],
+    }
+  const silent = !(now - Date.parse(kubelet.renewTime) < SILENT_AFTER)
+  const says = `renewed its Lease ${age(kubelet.renewTime, now)} ago`
+  return {
+    name: 'kubelet',
+    state: silent ? 'no' : 'ok',
+    says: [silent ? `${says}, and is silent since` : says],
+  }
+}
+
+function reportStep({ node, report, now }: ExplainFacts): Step {
+  const step = (state: StepState, ...says: readonly string[]): Step => ({ name: 'report', state, says })
+  if (report === undefined) return step('no', `there is no NodeReport named ${node.name}`)
+  const { spec, reportedAt } = report
+  if (!spec.ok) return step('no', ...spec.problems.map((problem) => `the NodeReport is invalid: ${problem}`))
+  const { nodeUID, agentVersion, machine, interfaces, claim, unreadable = [] } = spec.spec
+  if (isAgentless(spec.spec))
+    return step('unknown', 'made by the controller: no agent has reported from this node')
+  const macs = interfaces.map(({ mac }) => mac).join(', ')
+  const when = reportedAt === undefined ? '' : `, ${age(reportedAt, now)} ago`
+  return step(
+    nodeUID === node.uid ? 'ok' : 'no',
+    `of agent ${agentVersion}${when}: BIOS UUID ${machine.serialUUID ?? 'not read'}, MACs ${macs || 'none'}`,
+    ...(nodeUID === node.uid ? [] : [`it is about a former Node of this name, UID ${nodeUID}`]),
+    claim.written
+      ? 'the claim is written into guestinfo'
+      : `the claim is not written: ${claim.reason}: ${claim.message}`,
+    ...unreadable.map(({ fact, reason, message }) => `it could not read ${fact}: ${reason}: ${message}`),
+    ...undecided(report, node.uid),
+  )
+}
+
+function undecided({ status, generation }: NodeReport, uid: string): readonly string[] {
+  if (status.nodeUID !== uid) return ['no leader has decided on it yet']
+  const { observedGeneration } = status
+  return observedGeneration === undefined || observedGeneration >= generation
+    ? []
+    : ['it has changed since a leader last decided on it']
+}
+
+function conditionStep(
+  name: string,
+  type: ConditionType,
+  { node, report, fresh, now }: ExplainFacts,
+  more: readonly string[] = [],
+): readonly Step[] {
+  const find = (conditions: readonly Condition[] = []) => conditions.find((each) => each.type === type)
+  const written = find(previousStatus(report, node).conditions)
+  const current = find(fresh?.decision?.status?.conditions)
+  const changed =
+    current !== undefined &&
+    (current.status !== written?.status || current.reason !== written.reason) &&
+    !LEADER_ALONE.has(written?.reason ?? '')
+  if (written === undefined && !changed && more.length === 0) return []
+  return [
+    {
+      name,
+      state: written === undefined ? 'unknown' : stateOf(written),
+      says: [
+        ...(written === undefined
+          ? []
+          : [`${wordsOf(written)} (for ${age(written.lastTransitionTime, now)})`]),
+        ...more,
+        ...(changed ? [`asked now: ${wordsOf(current)}`] : []),
+      ],
+    },
+  ]
+}
+
+/** What only the leader can know: a look at vCenter says nothing against it. */
+const LEADER_ALONE: ReadonlySet<string> = new Set([
+  'PolicyNotInForce',
+  'NodePatchRefused',
+  'ReportRefused',
+  'DeletionRefused',
+])
+
+function stateOf({ type, status }: Condition): StepState {
+  if (status === 'Unknown') return 'unknown'
+  // The only condition that is bad when True.
+  return (status === 'True') === (type !== 'DeletionPending') ? 'ok' : 'no'
+}
+
+function wordsOf({ reason, message }: Condition): string {
+  return `${reason}: ${message}`
+}
+
+function placeOf({
+  datacenter,
+  cluster,
+  host,
+}: {
+  datacenter?: string
+  cluster?: string
+  host?: string
+}): string {
+  const places = [
+    ...(datacenter === undefined ? [] : [`datacenter ${datacenter}`]),
+    ...(cluster === undefined ? [] : [`cluster ${cluster}`]),
+    ...(host === undefined ? [] : [`host ${host}`]),
+  ]
+  return places.length === 0 ? '' : `, ${places.join(', ')}`
+}
+
+/** What the leader would do now. */
+function wouldStep({ changes }: NodePlan): Step {
+  const says = changes.map(({ what, from, to }) => {
+    if (to === undefined) return `would take ${what} away: ${from}`
+    return from === undefined ? `would set ${what}: ${to}` : `would change ${what}: ${from} -> ${to}`
+  })
+  return { name: 'plan', state: 'ok', says: says.length === 0 ? ['would change nothing'] : says }
+}

@@ -1,0 +1,98 @@
+import type { Condition } from '../../agent/contract.ts'
+import { type NamedMissing, PROOFS } from '../decide/lifecycle/absence-proofs.ts'
+import { heldBy, PRECONDITIONS } from '../decide/lifecycle/deletion-rules.ts'
+import type { Node } from '../types/node.ts'
+import type { DeletionItem } from './facts.ts'
+
+export interface DeletionLook {
+  readonly node: Node
+  /** DeletionPending as the leader wrote it; undefined where it has not. */
+  readonly leader: Condition | undefined
+  /** What is missing by one look at vCenter that was made now; undefined where none was. */
+  readonly fresh: readonly NamedMissing[] | undefined
+}
+
+/** Preconditions that one look answers: they depend on the configuration and the cluster alone. */
+const BY_ONE_LOOK: ReadonlySet<string> = new Set([
+  'DeletionOn',
+  'SeenOrWanted',
+  'VolumesDetached',
+  'NotDryRun',
+])
+const LEADER_ALONE = 'only the leader knows'
+const NOT_ASKED = 'not asked: give --config'
+const READY = 'the Node is Ready, so its machine runs somewhere'
+
+/**
+ * All that must hold before a Node is deleted, and what of it does, by the leader's own lists. Its conditions hold what is
+ * missing, the first of it as their reason; how long it has been proven stands in its memory alone.
+ */
+export function deletionItems(look: DeletionLook): readonly DeletionItem[] {
+  return [
+    ...PROOFS.map(({ name, holds }) => ({ name, what: holds, ...proofOf(name, look) })),
+    ...PRECONDITIONS.map(({ name, holds }) => ({ name, what: holds, ...preconditionOf(name, look) })),
+  ]
+}
+
+type Found = Pick<DeletionItem, 'state' | 'why'>
+
+const UNKNOWN: Found = { state: 'unknown', why: LEADER_ALONE }
+
+function proofOf(name: string, { leader, fresh }: DeletionLook): Found {
+  if (fresh !== undefined) return byOneLook(name, fresh)
+  // It is True only where the proof is complete.
+  return leader?.status === 'True' ? { state: 'ok' } : { state: 'unknown', why: NOT_ASKED }
+}
+
+function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
+  const missing = fresh.find((each) => each.name === name)
+  return missing === undefined ? { state: 'ok' } : { state: 'no', why: missing.message }
+}
+
+function preconditionOf(name: string, { node, leader, fresh }: DeletionLook): Found {
+  if (name === 'NotHeld') return notBy(heldBy(node)?.message)
+  if (name === 'NodeNotReady') return notBy(node.ready?.status === 'True' ? READY : undefined)
+  const asked = BY_ONE_LOOK.has(name)
+  if (fresh !== undefined && asked) return byOneLook(name, fresh)
+  const said = fresh?.find((each) => each.name === name)?.message
+  if (said !== undefined && leader?.message.includes(said)) return { state: 'no', why: said }
+  const found = leader?.status === 'True' ? byLeader(name, leader) : UNKNOWN
+  return asked && found === UNKNOWN ? { state: 'unknown', why: NOT_ASKED } : found
+}
+
+function notBy(why: string | undefined): Found {
+  return why === undefined ? { state: 'ok' } : { state: 'no', why }
+}
+
+/** The reasons by which each precondition may be told. */
+const REASON_OF: Readonly<Record<string, readonly string[]>> = {
+  DeletionOn: ['DeletionOff'],
+  NotHeld: ['DeletionHeld'],
+  SeenOrWanted: ['NotBound'],
+  BrakeReleased: ['BrakeEngaged'],
+  NodeNotReady: ['NodeReady'],
+  NoLifeSign: ['SignOfLife'],
+  KubeletSilent: ['SignOfLife', 'HeartbeatUnknown'],
+  LeaderSettled: ['LeaderTooYoung'],
+  Confirmed: ['NotConfirmed'],
+  ConfirmedJustNow: ['NotConfirmed'],
+  OthersRead: ['NotConfirmed'],
+  VolumesDetached: ['VolumesAttached', 'VolumesUnknown'],
+  NotRefused: ['DeletionRefused'],
+  RateAllows: ['RateLimited'],
+  NotDryRun: ['DryRun'],
+  OthersCounted: ['NotConfirmed'],
+}
+
+/** The reason is that of the first precondition that does not hold: those before it do. */
+function byLeader(name: string, { reason }: Condition): Found {
+  const names = PRECONDITIONS.map((each) => each.name)
+  const may = names.filter((each) => REASON_OF[each]?.includes(reason))
+  const [first] = may
+  if (reason === 'VMGone' || (first !== undefined && names.indexOf(name) < names.indexOf(first)))
+    return { state: 'ok' }
+  if (may.length === 1 && first === name) return { state: 'no', why: `${reason}, as the leader says above` }
+  return may.includes(name)
+    ? { state: 'unknown', why: `${reason}, as the leader says above, may be this` }
+    : UNKNOWN
+}

@@ -1,0 +1,97 @@
+import { previousStatus } from '../node/previous-status.ts'
+import { type NodeStatus, statusOf } from '../status/node-status.ts'
+import { ANNOTATION_DELETION } from '../types/node.ts'
+import { chainOf } from './chain.ts'
+import { deletionItems } from './deletion-items.ts'
+import type { ExplainFacts, Explanation } from './facts.ts'
+
+/** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
+export function explainNode(facts: ExplainFacts): Explanation {
+  const { node, report, fresh, leader, unknown, reportsRead } = facts
+  const status = statusOf(node, report)
+  const pending = previousStatus(report, node).conditions?.find(({ type }) => type === 'DeletionPending')
+  const written = pending?.status === 'False' ? undefined : pending
+  const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
+  return {
+    node: node.name,
+    verdict: reportsRead
+      ? verdictOf(status)
+      : 'what Rollcall makes of it is not known: NodeReports cannot be read',
+    chain: chainOf(facts),
+    ...(missing
+      ? { deletion: deletionItems({ node, leader: written, fresh: fresh?.decision?.deletionMissing }) }
+      : {}),
+    changes: reportsRead ? changesOf(status, missing) : [],
+    leader,
+    unknown,
+  }
+}
+
+function verdictOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
+  // The message of a condition stands in the chain.
+  const why = pending?.condition === undefined ? pending?.message : pending.reason
+  const because = why === undefined ? '' : `: ${why}`
+  const known =
+    vm === undefined ? '' : ` as VM "${vm}" of vCenter ${vCenter}, identity ${level ?? 'not verified'}`
+  switch (state) {
+    case 'waiting':
+      return `waits for a cloud provider${because}`
+    case 'initialised':
+      return `is initialised${known}${pending === undefined ? '' : `; to be seen to${because}`}`
+    case 'doubted':
+      return `runs on what was verified before${known}, which cannot be verified now, or is contradicted${because}`
+    case 'VM off':
+      return `is initialised, and its VM is off${because}`
+    case 'VM missing':
+      return `is kept, and whether its VM is gone cannot be told${because}`
+    case 'VM gone':
+      return pending?.reason === 'VMGone'
+        ? `is deleted${because}`
+        : `is kept for now, and its VM is gone${because}`
+    case 'deleting':
+      return 'is being deleted by the API server'
+    case 'unmanaged':
+      return `is left alone by Rollcall${because || ': it has no report, and does not wait for a cloud provider'}`
+  }
+}
+
+const LOOKS_AGAIN =
+  'it is looked at again by itself: at once when a new report comes or vCenter tells of a change, else within five minutes'
+
+function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean): readonly string[] {
+  if (missing) return changesOfMissing(name)
+  const explained = pending === undefined ? [] : [`what to do at ${pending.reason}: docs/reasons.md`]
+  switch (state) {
+    case 'waiting':
+      return pending?.reason === 'NoReport'
+        ? [
+            `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${name}" and the log of that Pod`,
+          ]
+        : [...explained, LOOKS_AGAIN]
+    case 'doubted':
+      return [...explained, LOOKS_AGAIN, 'what was verified stands until something contradicts it']
+    case 'VM off':
+      return ['the VM runs again: the taints that say it is off are taken away, usually within a second']
+    case 'initialised':
+      return [
+        ...explained,
+        ...(level === 'proven' ? [] : ['what the next level of identity lacks stands above, under identity']),
+        'its VM is powered off: the Node is tainted',
+        'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted (docs/lifecycle.md)',
+      ]
+    case 'unmanaged':
+      return ['an agent that reports from it; the taint of Nodes that wait for a cloud provider']
+    case 'VM missing':
+    case 'VM gone':
+    case 'deleting':
+      return []
+  }
+}
+
+function changesOfMissing(name: string): readonly string[] {
+  return [
+    'its VM is found again, or its kubelet or its agent speaks: it is kept',
+    `to keep it, whatever is proven: kubectl annotate node ${name} ${ANNOTATION_DELETION}=hold`,
+    `to have it go now: kubectl delete node ${name}`,
+  ]
+}

@@ -1,0 +1,61 @@
+import type { Decision } from '../decide/decision.ts'
+import type { LeaseRecord } from '../kubernetes/lease.ts'
+import type { NodePlan } from '../plan/node-plan.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+/** All that an explanation is made from. */
+export interface ExplainFacts {
+  readonly node: Node
+  /** Undefined where there is none. */
+  readonly report: NodeReport | undefined
+  /** Whether reports could be read at all. */
+  readonly reportsRead: boolean
+  /** The Lease that its kubelet renews: undefined where there is none, `unread` where it could not be read. */
+  readonly kubelet: LeaseRecord | undefined | 'unread'
+  /** Who leads, in one line. */
+  readonly leader: string
+  /** What a leader would decide now; undefined where vCenter was not asked. */
+  readonly fresh: FreshLook | undefined
+  /** What could not be found out, and why. */
+  readonly unknown: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+export interface FreshLook {
+  readonly decision: Decision | undefined
+  readonly plan: NodePlan
+}
+
+export type StepState = 'ok' | 'no' | 'unknown'
+
+/** One link of the chain from the machine to the decision. */
+export interface Step {
+  readonly name: string
+  readonly state: StepState
+  /** What is so, in plain words. */
+  readonly says: readonly string[]
+}
+
+/** Something that must hold before a Node is deleted. */
+export interface DeletionItem {
+  readonly name: string
+  /** In plain words. */
+  readonly what: string
+  readonly state: StepState
+  /** Why it does not hold, or is not known. */
+  readonly why?: string
+}
+
+export interface Explanation {
+  readonly node: string
+  /** One sentence. */
+  readonly verdict: string
+  readonly chain: readonly Step[]
+  /** Of a Node whose VM is missing. */
+  readonly deletion?: readonly DeletionItem[]
+  /** What would change it. */
+  readonly changes: readonly string[]
+  readonly leader: string
+  readonly unknown: readonly string[]
+}
