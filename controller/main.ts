@@ -3,12 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
-import type { Result } from '../agent/shared/result.ts'
+import { attempt, type Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
+import { type Completion, complete } from './command-line/complete.ts'
+import { completionScript } from './command-line/completion-script.ts'
 import { HELP } from './command-line/help.ts'
 import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
+import { listNodeNames } from './commands/list-node-names.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { type StatusOptions, status, watchStatus } from './commands/status.ts'
@@ -56,6 +59,11 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
+    case 'completion':
+      process.stdout.write(completionScript(line.shell))
+      return 0
+    case 'complete':
+      return printCompletion(complete(line.words))
     case 'explain':
       return answer((signal) => showExplanation(line.options, signal))
     case 'status':
@@ -93,6 +101,8 @@ async function prepare(
   return { config: { ...source, loaded }, credentials: found.value }
 }
 
+/** Milliseconds for which a person waits for the names of Nodes. */
+const COMPLETION_DEADLINE = 3_000
 /** Longest error that a person is shown. */
 const MAX_ERROR = 1024
 /** To the top of the terminal, and everything below it away. */
@@ -123,6 +133,22 @@ async function answer(work: (signal: AbortSignal) => Promise<number>): Promise<n
     }
     return 1
   }
+}
+
+/** As the scripts read it: a candidate a line, then `:0` for files or `:4` for nothing else. Errors would only be in the way. */
+async function printCompletion(found: Completion): Promise<number> {
+  const words = found.kind === 'words' ? found.words : []
+  const names = found.kind === 'nodes' ? await namesOfNodes(found) : []
+  process.stdout.write(`${[...words, ...names, found.kind === 'files' ? ':0' : ':4'].join('\n')}\n`)
+  return 0
+}
+
+async function namesOfNodes(found: Extract<Completion, { kind: 'nodes' }>): Promise<readonly string[]> {
+  const credentials = operatorCredentials(found, process.env)
+  if (!credentials.ok) return []
+  const options = { credentials: credentials.value, version: VERSION, clock: systemClock }
+  const listed = await attempt(() => listNodeNames(options, AbortSignal.timeout(COMPLETION_DEADLINE)))
+  return listed.ok ? listed.value.filter((name) => name.startsWith(found.prefix)) : []
 }
 
 async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<number> {
