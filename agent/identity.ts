@@ -37,11 +37,7 @@ const EXTRA_UID = 'authentication.kubernetes.io/node-uid'
  * @throws IdentityError, NodeMissingError, and what the client throws
  */
 export async function identify(client: ApiClient): Promise<NodeIdentity> {
-  const review = await client.request({
-    method: 'POST',
-    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
-  })
+  const review = await reviewSelf(client)
   const user = field(field(review, 'status'), 'userInfo')
   const username = field(user, 'username')
   if (typeof username !== 'string')
@@ -62,6 +58,20 @@ export async function identify(client: ApiClient): Promise<NodeIdentity> {
   throw new IdentityError(
     `the credential ${printable(username)} belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (which names its node from Kubernetes 1.30 on)`,
   )
+}
+
+/** The time of the API server, RFC 3339 with seconds; undefined where it does not say. */
+export async function askTime(client: ApiClient): Promise<string | undefined> {
+  const time = field(field(await reviewSelf(client), 'metadata'), 'creationTimestamp')
+  return typeof time === 'string' ? time : undefined
+}
+
+function reviewSelf(client: ApiClient): Promise<unknown> {
+  return client.request({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+  })
 }
 
 async function ownNode(client: ApiClient, nodeName: string): Promise<NodeIdentity> {

@@ -11,9 +11,11 @@ import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { createLogger, describe } from './log.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { renderReport } from './print.ts'
+import { printable } from './report.ts'
 import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
+import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
 import { returnFreePages } from './shared/return-free-pages.ts'
 import { VERSION } from './shared/version.ts'
 
@@ -22,6 +24,9 @@ import { VERSION } from './shared/version.ts'
  * pod sees the same by its token: a kubelet that starts requests new ones, which name the new Node.
  */
 const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
+
+/** Longest message of a line of `doctor`. */
+const MAX_LINE = 2000
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong options. */
 async function main(args: readonly string[]): Promise<number> {
@@ -76,6 +81,23 @@ async function start(options: Options): Promise<number> {
   if (options.mode === 'print') {
     writeSync(1, await renderReport({ ...parts, log }))
     return 0
+  }
+  if (options.mode === 'doctor') {
+    // Loaded for this alone: an agent that runs holds as little memory as it can.
+    const { doctor } = await import('./doctor/doctor.ts')
+    const lines = await doctor({
+      ...parts,
+      root,
+      rpctool: () => findTools(root, process.execPath, options.rpctool),
+      uid: process.getuid?.(),
+      inPod: env.KUBERNETES_SERVICE_HOST !== undefined,
+      now: Date.now,
+    })
+    writeSync(
+      1,
+      options.output === 'json' ? linesJSON(lines) : printLines(lines, (said) => printable(said, MAX_LINE)),
+    )
+    return hasFailed(lines) ? 1 : 0
   }
   const reporter = createReporter({ ...parts, now: Date.now })
   if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1

@@ -11,6 +11,7 @@ t.test('defaults', (t) => {
       refresh: 240_000,
       look: 30_000,
       mode: 'run',
+      output: 'table',
       logLevel: 'info',
     },
   })
@@ -28,11 +29,27 @@ t.test('all of them', (t) => {
       refresh: 3_600_000,
       look: 5000,
       mode: 'once',
+      output: 'table',
       logLevel: 'debug',
     },
   })
   t.same(parseOptions(['--help']), { kind: 'help' })
   t.same(parseOptions(['--version']), { kind: 'version' })
+  t.end()
+})
+
+t.test('doctor', (t) => {
+  t.match(parseOptions(['doctor', '--root=/r', '--output=json']), {
+    kind: 'options',
+    options: { mode: 'doctor', output: 'json', root: '/r' },
+  })
+  for (const args of [
+    ['doctor', '--once'],
+    ['--output=json'],
+    ['doctor', '--output=xml'],
+    ['--root=/r', 'doctor'],
+  ])
+    t.equal(parseOptions(args).kind, 'wrong', args.join(' '))
   t.end()
 })
 

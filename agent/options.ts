@@ -15,9 +15,13 @@ export interface Options {
   readonly refresh: number
   /** Milliseconds between two looks at the machine's own facts. */
   readonly look: number
-  readonly mode: 'run' | 'once' | 'print'
+  readonly mode: 'run' | 'once' | 'print' | 'doctor'
+  /** Of `doctor`. */
+  readonly output: (typeof OUTPUTS)[number]
   readonly logLevel: LogLevel
 }
+
+const OUTPUTS = ['table', 'json'] as const
 
 export type AgentCommandLine = CommandLine<{ readonly kind: 'options'; readonly options: Options }>
 
@@ -28,8 +32,10 @@ const MIN_LOOK = 1000
 const MAX_DURATION = 24 * 3_600_000
 
 export const HELP = `usage: rollcall-agent [options]
+       rollcall-agent doctor [options] [--output table|json]
 
-Reports what only this machine knows as the NodeReport of its Node.
+Reports what only this machine knows as the NodeReport of its Node. "doctor" looks at all that this takes and says what is
+wrong, and what to do; it sends nothing, and its exit code is 1 where a check fails.
 
   --kubeconfig FILE   credential of this node, as the kubelet's own; given several times, the first that is
                       there is used (default: the service account token of the pod)
@@ -44,6 +50,7 @@ Reports what only this machine knows as the NodeReport of its Node.
                       a change is reported at once
   --once              report once, then exit: 0 when it was sent, else 1
   --print             print the report without sending it
+  --output FORM       of doctor: ${OUTPUTS.join(', ')} (default table)
   --log-level LEVEL   ${LOG_LEVELS.join(', ')} (default info)
   --version           print the version
   --help              print this text
@@ -57,13 +64,16 @@ const SPEC = {
   look: { type: 'string', default: '30s' },
   once: { type: 'boolean', default: false },
   print: { type: 'boolean', default: false },
+  output: { type: 'string', default: 'table' },
   'log-level': { type: 'string', default: 'info' },
   version: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
 
 /** Parses the command line. An error is one sentence that names the option. */
-export function parseOptions(args: readonly string[]): AgentCommandLine {
+export function parseOptions(given: readonly string[]): AgentCommandLine {
+  const doctor = given[0] === 'doctor'
+  const args = doctor ? given.slice(1) : given
   const unknown = findUnknown(args)
   if (unknown !== undefined) return wrong(unknown)
   let values: ReturnType<typeof parse>
@@ -85,7 +95,11 @@ export function parseOptions(args: readonly string[]): AgentCommandLine {
   const look = durationOf('look', values.look, MIN_LOOK, '1s')
   if (!look.ok) return wrong(look.message)
   if (values.once && values.print) return wrong('--once and --print: give one of the two')
-  const mode = values.once ? 'once' : values.print ? 'print' : 'run'
+  const output = OUTPUTS.find((name) => name === values.output)
+  if (output === undefined) return wrong(`--output: expected one of ${OUTPUTS.join(', ')}`)
+  if (doctor && (values.once || values.print)) return wrong('doctor: takes neither --once nor --print')
+  if (!doctor && values.output !== SPEC.output.default) return wrong('--output: only doctor has it')
+  const mode = doctor ? 'doctor' : values.once ? 'once' : values.print ? 'print' : 'run'
   const { kubeconfig, root, rpctool } = values
   const options = {
     kubeconfigs: kubeconfig ?? [],
@@ -94,6 +108,7 @@ export function parseOptions(args: readonly string[]): AgentCommandLine {
     refresh: refresh.value,
     look: look.value,
     mode,
+    output,
     logLevel: level,
   } as const
   return { kind: 'options', options }

@@ -34,23 +34,25 @@ export async function renderReport(options: PrintOptions): Promise<string> {
     claim: {
       written: false,
       reason: 'NotTried',
-      message: `--print writes no claim (--once does); ${await describeClaim(options.guestinfo, identity, local)}`,
+      message: `--print writes no claim (--once does); ${(await describeClaim(options.guestinfo, identity, local)).message}`,
     },
   })
   return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
 }
 
-/** The present claim, read without writing. */
-async function describeClaim(
+/** The present claim, read without writing; `ours` where it is the one that this boot of this Node writes. */
+export async function describeClaim(
   guestinfo: Guestinfo,
   { nodeUID }: NodeIdentity,
   { bootID }: LocalFacts,
-): Promise<string> {
+): Promise<{ readonly ours: boolean; readonly message: string }> {
   const present = await guestinfo.get(GUESTINFO_CLAIM)
-  if (!present.ok) return `${GUESTINFO_CLAIM} cannot be read: ${present.message}`
-  if (present.value === undefined) return `${GUESTINFO_CLAIM} is not set`
-  const ours = formatClaim({ nodeUID, bootID: bootID.ok ? bootID.value : undefined })
-  return `${GUESTINFO_CLAIM} has ${present.value.trim() === ours ? "this Node's claim of this boot" : 'another claim'}`
+  const other = (message: string) => ({ ours: false, message: `${GUESTINFO_CLAIM} ${message}` })
+  if (!present.ok) return other(`cannot be read: ${present.message}`)
+  if (present.value === undefined) return other('is not set')
+  const claim = formatClaim({ nodeUID, bootID: bootID.ok ? bootID.value : undefined })
+  if (present.value.trim() !== claim) return other('has another claim')
+  return { ours: true, message: `${GUESTINFO_CLAIM} has this Node's claim of this boot` }
 }
 
 async function whoAmI({ credential, client, log }: PrintOptions): Promise<NodeIdentity> {

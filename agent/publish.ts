@@ -34,16 +34,18 @@ export function reportObject({ nodeName, nodeUID }: NodeIdentity, spec: NodeRepo
  * that changes nothing would leave no trace; the time in an annotation does, without a new generation.
  *
  * @param now milliseconds since 1970
+ * @param options with `dryRun` the API server says what it would do, and does nothing
  */
 export async function publish(
   client: ApiClient,
   identity: NodeIdentity,
   spec: NodeReportSpec,
   now: number,
+  { dryRun = false } = {},
 ): Promise<void> {
   await client.request({
     method: 'PATCH',
-    path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true`,
+    path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true${dryRun ? '&dryRun=All' : ''}`,
     contentType: 'application/apply-patch+yaml',
     body: reportObject(identity, spec, timestamp(now)),
   })

@@ -147,6 +147,7 @@ function cutCloudInit(cloudInit: CloudInit | undefined): NodeReportSpec['cloudIn
   return addresses === undefined ? rest : { ...rest, addresses: addresses.slice(0, MAX_ADDRESSES) }
 }
 
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256)
+/** Printable ASCII, by default no more than the schema takes. */
+export function printable(text: string, max = 256): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, max)
 }

@@ -10,11 +10,13 @@ export interface Bundle {
   readonly packages: readonly string[]
 }
 
-/** Of undici, only what is used. */
-const undici: Plugin = {
-  name: 'undici',
+/** Of these packages, only what is used. */
+const parts: Plugin = {
+  name: 'parts',
   setup({ onResolve }) {
-    onResolve({ filter: /^undici$/ }, () => ({ path: join(import.meta.dirname, 'undici.cjs') }))
+    onResolve({ filter: /^(undici|systeminformation)$/ }, ({ path }) => ({
+      path: join(import.meta.dirname, `${path}.cjs`),
+    }))
   },
 }
 
@@ -53,7 +55,7 @@ export async function bundle(entry: string, output: string): Promise<Bundle> {
     legalComments: 'none',
     metafile: true,
     logLevel: 'error',
-    plugins: [undici, clientNode],
+    plugins: [parts, clientNode],
   })
   requireLatin1(await readFile(output, 'utf8'))
   const inputs = Object.keys(metafile.inputs)

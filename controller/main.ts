@@ -3,15 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
-import { attempt, type Result } from '../agent/shared/result.ts'
+import { hasFailed, linesJSON, printLines } from '../agent/shared/diagnosis.ts'
+import type { Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
-import { type Completion, complete } from './command-line/complete.ts'
-import { completionScript } from './command-line/completion-script.ts'
 import { HELP } from './command-line/help.ts'
 import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
-import { listNodeNames } from './commands/list-node-names.ts'
 import { plan } from './commands/plan.ts'
 import { run } from './commands/run.ts'
 import { type StatusOptions, status, watchStatus } from './commands/status.ts'
@@ -19,8 +17,6 @@ import type { GivenArguments } from './config/apply-arguments.ts'
 import { ConfigError } from './config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './config/load.ts'
 import { helpOnFlags } from './cpi-arguments/help.ts'
-import { hasFailed } from './doctor/judge.ts'
-import { linesJSON, printLines } from './doctor/print-lines.ts'
 import { explanationJSON, printExplanation } from './explain/print-explanation.ts'
 import type { CredentialLocation } from './kubernetes/credentials.ts'
 import { controllerCredentials, operatorCredentials } from './kubernetes/find-credentials.ts'
@@ -59,11 +55,6 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
-    case 'completion':
-      process.stdout.write(completionScript(line.shell))
-      return 0
-    case 'complete':
-      return printCompletion(complete(line.words))
     case 'explain':
       return answer((signal) => showExplanation(line.options, signal))
     case 'status':
@@ -101,10 +92,10 @@ async function prepare(
   return { config: { ...source, loaded }, credentials: found.value }
 }
 
-/** Milliseconds for which a person waits for the names of Nodes. */
-const COMPLETION_DEADLINE = 3_000
 /** Longest error that a person is shown. */
 const MAX_ERROR = 1024
+/** Longest message of a line of `doctor`. */
+const MAX_LINE = 2_000
 /** To the top of the terminal, and everything below it away. */
 const CLEAR = '\u001b[H\u001b[J'
 
@@ -133,22 +124,6 @@ async function answer(work: (signal: AbortSignal) => Promise<number>): Promise<n
     }
     return 1
   }
-}
-
-/** As the scripts read it: a candidate a line, then `:0` for files or `:4` for nothing else. Errors would only be in the way. */
-async function printCompletion(found: Completion): Promise<number> {
-  const words = found.kind === 'words' ? found.words : []
-  const names = found.kind === 'nodes' ? await namesOfNodes(found) : []
-  process.stdout.write(`${[...words, ...names, found.kind === 'files' ? ':0' : ':4'].join('\n')}\n`)
-  return 0
-}
-
-async function namesOfNodes(found: Extract<Completion, { kind: 'nodes' }>): Promise<readonly string[]> {
-  const credentials = operatorCredentials(found, process.env)
-  if (!credentials.ok) return []
-  const options = { credentials: credentials.value, version: VERSION, clock: systemClock }
-  const listed = await attempt(() => listNodeNames(options, AbortSignal.timeout(COMPLETION_DEADLINE)))
-  return listed.ok ? listed.value.filter((name) => name.startsWith(found.prefix)) : []
 }
 
 async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<number> {
@@ -250,7 +225,9 @@ async function showDoctor(options: DoctorFlags, signal: AbortSignal): Promise<nu
     },
     signal,
   )
-  process.stdout.write(options.output === 'json' ? linesJSON(lines) : printLines(lines))
+  process.stdout.write(
+    options.output === 'json' ? linesJSON(lines) : printLines(lines, (said) => printable(said, MAX_LINE)),
+  )
   return hasFailed(lines) ? 1 : 0
 }
 

@@ -1,3 +1,4 @@
+import { fail, fine, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import type { IdentityConfig } from '../config/config.ts'
 import { isAgentless } from '../decide/agentless.ts'
 import { requiredLevel } from '../node/level.ts'
@@ -5,7 +6,6 @@ import { judgeProviderID } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { NodeFacts } from './facts.ts'
-import { fail, ok, type Verdict, warn } from './line.ts'
 import type { Looked } from './look.ts'
 import { count, listed, verdictOf } from './words.ts'
 
@@ -44,7 +44,7 @@ export function judgeAgents(
       )
     const without = ours.length - needing.length
     const exempt = without === 0 ? '' : `; ${without} need none by the configuration`
-    return ok(
+    return fine(
       `${count(needing.length, 'Node')} of ${ours.length} ${needing.length === 1 ? 'has' : 'have'} an agent that reports${exempt}`,
     )
   })

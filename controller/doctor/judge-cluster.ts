@@ -1,6 +1,5 @@
+import { fail, fine, judgeClock, type Step, skip, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import type { AccountRights, ClusterFacts, PolicyFacts } from './facts.ts'
-import { behind } from './judge-clocks.ts'
-import { fail, ok, type Step, skip, type Verdict, warn } from './line.ts'
 import type { Looked } from './look.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
@@ -21,7 +20,7 @@ export function clusterSteps(facts: ClusterFacts | undefined, now: number): read
     ['admission policies', judged(judgePolicies)],
     ['Lease', judged((each) => judgeLease(each, now))],
     ['Kubernetes version', judged((each) => verdictOf(each.version, judgeVersion))],
-    ["API server's clock", judged(({ skew }) => behind('the API server', skew))],
+    ["API server's clock", judged(({ skew }) => judgeClock('the API server', skew))],
   ]
 }
 
@@ -34,7 +33,7 @@ function judgeCRD({ reportFields }: ClusterFacts): Verdict {
       return fail(`the CRD is older than this version: it lacks ${listed(lacking)}; apply its crd.yaml`)
     if (fields.some((path) => !REPORT_FIELDS.includes(path)))
       return warn('the CRD is newer than this version; bring the controller to the same release')
-    return ok('rollcall.dev/v1alpha1 is served, and has all fields')
+    return fine('rollcall.dev/v1alpha1 is served, and has all fields')
   })
 }
 
@@ -52,9 +51,9 @@ function judgePolicies({ ownReportPolicy: tried, policies, version, user }: Clus
   const proven = tried?.state === 'in-force'
   if (unseen.length > 0)
     return proven
-      ? ok('a forged report is refused; whether the other policies are there, this account may not see')
+      ? fine('a forged report is refused; whether the other policies are there, this account may not see')
       : skip('this account may neither see nor try the policies; use the kubeconfig of an administrator')
-  return ok(
+  return fine(
     `${proven ? 'a forged report is refused, and ' : ''}${listed(expected.map(({ name }) => name))} are bound`,
   )
 }
@@ -75,7 +74,7 @@ function problemOf({ name, state }: PolicyFacts): string | undefined {
 
 function judgeRights(seen: Looked<AccountRights>): Verdict {
   return verdictOf(seen, ({ account, missing }) => {
-    if (missing.length === 0) return ok(`${account} has all rights of the manifests`)
+    if (missing.length === 0) return fine(`${account} has all rights of the manifests`)
     const secrets = missing.some(({ on }) => on === 'secrets')
     const next = secrets ? 'rbac.yaml, and for Secrets the Role of credentials.example.yaml' : 'rbac.yaml'
     return fail(`${account} may not ${listed(missing.map(describeRight))}; apply ${next}`)
@@ -90,7 +89,7 @@ function judgeLease({ lease: { name, record } }: ClusterFacts, now: number): Ver
     const age = Math.round((now - Date.parse(found.renewTime)) / 1000)
     if (age * 1000 > LEASE_GRACE)
       return fail(`${found.holder} has led by the Lease ${name}, and renewed it ${age} s ago; ${logs}`)
-    return ok(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
+    return fine(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
   })
 }
 
@@ -100,7 +99,7 @@ function judgeVersion(version: string): Verdict {
     return fail(
       `the API server is ${version}, and ${OLDEST_KUBERNETES} is needed at least; upgrade the cluster`,
     )
-  return ok(version)
+  return fine(version)
 }
 
 function isAtLeast(version: string, least: string): boolean {

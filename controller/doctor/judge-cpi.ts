@@ -1,7 +1,7 @@
+import { fail, fine, type Step, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import { handlesNodes, nameOf } from '../cpi/find-cpi.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
-import { fail, ok, type Step, type Verdict, warn } from './line.ts'
 import { listed, verdictOf } from './words.ts'
 
 /** What there is of the vSphere CPI, and what it has left behind. */
@@ -29,29 +29,29 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
   if (remark !== undefined) return warn(remark)
   if (interlock === undefined)
     return warn('whether a CPI handles Nodes could not be read in time; see the API server')
-  if (!cpi.ok) return ok('none handles Nodes')
+  if (!cpi.ok) return fine('none handles Nodes')
   const skips = cpi.value.cpi.find(({ skipsDeletion, pods }) => skipsDeletion && pods > 0)
   if (skips !== undefined)
     return warn(
       `${nameOf(skips)} has SKIP_NODE_DELETION, by which it deletes no Node; Rollcall does not see that, so write "deletion: off" under "lifecycle" if it is still meant`,
     )
   const beside = cpi.value.cpi.filter((each) => !handlesNodes(each)).map(nameOf)
-  return ok(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
+  return fine(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
 }
 
 function judgeLoadBalancers({ cpi, others, loadBalancers }: CPIFindings): Verdict {
-  if (loadBalancers.length === 0) return ok('none has the finalizer of a cloud provider')
+  if (loadBalancers.length === 0) return fine('none has the finalizer of a cloud provider')
   if ([...cpi, ...others].some(({ serves, pods }) => serves.services && pods > 0))
-    return ok(`${loadBalancers.length} are served by a cloud controller manager`)
+    return fine(`${loadBalancers.length} are served by a cloud controller manager`)
   return warn(
     `${listed(loadBalancers)}: nobody serves their load balancers, and they will not go when deleted; run the CPI with --controllers=service,route, or remove their finalizer service.kubernetes.io/load-balancer-cleanup and the load balancers by hand`,
   )
 }
 
 function judgeRoutes({ cpi, others, routedNodes }: CPIFindings): Verdict {
-  if (routedNodes.length === 0) return ok('no cloud provider has made any')
+  if (routedNodes.length === 0) return fine('no cloud provider has made any')
   if ([...cpi, ...others].some(({ serves, pods }) => serves.routes && pods > 0))
-    return ok('a cloud controller manager keeps them')
+    return fine('a cloud controller manager keeps them')
   return warn(
     `a cloud provider has made routes for ${listed(routedNodes)}, and nobody keeps them; run the CPI with --controllers=service,route, or let the network plugin do it`,
   )

@@ -1,7 +1,15 @@
+import {
+  chain,
+  fail,
+  fine,
+  judgeClock,
+  type Line,
+  skip,
+  type Verdict,
+  warn,
+} from '../../agent/shared/diagnosis.ts'
 import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
 import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
-import { behind } from './judge-clocks.ts'
-import { chain, fail, type Line, ok, skip, type Verdict, warn } from './line.ts'
 import type { Looked } from './look.ts'
 import { count, listed, verdictOf } from './words.ts'
 
@@ -18,10 +26,10 @@ export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] 
   const after = <T>(seen: T | undefined, judge: (seen: T) => Verdict) =>
     seen === undefined ? undefined : judge(seen)
   const credential =
-    facts.noCredential === undefined ? ok('user and password are there') : fail(facts.noCredential)
+    facts.noCredential === undefined ? fine('user and password are there') : fail(facts.noCredential)
   return chain([
     [name('DNS'), verdictOf(facts.dns, (found) => judgeName(facts, found))],
-    [name('TCP'), after(facts.tcp, (tcp) => verdictOf(tcp, () => ok('the port is open')))],
+    [name('TCP'), after(facts.tcp, (tcp) => verdictOf(tcp, () => fine('the port is open')))],
     [name('TLS'), after(facts.tls, (tls) => judgeCertificate(facts, tls, now))],
     [name('credential'), facts.tls?.ok === true ? credential : undefined],
     [name('login'), after(facts.login, judgeLogin)],
@@ -29,13 +37,13 @@ export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] 
     [name('privileges'), after(facts.privileges, judgePrivileges)],
     [name('datacenters'), after(facts.datacenters, judgeDatacenters)],
     [name('tag categories'), after(facts.categories, judgeCategories)],
-    [name('clock'), after(facts.skew, (skew) => verdictOf(skew, (ms) => behind('vCenter', ms)))],
+    [name('clock'), after(facts.skew, (skew) => verdictOf(skew, (ms) => judgeClock('vCenter', ms)))],
   ])
 }
 
 function judgeName({ server }: VCenterFacts, found: readonly string[]): Verdict {
   const [only = ''] = found
-  return ok(
+  return fine(
     server.includes(only) ? 'an IP address: there is no name to resolve' : `resolves to ${listed(found)}`,
   )
 }
@@ -57,14 +65,14 @@ function judgeCertificate(
       return warn(
         `the certificate ${how}, ${days < 0 ? 'and ended' : 'but ends'} ${Math.abs(days)} days ${days < 0 ? 'ago' : 'from now'}; renew it in vCenter${trust === 'thumbprint' ? ', and give the new thumbprint beside the old one before' : ''}`,
       )
-    return ok(`the certificate ${how}${until}`)
+    return fine(`the certificate ${how}${until}`)
   })
 }
 
 function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
   if (!login.ok) return fail(login.message)
   const { alone }: LoginFacts = login.value
-  return ok(
+  return fine(
     `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, as ${alone}`}`,
   )
 }
@@ -80,7 +88,7 @@ function judgeSessions(seen: Looked<SessionCounts>): Verdict {
       return warn(
         `${counts}; vCenter takes no logins at some 3,000, or 500 of one account at its REST interface: find out who leaves sessions open, and give Rollcall an account of its own`,
       )
-    return ok(counts)
+    return fine(counts)
   })
 }
 
@@ -89,7 +97,7 @@ function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict
     const lacking = proofs.flatMap((proof) => (proof.state === 'unproven' ? [proof.failure.message] : []))
     const [first] = lacking
     if (first === undefined)
-      return ok(`System.View and System.Read on ${proofs.length} objects, so that an absence can be proven`)
+      return fine(`System.View and System.Read on ${proofs.length} objects, so that an absence can be proven`)
     const more = lacking.length === 1 ? '' : `; the same for ${lacking.length - 1} more objects`
     return fail(`${first}${more}`)
   })
@@ -116,7 +124,7 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
       return warn(
         `${twice} under "datacenters" means ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one that is meant`,
       )
-    return ok(
+    return fine(
       wanted.length === 0 ? `all that the account sees: ${listed(paths)}` : `found: ${listed(wanted)}`,
     )
   })
@@ -124,7 +132,7 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
 
 function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
   return verdictOf(seen, ({ wanted, found }) => {
-    if (wanted.length === 0) return ok('none is configured: Nodes get no zone and no region')
+    if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
     const missing = wanted.filter((name) => !found.has(name))
     if (missing.length > 0)
       return fail(
@@ -135,6 +143,6 @@ function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
       return warn(
         `no tags in the category ${listed(empty)}; create some, and attach them to clusters or hosts`,
       )
-    return ok(listed(wanted.map((name) => `${name} with ${count(found.get(name) ?? 0, 'tag')}`)))
+    return fine(listed(wanted.map((name) => `${name} with ${count(found.get(name) ?? 0, 'tag')}`)))
   })
 }

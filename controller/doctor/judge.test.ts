@@ -1,16 +1,16 @@
 import t from 'tap'
 import { parseSpec } from '../../agent/contract.ts'
+import { hasFailed, linesJSON, printLines, type Status } from '../../agent/shared/diagnosis.ts'
 import { completeSpec } from '../../manifests/testing/sample-report.ts'
 import { findManagers, parseWorkload } from '../cpi/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../cpi/testing/cpi-object.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
+import { printable } from '../printable.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ClusterFacts, Facts, VCenterFacts } from './facts.ts'
-import { hasFailed, judge } from './judge.ts'
-import type { Status } from './line.ts'
+import { judge } from './judge.ts'
 import type { Looked } from './look.ts'
 import { POLICIES } from './look-at-policies.ts'
-import { linesJSON, printLines } from './print-lines.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')
@@ -325,7 +325,7 @@ t.test('the two forms', async (t) => {
     { check: 'longer', status: 'fail', message: 'bad\u001b[31m' },
   ] as const
   t.equal(
-    printLines(lines),
+    printLines(lines, (said) => printable(said, 99)),
     'ok    a       fine\nfail  longer  bad\u{fffd}[31m\n\n1 ok, 0 warn, 1 fail, 0 skip\n',
   )
   t.same(JSON.parse(linesJSON(lines)), { ok: false, checks: lines })

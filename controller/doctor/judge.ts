@@ -1,9 +1,9 @@
+import { chain, fail, fine, type Line, warn } from '../../agent/shared/diagnosis.ts'
 import type { ConfigurationFacts, Facts } from './facts.ts'
 import { judgeAgents } from './judge-agents.ts'
 import { clusterSteps } from './judge-cluster.ts'
 import { cpiSteps } from './judge-cpi.ts'
 import { judgeVCenter } from './judge-vcenter.ts'
-import { chain, fail, type Line, ok, warn } from './line.ts'
 import { count, listed } from './words.ts'
 
 const API_SERVER = 'API server'
@@ -17,7 +17,7 @@ export function judge(facts: Facts): readonly Line[] {
     ...judgeConfiguration(configuration),
     {
       check: API_SERVER,
-      ...(cluster.ok ? ok(`answers as to ${cluster.value.user}`) : fail(cluster.message)),
+      ...(cluster.ok ? fine(`answers as to ${cluster.value.user}`) : fail(cluster.message)),
     },
     ...vCenters.flatMap((each) => judgeVCenter(each, now)),
     ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
@@ -38,12 +38,7 @@ function judgeConfiguration(configuration: Facts['configuration']): readonly Lin
   const { path, vCenters, warnings }: ConfigurationFacts = configuration.value
   const many = `${count(vCenters.length, 'vCenter')} (${listed(vCenters)})`
   return [
-    { check, ...ok(`${path} has ${many}`) },
+    { check, ...fine(`${path} has ${many}`) },
     ...warnings.map((warning) => ({ check, ...warn(warning) })),
   ]
-}
-
-/** Whether any of them failed. */
-export function hasFailed(lines: readonly Line[]): boolean {
-  return lines.some(({ status }) => status === 'fail')
 }

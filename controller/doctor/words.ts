@@ -1,5 +1,5 @@
+import { fail, skip, type Verdict } from '../../agent/shared/diagnosis.ts'
 import { printable } from '../printable.ts'
-import { fail, skip, type Verdict } from './line.ts'
 import type { Looked } from './look.ts'
 
 /** Most names in one line. */

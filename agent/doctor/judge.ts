@@ -1,0 +1,153 @@
+import type { UnreadableFact } from '../contract.ts'
+import type { DMIFacts } from '../facts/dmi.ts'
+import type { RpcTools } from '../facts/find-tools.ts'
+import type { Unreadable } from '../facts/unreadable.ts'
+import type { Failure } from '../failure.ts'
+import type { NodeIdentity } from '../identity.ts'
+import { chain, fail, fine, judgeClock, type Line, skip, type Verdict, warn } from '../shared/diagnosis.ts'
+import type { Result } from '../shared/result.ts'
+import type { Kubelet } from './find-kubelet.ts'
+import type { SystemFacts } from './look-at-system.ts'
+
+/** What `doctor` has seen of this machine. */
+export interface Facts {
+  /** Undefined where another root is looked at, of which the running system says nothing. */
+  readonly system: SystemFacts | undefined
+  readonly uid: number | undefined
+  readonly machine: DMIFacts
+  /** What else could not be read. */
+  readonly unreadable: readonly UnreadableFact[]
+  readonly tools: RpcTools
+  readonly toolsVersion: string | undefined
+  readonly guestinfo: Result<unknown, Unreadable>
+  /** What stands in guestinfo of the claim, in words; undefined where nothing could be read. */
+  readonly claim: { readonly ours: boolean; readonly message: string } | undefined
+  readonly credential: Result<{ readonly server: string }>
+  /** Undefined where there is no credential. */
+  readonly identity: Result<NodeIdentity, Failure> | undefined
+  /** Of the API server minus that of this machine, milliseconds; undefined where it did not say. */
+  readonly skew: number | undefined
+  /** A trial of sending the report; undefined without an identity. */
+  readonly report: Result<undefined, Failure> | undefined
+  readonly kubelet: Kubelet | undefined
+  readonly inPod: boolean
+}
+
+/** What `doctor` says of it. Pure. */
+export function judge(facts: Facts): readonly Line[] {
+  const { identity, report, skew } = facts
+  return [
+    ...judgeSystem(facts),
+    { check: 'BIOS UUID', ...judgeMachine(facts) },
+    ...facts.unreadable
+      .filter(({ fact }) => !/^machine\.|^guestinfo$/.test(fact))
+      .map(({ fact, message }) => ({ check: fact, ...warn(message) })),
+    ...chain(
+      [
+        ['guest RPC', judgeGuestRPC(facts)],
+        ['claim', facts.claim && judgeClaim(facts.claim)],
+      ],
+      facts.guestinfo.ok ? 'API server' : 'guest RPC',
+    ),
+    ...chain([
+      ['credential', judgeCredential(facts.credential)],
+      ['API server', identity && judgeIdentity(identity)],
+      ['clock', identity?.ok === true ? judgeSkew(skew) : undefined],
+      ['report', report && judgeReport(report)],
+    ]),
+    { check: 'kubelet', ...judgeKubelet(facts) },
+  ]
+}
+
+function judgeSystem({ system, toolsVersion }: Facts): readonly Line[] {
+  if (system === undefined) return []
+  const { name, hypervisor, toolsRun } = system
+  const on = hypervisor === '' ? '' : `, on ${hypervisor}`
+  return [
+    ...(name === '' ? [] : [{ check: 'system', ...fine(`${name}${on}`) }]),
+    ...(toolsRun === false
+      ? [
+          {
+            check: 'VMware Tools',
+            ...warn(
+              'they do not run: vCenter learns no address of this VM from them, and shuts no guest down; start open-vm-tools',
+            ),
+          },
+        ]
+      : toolsVersion === undefined
+        ? []
+        : [{ check: 'VMware Tools', ...fine(`open-vm-tools ${toolsVersion}`) }]),
+  ]
+}
+
+function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): Verdict {
+  if (!serialUUID.ok)
+    return fail(
+      `${serialUUID.message}${serialUUID.reason === 'PermissionDenied' && uid !== undefined && uid !== 0 ? ` (it runs as user ${uid})` : ''}`,
+    )
+  if (
+    productUUID.ok &&
+    !isSwapped(serialUUID.value, productUUID.value) &&
+    serialUUID.value !== productUUID.value
+  )
+    return warn(
+      `product_serial has ${serialUUID.value}, and product_uuid another UUID, ${productUUID.value}; take serialNumber out of the VM's settings, which hides its own`,
+    )
+  return fine(serialUUID.value)
+}
+
+/** Whether the kernel shows the first three groups byte by byte backwards, as it does from SMBIOS 2.6 on. */
+function isSwapped(one: string, other: string): boolean {
+  const backwards = (group: string) => (group.match(/../g) ?? []).reverse().join('')
+  const swapped = one.split('-').map((group, index) => (index < 3 ? backwards(group) : group))
+  return swapped.join('-') === other
+}
+
+function judgeGuestRPC({ tools, guestinfo }: Facts): Verdict {
+  const names = [tools.plain, tools.privileged].filter((each) => each !== undefined)
+  if (guestinfo.ok) return fine(`guestinfo can be read by ${names.join(' or ')}`)
+  return warn(`${guestinfo.message}; without it this Node can be "reported", but never "proven"`)
+}
+
+function judgeClaim({ ours, message }: NonNullable<Facts['claim']>): Verdict {
+  if (ours) return fine(message)
+  return warn(`${message}; an agent that runs writes it, and "rollcall-agent --once" says why not`)
+}
+
+function judgeCredential(credential: Facts['credential']): Verdict {
+  return credential.ok ? fine(`for ${credential.value.server}`) : fail(credential.message)
+}
+
+function judgeIdentity(identity: NonNullable<Facts['identity']>): Verdict {
+  if (identity.ok) return fine(`answers as to Node ${identity.value.nodeName} (${identity.value.nodeUID})`)
+  return failure(identity)
+}
+
+function judgeReport(report: NonNullable<Facts['report']>): Verdict {
+  return report.ok ? fine('the API server would take it') : failure(report)
+}
+
+function judgeSkew(skew: number | undefined): Verdict {
+  return skew === undefined ? skip('the API server did not say its time') : judgeClock('the API server', skew)
+}
+
+function failure({ message, next }: Failure): Verdict {
+  return fail(`${message}; ${next}`)
+}
+
+function judgeKubelet({ kubelet, inPod }: Facts): Verdict {
+  if (kubelet === undefined)
+    return skip(
+      inPod
+        ? "a container does not see the host's processes; run it on the host to check the kubelet's flags"
+        : 'no kubelet can be seen among the processes; if one runs, look whether it has --cloud-provider=external',
+    )
+  if (kubelet.external) return fine(`${kubelet.program} has --cloud-provider=external`)
+  if (kubelet.program !== 'kubelet')
+    return warn(
+      `${kubelet.program} has no --kubelet-arg=cloud-provider=external on its command line; look for it in its configuration file`,
+    )
+  return fail(
+    'the kubelet runs without --cloud-provider=external: its Node is registered without the taint that Rollcall waits for, and pods run there unverified; set it, delete the Node, and restart the kubelet',
+  )
+}

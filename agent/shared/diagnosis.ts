@@ -1,0 +1,83 @@
+/** What `doctor` says: one line for each check. Both programs have one. */
+export type Status =
+  | 'ok'
+  /** It works, and might not for long, or not as meant. */
+  | 'warn'
+  | 'fail'
+  /** Not looked at, or not to be seen; the message says why. */
+  | 'skip'
+
+/** What a check comes to. */
+export interface Verdict {
+  readonly status: Status
+  /** What is so, and the next step unless all is well. */
+  readonly message: string
+}
+
+export interface Line extends Verdict {
+  readonly check: string
+}
+
+export const fine = (message: string): Verdict => ({ status: 'ok', message })
+export const warn = (message: string): Verdict => ({ status: 'warn', message })
+export const fail = (message: string): Verdict => ({ status: 'fail', message })
+export const skip = (message: string): Verdict => ({ status: 'skip', message })
+
+/** Undefined where there was nothing to look at, because an earlier check has failed. */
+export type Step = readonly [check: string, verdict: Verdict | undefined]
+
+/**
+ * The lines of checks of which each may depend on those before it.
+ *
+ * @param blocked a check outside of these that all of them depend on, where that has failed
+ */
+export function chain(steps: readonly Step[], blocked?: string): readonly Line[] {
+  let cause = blocked
+  return steps.map(([check, verdict]) => {
+    if (verdict === undefined)
+      return { check, ...skip(`not looked at, because of "${cause ?? 'an earlier line'}"`) }
+    if (verdict.status === 'fail') cause ??= check
+    return { check, ...verdict }
+  })
+}
+
+/** Milliseconds: what the network and a whole second may add. */
+const UNNOTICED = 10_000
+/** Beyond this tokens and certificates of one machine are refused by another, and times in reports mislead. */
+const MOST = 60_000
+
+/** @param skew whose clock minus that of this machine, milliseconds */
+export function judgeClock(whose: string, skew: number): Verdict {
+  const seconds = Math.round(Math.abs(skew) / 1000)
+  if (Math.abs(skew) <= UNNOTICED) return fine('agrees with this machine')
+  const message = `the clock of ${whose} is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} that of this machine; check NTP on both`
+  return Math.abs(skew) > MOST ? fail(message) : warn(message)
+}
+
+/** Whether any of them failed. */
+export function hasFailed(lines: readonly Line[]): boolean {
+  return lines.some(({ status }) => status === 'fail')
+}
+
+/**
+ * For people: a table, and the sum below. Ends with a newline.
+ *
+ * @param printable makes a message safe for a terminal
+ */
+export function printLines(lines: readonly Line[], printable: (message: string) => string): string {
+  const width = Math.max(...lines.map(({ check }) => check.length))
+  const counted = (status: Status) => lines.filter((line) => line.status === status).length
+  return [
+    ...lines.map(
+      ({ status, check, message }) => `${status.padEnd(4)}  ${check.padEnd(width)}  ${printable(message)}`,
+    ),
+    '',
+    `${counted('ok')} ok, ${counted('warn')} warn, ${counted('fail')} fail, ${counted('skip')} skip`,
+    '',
+  ].join('\n')
+}
+
+/** For programs; one object, and a newline. */
+export function linesJSON(lines: readonly Line[]): string {
+  return `${JSON.stringify({ ok: !hasFailed(lines), checks: lines }, null, 2)}\n`
+}
