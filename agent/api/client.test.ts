@@ -37,12 +37,16 @@ const credential: Credential = {
   clientCertificate: undefined,
   token: 'secret',
 }
-const options = { userAgent: 'test', signal: new AbortController().signal, timeout: 500 }
+const options = { userAgent: 'test', signal: new AbortController().signal, timeout: 60_000 }
 
-async function ask(handler: Handler, from: Partial<Credential> = {}): Promise<unknown> {
+async function ask(
+  handler: Handler,
+  from: Partial<Credential> = {},
+  { timeout } = options,
+): Promise<unknown> {
   server.removeAllListeners('request')
   server.on('request', handler)
-  return withApiClient({ ...credential, ...from }, options, (client) =>
+  return withApiClient({ ...credential, ...from }, { ...options, timeout }, (client) =>
     client.request({ method: 'POST', path: '/apis/x?a=b', body: { k: 'v' } }),
   )
 }
@@ -157,7 +161,8 @@ t.test('no answer, or none of an API server', async (t) => {
       /check/,
     ],
   ] as [string, Handler, Partial<Credential>, string | RegExp, string | RegExp][]) {
-    const error: unknown = await ask(handler, from).catch((cause: unknown) => cause)
+    const { timeout } = code === 'TimedOut' ? { timeout: 500 } : options
+    const error: unknown = await ask(handler, from, { ...options, timeout }).catch((cause: unknown) => cause)
     t.match(error, { name: 'ConnectionError', code }, name)
     const failure = explainFailure(error, 'publish')
     t.match(failure, { next })

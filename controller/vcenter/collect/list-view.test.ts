@@ -134,3 +134,14 @@ t.test('a member that vCenter has not told of is named once, when it had time', 
   t.same(members.overdue(), ['vm-4'])
   t.same(members.overdue(), [])
 })
+
+t.test('nor one that vCenter tells of before it answers', async (t) => {
+  const soap = fakeSoap(() => {
+    members.entered('vm-1')
+    return '<none/>'
+  })
+  const members = createMembers({ soap, listView, timings: TIMINGS })
+  await members.set(new Set(['vm-1', 'vm-2']), signal)
+  members.overdue()
+  t.same(members.overdue(), ['vm-2'])
+})

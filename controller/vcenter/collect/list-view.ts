@@ -59,6 +59,11 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   let enteringBefore: ReadonlySet<string> = new Set()
 
   async function modify(changes: readonly Change[], signal: AbortSignal): Promise<string[]> {
+    // vCenter may tell of them before it answers.
+    for (const { kind, vm } of changes) {
+      if (kind === 'add') entering.add(vm)
+      else entering.delete(vm)
+    }
     const response = await soap.call({
       operation: 'ModifyListView',
       target: listView,
@@ -68,13 +73,8 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     })
     for (const { kind, vm } of changes) {
       refused.delete(vm)
-      if (kind === 'add') {
-        members.add(vm)
-        entering.add(vm)
-      } else {
-        members.delete(vm)
-        entering.delete(vm)
-      }
+      if (kind === 'add') members.add(vm)
+      else members.delete(vm)
     }
     return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
   }
@@ -123,7 +123,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     has: (vm) => members.has(vm),
     entered: (vm) => void entering.delete(vm),
     overdue() {
-      const late = [...entering].filter((vm) => enteringBefore.has(vm))
+      const late = [...entering].filter((vm) => enteringBefore.has(vm) && members.has(vm))
       for (const vm of late) entering.delete(vm)
       enteringBefore = new Set(entering)
       return late

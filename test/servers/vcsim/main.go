@@ -26,6 +26,8 @@ type announcement struct {
 }
 
 func main() {
+	// Whoever is killed takes the other end of our output with it; the folder is to be removed nevertheless.
+	signal.Ignore(syscall.SIGPIPE)
 	var inv inventory
 	listen := flag.String("listen", "127.0.0.1:0", "address of the vCenter")
 	user := flag.String("user", "administrator@vsphere.local", "the one user that may log in")
