@@ -13,6 +13,7 @@ import { type ProgramName, root } from '../programs.ts'
 import { showProgress } from '../progress.ts'
 import type { Source } from '../source.ts'
 import { gzipped } from '../tar.ts'
+import { packedChart } from './chart.ts'
 import { billOfMaterials } from './sbom.ts'
 
 /** A file of a release. */
@@ -30,6 +31,7 @@ export async function* artifacts(source: Source): AsyncGenerator<Artifact> {
   yield* packages(source)
   yield* billsOfMaterials(source)
   yield* manifests(source)
+  yield { name: `rollcall-${source.version}.tgz`, content: await packedChart() }
 }
 
 /** Each program by itself, and what brings the agent to machines without packages. */

@@ -1,0 +1,249 @@
+// The chart, rendered by Helm's own engine, is the Kustomize base and its components.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import * as v from 'valibot'
+import { parse, parseAllDocuments } from 'yaml'
+import { packedChart } from '../build/release/chart.ts'
+import { load } from '../controller/config/testing/load.ts'
+import { serverBinary } from '../test/servers/build.ts'
+import type { Manifest } from '../test/servers/manifests.ts'
+
+type Values = Readonly<Record<string, unknown>>
+interface Asked {
+  readonly values?: Values
+  readonly kubeVersion?: string
+  readonly namespace?: string
+  /** The chart's folder, or its archive. */
+  readonly chart?: string
+}
+
+const Outcomes = v.array(
+  v.object({
+    files: v.optional(v.record(v.string(), v.string()), {}),
+    error: v.optional(v.string()),
+    messages: v.optional(v.array(v.string()), []),
+  }),
+)
+
+const folder = join(import.meta.dirname, 'chart/rollcall')
+const kubectl = await serverBinary('kubectl')
+const helm = await serverBinary('helm')
+
+/** What Helm makes of the chart: its texts, or the error, and what lint says. */
+function render(asked: Asked = {}) {
+  const { chart = folder, values = {}, kubeVersion = '1.36.0', namespace = 'kube-system' } = asked
+  const rendering = { chart, release: 'any', namespace, kubeVersion, values, lint: chart === folder }
+  const run = spawnSync(helm, { input: JSON.stringify([rendering]), encoding: 'utf8' })
+  if (run.status !== 0) throw new Error(`helm ended with ${run.status}: ${run.stderr}`)
+  const [outcome] = v.parse(Outcomes, JSON.parse(run.stdout))
+  if (outcome === undefined) throw new Error('helm gave no answer')
+  return outcome
+}
+
+function objectsOf(texts: readonly string[]): Manifest[] {
+  return texts.flatMap((text) => parseAllDocuments(text).flatMap((document) => document.toJS() ?? []))
+}
+
+const idOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
+const byName = (objects: readonly Manifest[]) =>
+  objects.toSorted((one, other) => (idOf(one) < idOf(other) ? -1 : 1))
+
+/** The objects that the chart makes, and of these the CRD without what is Helm's own. */
+function chartObjects(asked: Asked): Manifest[] {
+  const { files, error } = render(asked)
+  if (error !== undefined) throw new Error(error)
+  const texts = Object.entries(files).flatMap(([path, text]) => (path.endsWith('.txt') ? [] : [text]))
+  return byName(
+    objectsOf(texts).map((object) => {
+      if (object.kind !== 'CustomResourceDefinition') return object
+      const { annotations, ...metadata } = v.parse(v.looseObject({ name: v.string() }), object.metadata)
+      t.match(annotations, { 'helm.sh/resource-policy': 'keep' }, 'reports outlive the release')
+      return { ...object, metadata }
+    }),
+  )
+}
+
+function kustomizeObjects(folder: string): Manifest[] {
+  const text = execFileSync(kubectl, ['kustomize', join(import.meta.dirname, folder)], { encoding: 'utf8' })
+  return byName(objectsOf([text]))
+}
+
+const CPI = { enabled: true, vcenter: 'vc.example.com', username: 'u', password: 'p"w', datacenter: 'a,b' }
+
+const same: readonly (readonly [overlay: string, asked: Asked])[] = [
+  ['.', {}],
+  ['overlays/before-1.36', { kubeVersion: '1.35.4' }],
+  ['overlays/one-control-plane-node', { values: { controller: { replicas: 1 } } }],
+  ['overlays/hosted-control-plane', { values: { controller: { hostedControlPlane: true } } }],
+  ['overlays/monitoring', { values: { monitoring: { enabled: true } } }],
+]
+for (const [overlay, asked] of same)
+  t.test(`it renders the objects of ${overlay}, to the last field`, async (t) => {
+    t.strictSame(chartObjects(asked), kustomizeObjects(overlay))
+  })
+
+t.test('packed, it renders the same, and has the version of the rest', async (t) => {
+  const temporary = mkdtempSync(join(tmpdir(), 'rollcall-chart-'))
+  t.teardown(() => rmSync(temporary, { recursive: true }))
+  const archive = join(temporary, 'rollcall.tgz')
+  const content = await packedChart()
+  t.ok(content.equals(await packedChart()), 'the same bytes each time')
+  writeFileSync(archive, content)
+  const values = { monitoring: { enabled: true } }
+  t.strictSame(chartObjects({ chart: archive, values }), chartObjects({ values }))
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
+  t.match(parse(readFileSync(join(folder, 'Chart.yaml'), 'utf8')), { version, appVersion: version })
+})
+
+t.test('without the DaemonSet all else stays', async (t) => {
+  const all = chartObjects({})
+  t.strictSame(
+    chartObjects({ values: { agent: { mode: 'none' } } }),
+    all.filter(({ kind }) => kind !== 'DaemonSet'),
+  )
+})
+
+t.test('images and the Secret can be named', async (t) => {
+  const values = {
+    controller: { image: 'registry.example.com/c:1' },
+    agent: { image: 'registry.example.com/a:1' },
+    configSecret: 'mine',
+  }
+  const objects = chartObjects({ values })
+  const podOf = (kind: string) => objects.find((object) => object.kind === kind)
+  t.match(podOf('Deployment'), {
+    spec: {
+      template: {
+        spec: {
+          containers: [{ image: 'registry.example.com/c:1' }],
+          volumes: [{ secret: { secretName: 'mine' } }],
+        },
+      },
+    },
+  })
+  t.match(podOf('DaemonSet'), {
+    spec: { template: { spec: { containers: [{ image: 'registry.example.com/a:1' }] } } },
+  })
+})
+
+t.test("the CPI's values become the file, the Secret and the right to it", async (t) => {
+  const added = (values: Values) =>
+    chartObjects({ values }).filter(({ metadata }) =>
+      /^(rollcall-config|own|rollcall-credentials)$/.test(metadata.name),
+    )
+  const secret = { create: true, name: 'own' }
+  const [role, binding, own, config, ...rest] = added({
+    config: { ...CPI, secret },
+    global: {
+      config: {
+        thumbprint: `${'AB:'.repeat(19)}CD`,
+        nodes: { internalNetworkSubnetCidr: '10.0.0.0/8', externalVmNetworkName: '' },
+      },
+    },
+  })
+  t.strictSame(rest, [])
+  t.match(role, { kind: 'Role', rules: [{ resourceNames: ['own'], verbs: ['list', 'watch'] }] })
+  t.match(binding, { kind: 'RoleBinding', subjects: [{ name: 'rollcall-controller' }] })
+  t.match(own, { stringData: { 'vc.example.com.username': 'u', 'vc.example.com.password': 'p"w' } })
+  const { stringData } = v.parse(v.looseObject({ stringData: v.record(v.string(), v.string()) }), config)
+  t.strictSame(parse(stringData['vsphere.conf'] ?? ''), {
+    global: { secretName: 'own', secretNamespace: 'kube-system', thumbprint: `${'AB:'.repeat(19)}CD` },
+    identity: { require: 'reported' },
+    labels: { region: 'k8s-region', zone: 'k8s-zone' },
+    nodes: { internalNetworkSubnetCidr: '10.0.0.0/8' },
+    vcenter: { 'vc.example.com': { server: 'vc.example.com', datacenters: ['a', 'b'] } },
+  })
+  const { config: read, warnings } = await load(stringData['vsphere.conf'] ?? '')
+  t.strictSame(warnings, [], 'the controller reads it without a warning')
+  t.match(read.vCenters, [{ name: 'vc.example.com', trust: { kind: 'thumbprint' }, datacenters: ['a', 'b'] }])
+  const provided = added({
+    config: { ...CPI, username: '', password: '', secret: { create: false, name: 'own' } },
+  })
+  t.notOk(provided.some(({ kind, metadata }) => kind === 'Secret' && metadata.name === 'own'))
+})
+
+t.test('no thumbprint is carried over as insecureFlag, and told', async (t) => {
+  const notes = (values: Values) => render({ values }).files['rollcall/templates/NOTES.txt'] ?? ''
+  t.match(notes({ config: CPI }), /WARNING: without config\.thumbprint/)
+  t.match(JSON.stringify(chartObjects({ values: { config: CPI } })), /insecureFlag: true/)
+  t.notMatch(notes({ config: { ...CPI, thumbprint: `${'AB:'.repeat(19)}CD` } }), /WARNING/)
+})
+
+const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
+  [{ namespace: 'vsphere' }, /namespace: must be kube-system, for .*helm install --namespace kube-system/],
+  [{ kubeVersion: '1.30.0' }, /requires kubeVersion: >=1\.31/],
+  [{ values: { serviceAccount: { name: 'mine' } } }, /serviceAccount\.name: "mine" cannot be taken over/],
+  [
+    { values: { serviceAccount: { create: false } } },
+    /serviceAccount\.create, rbac\.create: cannot be false/,
+  ],
+  [{ values: { rbac: { create: false } } }, /serviceAccount\.create, rbac\.create: cannot be false/],
+  [{ values: { podSecurityPolicy: { enabled: true } } }, /podSecurityPolicy\.enabled: .* leave it out/],
+  [{ values: { nameOverride: 'cpi' } }, /nameOverride, fullnameOverride: names are fixed/],
+  ...['extraVolumes', 'extraVolumesMounts', 'extraVolumeMounts', 'hostAliases', 'tolerations'].map(
+    (key) =>
+      [
+        { values: { daemonset: { [key]: [{ name: 'a' }] } } },
+        new RegExp(`daemonset\\.${key}: is not`),
+      ] as const,
+  ),
+  [
+    { values: { daemonset: { cmdline: { additionalParams: { v: '4' } } } } },
+    /daemonset\.cmdline\.additionalParams: the chart starts/,
+  ],
+  [{ values: { config: { ...CPI, caFile: '/etc/ca.pem' } } }, /config\.caFile: the chart mounts no file/],
+  [{ values: { config: { ...CPI, vcenter: '' } } }, /config\.vcenter: is empty/],
+  [
+    { values: { config: { ...CPI, password: '' } } },
+    /config\.password: is empty; give it, or set config\.secret\.create=false/,
+  ],
+  [{ values: { agent: { mode: 'systemd' } } }, /agent[./]mode/],
+  [{ values: { controller: { replicas: 0 } } }, /controller[./]replicas/],
+  [{ values: { controler: {} } }, /controler/],
+  [{ values: { daemonset: { extraVolumeMount: [] } } }, /extraVolumeMount/],
+  [{ values: { config: { ...CPI, thumbprint: 'AB' } } }, /config[./]thumbprint/],
+  [{ values: { config: { ...CPI, require: 'some' } } }, /config[./]require/],
+]
+for (const [asked, reason] of refused)
+  t.test(`refused: ${JSON.stringify(asked)}`, async (t) => {
+    const { error } = render(asked)
+    t.match(error ?? 'rendered', reason)
+    t.notMatch(error ?? '', /p"w/, 'no password is said')
+  })
+
+t.test('lint has nothing to say but that there is no icon', async (t) => {
+  t.strictSame(render().messages, ['[INFO] Chart.yaml: icon is recommended'])
+})
+
+t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {
+  const module = ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/cloud-provider-vsphere']
+  const source = execFileSync('go', module, {
+    cwd: join(import.meta.dirname, '../test/servers/cpi'),
+    encoding: 'utf8',
+  })
+  const values: Values = parse(readFileSync(join(source.trim(), 'charts/vsphere-cpi/values.yaml'), 'utf8'))
+  const docs = readFileSync(join(import.meta.dirname, '../docs/helm.md'), 'utf8')
+  const told = new Set(
+    [...docs.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell = '']) => cell.match(/(?<=`)[\w.]+(?=`)/g) ?? []),
+  )
+  for (const path of pathsOf(values)) t.ok(told.has(path), path)
+})
+
+/** The values that are no groups: lists, empty ones, scalars; of `affinity` the whole. */
+function pathsOf(values: Values, above = ''): string[] {
+  return Object.entries(values).flatMap(([key, value]) => {
+    const path = `${above}${key}`
+    const group = v.safeParse(v.record(v.string(), v.unknown()), value)
+    if (
+      Array.isArray(value) ||
+      !group.success ||
+      Object.keys(group.output).length === 0 ||
+      key === 'affinity'
+    )
+      return [path]
+    return pathsOf(group.output, `${path}.`)
+  })
+}
