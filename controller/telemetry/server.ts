@@ -106,7 +106,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       .then((given) => write(request, response, given))
       .catch((error: unknown) => logger.error({ err: error, path }, 'telemetry answer not written'))
   }
-  const secured = secure && createSecureServer({ ...LIMITS, ...secureOptions(secure.tls) }, handle)
+  const secured = secure && createSecureServer({ ...LIMITS, ...tlsOptions(secure.tls) }, handle)
   const server: Server = secured ?? createServer({ ...LIMITS, maxHeaderSize: MAX_HEADERS }, handle)
   /** In order of arrival. */
   const connections = new Set<Socket>()
@@ -146,7 +146,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
   }
 }
 
-function secureOptions(tls: ServingTLS) {
+function tlsOptions(tls: ServingTLS) {
   return {
     ...contextOf(tls),
     requestCert: tls.clientCAs !== undefined,
