@@ -4,14 +4,8 @@ import { podTemplate } from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
 
 const cluster = await startCluster()
+t.teardown(() => cluster.stop())
 const namespace = 'restricted'
-t.teardown(async () => {
-  // No controller manager ends it, and a cluster with one more is not lent again.
-  const path = `/api/v1/namespaces/${namespace}`
-  const { body } = await cluster.request<{ spec: object }>('DELETE', path)
-  await cluster.request('PUT', `${path}/finalize`, { ...body, spec: { finalizers: [] } })
-  await cluster.stop()
-})
 const put = async (path: string, object: object) => {
   const { status } = await cluster.request('POST', path, object)
   if (status !== 201) throw new Error(`${path} answers ${status}`)
