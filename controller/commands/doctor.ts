@@ -7,7 +7,7 @@ import { ConfigError } from '../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
 import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
-import type { ClusterFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
+import type { ClusterFacts, ConfigurationFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
 import { judge } from '../doctor/judge.ts'
 import type { Looked } from '../doctor/look.ts'
 import { lookAtCluster, type SeenCluster } from '../doctor/look-at-cluster.ts'
@@ -83,8 +83,10 @@ async function load(
   }
 }
 
-function configurationFacts({ path }: ConfigSource, { config, warnings }: LoadedConfig) {
-  return { path, vCenters: config.vCenters.map(({ name }) => name), warnings, identity: config.identity }
+function configurationFacts({ path }: ConfigSource, { config, ...loaded }: LoadedConfig): ConfigurationFacts {
+  const { warnings, requireGiven } = loaded
+  const vCenters = config.vCenters.map(({ name }) => name)
+  return { path, vCenters, warnings, identity: config.identity, requireGiven }
 }
 
 function connect({ credentials, clock, version }: DoctorOptions): Result<KubeClient> {

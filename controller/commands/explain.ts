@@ -37,6 +37,10 @@ export interface ExplainOptions {
   readonly metrics: Metrics
 }
 
+/** How the leader was started cannot be seen from here. */
+const ASSUMED =
+  'the file has no "identity.require", which is taken for reported; with the CPI\'s arguments it means asserted: write it, and look again'
+
 const NODES = '/api/v1/nodes'
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 const NODE_NAME = /^[a-z0-9.-]{1,253}$/
@@ -82,6 +86,7 @@ async function explainWith(
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
     leader: leader.ok ? leader.value : 'who leads is not known',
     fresh: fresh.ok ? fresh.value?.look : undefined,
+    assumed: options.config?.loaded.requireGiven === false ? [ASSUMED] : [],
     unknown: [
       ...unreadOf('NodeReports', reports),
       ...unreadOf('the Lease of its kubelet', kubelet),

@@ -5,22 +5,25 @@ import { file, load } from './testing/load.ts'
 const ALL: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }
 
 async function read(rest: string, given?: GivenArguments) {
-  const { config, warnings } = await load(file('', rest), {}, {}, given)
-  return { ...config, warnings }
+  const { config, warnings, requireGiven } = await load(file('', rest), {}, {}, given)
+  return { ...config, warnings, requireGiven }
 }
 
 t.test('a file that does not say how much a Node must prove', async (t) => {
   const plain = await read('')
   t.equal(plain.identity.require, 'reported')
+  t.equal(plain.requireGiven, false)
   t.same(plain.warnings, [])
   const cpi = await read('', ALL)
   t.equal(cpi.identity.require, 'asserted')
+  t.equal(cpi.requireGiven, true)
   t.match(cpi.warnings, [
     /^command line: identity\.require: is not set, .*"require: reported" under "identity"$/,
     /^command line: identity\.require: is for migration only/,
   ])
   const said = await read('identity: {require: proven}', ALL)
   t.equal(said.identity.require, 'proven')
+  t.equal(said.requireGiven, true)
   t.same(said.warnings, [])
 })
 

@@ -22,6 +22,8 @@ export interface LoadedConfig {
   readonly warnings: readonly string[]
   /** Every file that was read for it. */
   readonly files: RememberedFiles
+  /** Whether `identity.require` is given; where it is not, what it means depends on how the controller is started. */
+  readonly requireGiven: boolean
 }
 
 /** Where the configuration comes from. */
@@ -45,16 +47,18 @@ export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
   const { path, readFile } = source
   const findings = new Findings()
   const reader = createRememberingReader(readFile)
-  const config = await load({ ...source, readFile: reader.readFile }, findings)
-  if (config === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
+  const loaded = await load({ ...source, readFile: reader.readFile }, findings)
+  if (loaded === undefined || findings.problems.length > 0) throw new ConfigError(path, inOrder(findings))
   return {
-    config,
+    ...loaded,
     warnings: findings.warnings.map((warning) => formatProblem(path, warning)),
     files: reader.files(),
   }
 }
 
-async function load(source: ConfigSource, findings: Findings): Promise<Config | undefined> {
+type Parsed = Pick<LoadedConfig, 'config' | 'requireGiven'>
+
+async function load(source: ConfigSource, findings: Findings): Promise<Parsed | undefined> {
   const { path, readFile, readFolder, environment = {}, given } = source
   const read = await readText(path, readFile, MAX_BYTES)
   const { ok: defaultFolder } = await attempt(() => readFolder(DEFAULT_FOLDER))
@@ -74,7 +78,7 @@ export async function parseConfig(
   environment: Environment,
   options: SourceOptions,
   given?: GivenArguments,
-): Promise<Config | undefined> {
+): Promise<Parsed | undefined> {
   const { findings } = options
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
   if (findings.wrong) return undefined
@@ -85,7 +89,8 @@ export async function parseConfig(
   const read = readSections(tree, findings)
   if (read === undefined) return undefined
   const sections = applyArguments(applyEnvironment(read, environment, findings), given, findings)
-  return buildConfig(sections, initializationOf(given), options)
+  const config = await buildConfig(sections, initializationOf(given), options)
+  return config && { config, requireGiven: sections.identity.require !== undefined }
 }
 
 const EXAMPLE =

@@ -26,6 +26,8 @@ export interface ConfigurationFacts {
   /** One line each, as `run` logs them. */
   readonly warnings: readonly string[]
   readonly identity: IdentityConfig
+  /** Whether it says which level Nodes must reach, so that this does not depend on how the controller is started. */
+  readonly requireGiven: boolean
 }
 
 /** Each of these is undefined where one before it has failed. */

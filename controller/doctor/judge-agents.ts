@@ -1,11 +1,10 @@
 import { fail, fine, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
-import type { IdentityConfig } from '../config/config.ts'
 import { isAgentless } from '../decide/agentless.ts'
 import { requiredLevel } from '../node/level.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import type { NodeFacts } from './facts.ts'
+import type { ConfigurationFacts, NodeFacts } from './facts.ts'
 import type { Looked } from './look.ts'
 import { count, listed, verdictOf } from './words.ts'
 
@@ -13,25 +12,31 @@ import { count, listed, verdictOf } from './words.ts'
 const SILENT_AFTER = 15 * 60_000
 
 const NEXT = 'look at the Pod or the unit of the agent on them, and run "rollcall-agent doctor" there'
+/** How the controller is started cannot be seen from here. */
+const UNLESS =
+  'unless the controller is started with the CPI\'s arguments, with which a file without "identity.require" means asserted: write "require: reported" or "require: asserted" under "identity"'
 
 /**
  * Whether each Node that needs an agent has one that reports.
  *
- * @param identity undefined where the configuration is wrong: then each vSphere Node counts as needing one
+ * @param configured undefined where the configuration is wrong: then each vSphere Node counts as needing one
  */
 export function judgeAgents(
   seen: Looked<NodeFacts>,
-  identity: IdentityConfig | undefined,
+  configured: Pick<ConfigurationFacts, 'identity' | 'requireGiven'> | undefined,
   now: number,
 ): Verdict {
   return verdictOf(seen, ({ nodes, reports }) => {
     const ours = nodes.filter(isOurs)
     const needing = ours.filter(
-      (node) => identity === undefined || requiredLevel(node, identity) !== 'asserted',
+      (node) => configured === undefined || requiredLevel(node, configured.identity) !== 'asserted',
     )
+    const isSure = configured?.requireGiven !== false
     const silent = needing.filter(({ name }) => !isFromAgent(reports.get(name)))
-    if (silent.length > 0)
-      return fail(`${namesOf(silent)} of ${ours.length} have no report of an agent; ${NEXT}`)
+    if (silent.length > 0) {
+      const what = `${namesOf(silent)} of ${ours.length} have no report of an agent`
+      return isSure ? fail(`${what}; ${NEXT}`) : warn(`${what}, and need one ${UNLESS}; then ${NEXT}`)
+    }
     const former = needing.filter((node) => isOfFormerNode(node, reports.get(node.name)))
     if (former.length > 0)
       return fail(
@@ -44,9 +49,8 @@ export function judgeAgents(
       )
     const without = ours.length - needing.length
     const exempt = without === 0 ? '' : `; ${without} need none by the configuration`
-    return fine(
-      `${count(needing.length, 'Node')} of ${ours.length} ${needing.length === 1 ? 'has' : 'have'} an agent that reports${exempt}`,
-    )
+    const all = `${count(needing.length, 'Node')} of ${ours.length} ${needing.length === 1 ? 'has' : 'have'} an agent that reports${exempt}`
+    return isSure ? fine(all) : warn(`${all}; each must, ${UNLESS}`)
   })
 }
 

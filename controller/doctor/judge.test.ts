@@ -92,6 +92,7 @@ const good: Facts = {
     vCenters: ['main'],
     warnings: [],
     identity: { require: 'reported', exempt: undefined },
+    requireGiven: true,
   }),
   cluster: seen(cluster),
   vCenters: [vCenter],
@@ -269,9 +270,38 @@ t.test('policies: what is missing, and what an older API server cannot have', as
   t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
 })
 
+t.test(
+  'how much a Node must prove depends on how the controller is started, unless the file says it',
+  async (t) => {
+    const identity = { require: 'reported', exempt: undefined } as const
+    const configuration = seen({ path: '', vCenters: [], warnings: [], identity, requireGiven: false })
+    t.match(wrong({ ...good, configuration }), [
+      {
+        check: 'agents',
+        status: 'warn',
+        message: /^1 Node of 1 has an agent that reports; each must, unless/,
+      },
+    ])
+    const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
+    t.match(wrong({ ...good, cluster: silent, configuration }), [
+      {
+        check: 'agents',
+        status: 'warn',
+        message: /unless .*the CPI's arguments.* under "identity"; then look at/,
+      },
+    ])
+  },
+)
+
 t.test('Nodes that need no agent', async (t) => {
   const configured = (require: 'asserted' | 'reported') =>
-    seen({ path: '', vCenters: [], warnings: [], identity: { require, exempt: undefined } })
+    seen({
+      path: '',
+      vCenters: [],
+      warnings: [],
+      identity: { require, exempt: undefined },
+      requireGiven: true,
+    })
   const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
   t.same(wrong({ ...good, cluster: silent, configuration: configured('asserted') }), [])
   for (const other of [

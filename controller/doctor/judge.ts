@@ -12,7 +12,7 @@ const API_SERVER = 'API server'
 export function judge(facts: Facts): readonly Line[] {
   const { configuration, cluster, vCenters, now } = facts
   const seen = cluster.ok ? cluster.value : undefined
-  const identity = configuration.ok ? configuration.value.identity : undefined
+  const configured = configuration.ok ? configuration.value : undefined
   return [
     ...judgeConfiguration(configuration),
     {
@@ -24,7 +24,7 @@ export function judge(facts: Facts): readonly Line[] {
     ...chain(
       [
         ...clusterSteps(seen, now),
-        ['agents', seen && judgeAgents(seen.nodes, identity, now)],
+        ['agents', seen && judgeAgents(seen.nodes, configured, now)],
         ...cpiSteps(seen),
       ],
       seen === undefined ? API_SERVER : undefined,

@@ -35,6 +35,7 @@ function explain(of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<Explai
     kubelet: RENEWED,
     leader: 'a leads',
     fresh: undefined,
+    assumed: [],
     unknown: [],
     now: NOW,
     ...changes,
@@ -235,12 +236,14 @@ t.test('what could not be read', async (t) => {
     {
       reportsRead: false,
       kubelet: 'unread',
+      assumed: ['by this file'],
       unknown: ['NodeReports cannot be read: 403'],
     },
   )
   t.match(found.verdict, 'NodeReports cannot be read')
   t.equal(step(found, 'report'), undefined)
   t.match(step(found, 'kubelet'), { state: 'unknown' })
+  t.match(printExplanation(found), /^! by this file$/m)
   t.match(printExplanation(found), /^! NodeReports cannot be read: 403$/m)
 })
 

@@ -7,7 +7,7 @@ import type { ExplainFacts, Explanation } from './facts.ts'
 
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
-  const { node, report, fresh, leader, unknown, reportsRead } = facts
+  const { node, report, fresh, leader, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
   const pending = previousStatus(report, node).conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
@@ -23,6 +23,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
       : {}),
     changes: reportsRead ? changesOf(status, missing) : [],
     leader,
+    assumed,
     unknown,
   }
 }

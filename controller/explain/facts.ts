@@ -16,6 +16,8 @@ export interface ExplainFacts {
   readonly leader: string
   /** What a leader would decide now; undefined where vCenter was not asked. */
   readonly fresh: FreshLook | undefined
+  /** What was taken for granted by that look, and may be otherwise. */
+  readonly assumed: readonly string[]
   /** What could not be found out, and why. */
   readonly unknown: readonly string[]
   /** Milliseconds since the epoch. */
@@ -57,5 +59,7 @@ export interface Explanation {
   /** What would change it. */
   readonly changes: readonly string[]
   readonly leader: string
+  /** What was taken for granted, and may be otherwise. */
+  readonly assumed: readonly string[]
   readonly unknown: readonly string[]
 }

@@ -6,7 +6,7 @@ const SIGN: Readonly<Record<StepState, string>> = { ok: 'ok', no: 'no', unknown:
 
 /** For people; ends with a newline. */
 export function printExplanation(explanation: Explanation): string {
-  const { node, verdict, chain, deletion, changes, leader, unknown } = explanation
+  const { node, verdict, chain, deletion, changes, leader, assumed, unknown } = explanation
   const width = Math.max(...chain.map(({ name }) => name.length))
   const lines = [
     `Node ${node} ${verdict}`,
@@ -31,7 +31,7 @@ export function printExplanation(explanation: Explanation): string {
     ...(changes.length === 0 ? [] : ['', 'what would change it:', ...changes.map((each) => `  - ${each}`)]),
     '',
     leader,
-    ...unknown.map((each) => `! ${each}`),
+    ...[...assumed, ...unknown].map((each) => `! ${each}`),
   ]
   return `${lines.map((line) => printable(line, MAX_LINE)).join('\n')}\n`
 }

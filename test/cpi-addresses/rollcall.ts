@@ -23,9 +23,9 @@ async function read(text: string): Promise<Config> {
   const findings = new Findings()
   const options = { folder: '/etc/cloud', readFile: nothing, defaultFolder: false, findings }
   const here = text.replaceAll('@HOST@', 'vc.example.com').replaceAll('@PORT@', '443')
-  const config = await parseConfig(here, {}, options)
-  if (config === undefined) throw new Error(findings.problems.map(({ message }) => message).join('\n'))
-  return config
+  const parsed = await parseConfig(here, {}, options)
+  if (parsed === undefined) throw new Error(findings.problems.map(({ message }) => message).join('\n'))
+  return parsed.config
 }
 
 async function nothing(): Promise<never> {

@@ -251,6 +251,7 @@ const cases: readonly Case[] = [
   },
   {
     what: 'a Node whose agent does not report',
+    config: `${good}\nidentity: {require: reported}\n`,
     breaks: newNode,
     check: 'agents',
     says: /1 Node \(worker-2\) of 2 have no report/,

@@ -39,14 +39,14 @@ async function readFile(path: string): Promise<Uint8Array> {
 export async function askRollcall({ text, environment = {} }: Written): Promise<OurOutcome> {
   const findings = new Findings()
   const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
-  const config = await parseConfig(decoded, environment, {
+  const parsed = await parseConfig(decoded, environment, {
     folder: '/etc/cloud',
     readFile,
     defaultFolder: false,
     findings,
   })
   return {
-    config: config && ours(config),
+    config: parsed && ours(parsed.config),
     errors: findings.problems.map(({ path, message }) => `${path}: ${message}`),
   }
 }
