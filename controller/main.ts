@@ -126,6 +126,11 @@ async function answer(work: (signal: AbortSignal) => Promise<number>): Promise<n
   }
 }
 
+/** Says to a person what the answer itself does not depend on. */
+function warn(message: string): void {
+  process.stderr.write(`${message}\n`)
+}
+
 async function showStatus(options: StatusFlags, signal: AbortSignal): Promise<number> {
   const credentials = operatorCredentials(options, process.env)
   if (!credentials.ok) throw new Error(credentials.message)
@@ -163,7 +168,7 @@ async function showExplanation(options: ExplainFlags, signal: AbortSignal): Prom
   const { config: path, node, leaseNamespace: namespace, leaseName: name } = options
   const prepared = path === undefined ? undefined : await prepare({ config: path }, found, undefined)
   if (typeof prepared === 'number') return 1
-  for (const warning of prepared?.config.loaded.warnings ?? []) process.stderr.write(`${warning}\n`)
+  for (const warning of prepared?.config.loaded.warnings ?? []) warn(warning)
   const explanation = await explain(
     {
       node,
@@ -175,6 +180,7 @@ async function showExplanation(options: ExplainFlags, signal: AbortSignal): Prom
       random: Math.random,
       logger: createLogger({ level: options.logLevel, now: systemClock.now }),
       metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
+      warn,
     },
     signal,
   )
@@ -192,17 +198,19 @@ async function showPlan(options: PlanFlags, signal: AbortSignal): Promise<number
     options.fromCPI ? AS_THE_CPI : undefined,
   )
   if (typeof prepared === 'number') return 1
-  for (const warning of prepared.config.loaded.warnings) process.stderr.write(`${warning}\n`)
+  for (const warning of prepared.config.loaded.warnings) warn(warning)
   const made = await plan(
     {
       ...prepared,
       fromCPI: options.fromCPI,
+      lease: { namespace: options.leaseNamespace, name: options.leaseName },
       version: VERSION,
       clock: systemClock,
       random: Math.random,
       logger,
-      // Nobody reads them: no port is opened, and no Lease taken.
+      // Nobody reads them: no port is opened, and the Lease is not taken.
       metrics: createMetrics({ version: VERSION, lease: '', clock: systemClock }),
+      warn,
     },
     signal,
   )

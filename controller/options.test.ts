@@ -37,6 +37,8 @@ t.same(parseCommandLine(['plan', '--config', '/c', '--output=json']), {
     config: '/c',
     kubeconfig: undefined,
     context: undefined,
+    leaseNamespace: 'kube-system',
+    leaseName: 'rollcall-controller',
     output: 'json',
     logLevel: 'error',
     fromCPI: false,

@@ -62,13 +62,13 @@ export interface CpiFlags {
   readonly notices: readonly Notice[]
 }
 
-export interface PlanFlags extends CredentialFlags, Pick<RunFlags, 'config' | 'logLevel'> {
+type LeaseFlags = Pick<RunFlags, 'leaseNamespace' | 'leaseName'>
+
+export interface PlanFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags, 'config' | 'logLevel'> {
   readonly output: Output
   /** Whether the CPI is to be looked for, and its cluster to go on as it was. */
   readonly fromCPI: boolean
 }
-
-type LeaseFlags = Pick<RunFlags, 'leaseNamespace' | 'leaseName'>
 
 export interface StatusFlags extends CredentialFlags, LeaseFlags {
   readonly output: Output
@@ -200,11 +200,14 @@ function parsePlan(args: readonly string[]): ControllerCommandLine {
   const values = read.value
   const config = values.get('config')
   if (config === undefined) return wrong(NO_CONFIG)
+  const lease = leaseOf(values)
+  if (!lease.ok) return wrong(lease.message)
   return {
     kind: 'plan',
     options: {
       config,
       ...credentialOf(values),
+      ...lease.value,
       output: outputOf(values),
       // What is wrong stands in the plan itself.
       logLevel: logLevelOf(values, 'error'),

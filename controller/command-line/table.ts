@@ -60,9 +60,9 @@ export const COMMANDS = {
     optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
   },
   plan: {
-    does: 'says what that would change, and writes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
+    does: 'says what that would change, and changes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
     required: ['config'],
-    optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'log-level'],
+    optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   },
   explain: {
     does: 'says why one Node is as it is, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 where something could not be found out',

@@ -35,6 +35,8 @@ export interface ExplainOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly metrics: Metrics
+  /** As of {@link decideOnCopy}. */
+  readonly warn: (message: string) => void
 }
 
 /** How the leader was started cannot be seen from here. */
@@ -49,7 +51,8 @@ const INTERLOCK_DEADLINE = 10_000
 
 /**
  * Explains one Node by what stands in the cluster and, with a configuration, by what a leader would decide now: the leader's
- * own code on a copy in memory, with one probe of its VM where that is missing. Nothing is written.
+ * own code on a copy in memory, with one probe of its VM where that is missing. Nothing is
+ * written but the attempts to log in, which are counted in the Lease.
  *
  * @throws where the Node cannot be read or there is none, with what was probably meant; where the signal aborts
  */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
+import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
@@ -15,6 +16,8 @@ import type { Timings } from '../vcenter/timings.ts'
 export interface PlanOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
+  /** That the replicas compete for. */
+  readonly lease: ManagerLease
   /** Whether to look for the CPI as well, and to plan by its arguments. */
   readonly fromCPI: boolean
   readonly version: string
@@ -23,11 +26,13 @@ export interface PlanOptions {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly timings?: Timings
+  /** As of {@link decideOnCopy}. */
+  readonly warn: (message: string) => void
 }
 
 /**
  * Says what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
- * cluster, no Lease is taken, each vCenter is logged in to once. What only time can prove is not waited for, so a Node
+ * cluster but the attempts to log in, which are counted in the Lease, and the Lease is not taken. What only time can prove is not waited for, so a Node
  * whose VM is missing is named and nothing more.
  *
  * It takes for granted that Rollcall's manifests are applied: without the CRD there are no reports, and Nodes count as

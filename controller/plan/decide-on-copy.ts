@@ -1,9 +1,13 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, type DecisionConfig, settingsOf } from '../config/config.ts'
+import type { ManagerLease } from '../cpi/find-cpi.ts'
 import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
+import { createLeaseStore } from '../kubernetes/lease.ts'
+import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
+import { createSharedAnnotations } from '../kubernetes/shared-annotations.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createInhabitantsOf } from '../probes/inhabitants.ts'
@@ -13,7 +17,6 @@ import { createReconciler } from '../reconcile.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
-import type { LoginAttempt, LoginAttempts } from '../types/login-attempts.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { openInventory } from '../vcenter/inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
@@ -27,6 +30,8 @@ export interface DecideOnCopyOptions {
   /** With the users and passwords filled in. */
   readonly config: Config
   readonly client: KubeClient
+  /** That the replicas compete for: logins are counted in it. */
+  readonly lease: ManagerLease
   readonly interlock: InterlockState
   /** The Node whose VM is probed once where it is missing; none by default. */
   readonly probed?: string
@@ -36,6 +41,8 @@ export interface DecideOnCopyOptions {
   readonly logger: Logger
   readonly metrics: Metrics
   readonly timings?: Timings
+  /** Told where logins are not counted together with the leader's. */
+  readonly warn: (message: string) => void
 }
 
 /** What a leader would make of the cluster. */
@@ -58,18 +65,20 @@ export const DEADLINE = 120_000
 const POLL_INTERVAL = 100
 
 /**
- * Reconciles a copy of the cluster in memory until nothing is left to do, by the leader's own code. Nothing is written, no
- * Lease is taken, each vCenter is logged in to once. What only time can prove is not waited for.
+ * Reconciles a copy of the cluster in memory until nothing is left to do, by the leader's own code. Nothing is written but
+ * the attempts to log in, which are counted in the Lease as the leader's are: each vCenter is logged in to once, and once more
+ * for tags. The Lease is not taken, and what only time can prove is not waited for.
  *
  * @throws where the API server does not answer, or the signal aborts
  */
 export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSignal): Promise<DecidedCopy> {
-  const { config, client, probed, clock, random, logger, metrics, timings = TIMINGS } = options
+  const { config, client, lease, probed, clock, random, logger, metrics, timings = TIMINGS } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const due = new Set<string>()
   const queue = { add: (name: string) => void due.add(name) }
-  const logins = createLogins({ attempts: inMemory(), timings, clock, random, logger })
+  const annotations = createSharedAnnotations(createLeaseStore(client, lease.namespace, lease.name))
+  const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
   const onChange = createInventoryHandler({ index, queue })
   const inventories = config.vCenters.map((vCenter) =>
     openInventory({
@@ -162,6 +171,11 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
     signal,
   )
   signal.throwIfAborted()
+  const alone = annotations.alone()
+  if (alone !== undefined)
+    options.warn(
+      `an attempt to log in was not counted with the leader's, as ${alone}: each wrong password counts towards locking the account`,
+    )
   return {
     before,
     nodes: copy.nodes,
@@ -169,16 +183,5 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
     decisions,
     settings,
     remarks: inventories.flatMap((inventory) => silenceOf(inventory, [...before.keys()], index.uuidsOf)),
-  }
-}
-
-/** Of this process alone: one attempt is made, and none is repeated. */
-function inMemory(): LoginAttempts {
-  const accounts = new Map<string, readonly LoginAttempt[]>()
-  return {
-    async update(names, change) {
-      const changed = change(names.map((name) => accounts.get(name) ?? []))
-      if (changed !== undefined) for (const name of names) accounts.set(name, changed)
-    },
   }
 }

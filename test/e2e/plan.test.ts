@@ -140,10 +140,22 @@ t.test('what it cannot tell is an error, and says why', async (t) => {
   const { code, said } = await plan(`--config=${wrong}`)
   t.equal(code, 1)
   t.match(said, /--config: given twice/)
-  const refused = startProgram({
-    command: await binary('rollcall-controller'),
-    args: ['plan', `--config=${wrong}`, `--kubeconfig=${kubeconfig}`],
-  })
-  t.equal((await refused.ended).code, 1)
-  t.match(refused.output(), /^! vCenter main: InvalidLogin: /m)
+  const refused = async (...args: string[]) => {
+    const program = startProgram({
+      command: await binary('rollcall-controller'),
+      args: ['plan', `--config=${wrong}`, `--kubeconfig=${kubeconfig}`, ...args],
+    })
+    t.equal((await program.ended).code, 1)
+    return program.output()
+  }
+  t.match(
+    await refused('--lease-name=none'),
+    /^an attempt to log in was not counted .* the Lease cannot be read: each wrong password/m,
+  )
+  for (let times = 0; times < 3; times++) {
+    const output = await refused()
+    t.match(output, /^! vCenter main: InvalidLogin: /m)
+    t.notMatch(output, /was not counted|lately/)
+  }
+  t.match(await refused(), /^! vCenter main: InvalidLogin: .*3 were refused or not answered lately/m)
 })

@@ -1,6 +1,6 @@
 import { attempt } from '../../agent/shared/result.ts'
-import type { Annotations, LeaseStore } from '../kubernetes/lease.ts'
-import type { LeaseElector } from '../kubernetes/lease-elector.ts'
+import type { Annotations, LeaseStore } from './lease.ts'
+import type { LeaseElector } from './lease-elector.ts'
 
 export interface SharedAnnotations extends Pick<LeaseElector, 'annotate'> {
   /** Why others do not see what is annotated here; undefined as long as they do. */

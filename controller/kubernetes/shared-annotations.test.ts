@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
-import type { Annotations, Lease, LeaseStore } from '../kubernetes/lease.ts'
+import type { Annotations, Lease, LeaseStore } from './lease.ts'
 import { createSharedAnnotations } from './shared-annotations.ts'
 
 const { signal } = new AbortController()
