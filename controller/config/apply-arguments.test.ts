@@ -27,16 +27,6 @@ t.test('a file that does not say how much a Node must prove', async (t) => {
   t.same(said.warnings, [])
 })
 
-t.test('a running process does not believe more because that is no longer said', async (t) => {
-  const running = { ...ALL, required: 'reported' } as const
-  await t.rejects(read('', running), {
-    message:
-      /^\S*vsphere\.conf: identity\.require: is not set any more, .* from reported: .*"require: asserted"/,
-  })
-  t.equal((await read('identity: {require: asserted}', running)).identity.require, 'asserted')
-  t.equal((await read('', { ...ALL, required: 'asserted' })).identity.require, 'asserted')
-})
-
 t.test('without the lifecycle controller no Node is deleted or tainted', async (t) => {
   const given = { ...ALL, endsNodes: false }
   const plain = await read('identity: {require: proven}', given)

@@ -1,4 +1,3 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
 import type { InitializationConfig } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { Given } from './read-section.ts'
@@ -12,16 +11,13 @@ export interface GivenArguments {
   readonly endsNodes: boolean
   /** `--node-labels`, without those that the CPI discards. */
   readonly nodeLabels: Readonly<Record<string, string>>
-  /** What `identity.require` is in force while a running process reads another file; undefined at its start. */
-  readonly required?: IdentityLevel
 }
 
 const CONTROLLERS = '--controllers'
 
 /**
  * What is given, with what the CPI's arguments mean in its place. A file without `identity.require` that is started with
- * them is a CPI cluster's: it goes on as it was. Where it loses that setting under a running process, the file is refused: trust
- * is lowered by a word, not by one that is missing.
+ * them is a CPI cluster's: it goes on as it was.
  */
 export function applyArguments(
   sections: Sections,
@@ -31,7 +27,7 @@ export function applyArguments(
   if (given === undefined) return sections
   return {
     ...sections,
-    identity: asAsserted(sections.identity, given.required, findings),
+    identity: asAsserted(sections.identity, findings),
     lifecycle: withoutEnds(sections.lifecycle, given, findings),
   }
 }
@@ -41,23 +37,11 @@ export function initializationOf(given: GivenArguments | undefined): Initializat
   return { on: given?.initializes ?? true, labels: given?.nodeLabels ?? {} }
 }
 
-function asAsserted(
-  identity: Sections['identity'],
-  required: IdentityLevel | undefined,
-  findings: Findings,
-): Sections['identity'] {
+function asAsserted(identity: Sections['identity'], findings: Findings): Sections['identity'] {
   if (identity.require !== undefined) return identity
-  if (required !== undefined && required !== 'asserted') {
-    const message = `is not set any more, which with the arguments of the CPI means asserted, and takes trust away from ${required}: ${LOWERED}`
-    findings.refuse('identity.require', undefined, message)
-    return identity
-  }
   findings.warn('identity.require', 'command line', BELIEVED)
   return { ...identity, require: { path: 'identity.require', at: 'command line', value: 'asserted' } }
 }
-
-const LOWERED =
-  'write it again, or "require: asserted" under "identity" if that is meant; a process that starts with this file takes it as asserted'
 
 const BELIEVED =
   'is not set, and with the arguments of the CPI that means asserted: whatever machine a kubelet says that its Node is, is believed; have an agent on every node, then write "require: reported" under "identity"'

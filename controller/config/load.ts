@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { IdentityLevel } from '../../agent/contract.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import { applyArguments, type GivenArguments, initializationOf } from './apply-arguments.ts'
 import { applyEnvironment, type Environment } from './apply-environment.ts'
@@ -7,6 +8,7 @@ import type { Config } from './config.ts'
 import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { looksLikeINI, readINI } from './ini.ts'
+import { keepLevel } from './keep-level.ts'
 import { type ReadFile, type ReadFolder, readText } from './read-text.ts'
 import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
@@ -36,6 +38,8 @@ export interface ConfigSource {
   readonly environment?: Environment
   /** Where the command line has the CPI's form, what it says takes precedence over both. */
   readonly given?: GivenArguments
+  /** What `identity.require` is in force while a running process reads another file; not there at its start. */
+  readonly levelInForce?: IdentityLevel
 }
 
 /**
@@ -59,11 +63,11 @@ export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
 type Parsed = Pick<LoadedConfig, 'config' | 'requireGiven'>
 
 async function load(source: ConfigSource, findings: Findings): Promise<Parsed | undefined> {
-  const { path, readFile, readFolder, environment = {}, given } = source
+  const { path, readFile, readFolder, environment = {} } = source
   const read = await readText(path, readFile, MAX_BYTES)
   const { ok: defaultFolder } = await attempt(() => readFolder(DEFAULT_FOLDER))
   const options = { folder: dirname(path), readFile, defaultFolder, findings }
-  if (read.ok) return parseConfig(read.value, environment, options, given)
+  if (read.ok) return parseConfig(read.value, environment, options, source)
   findings.refuse('', undefined, read.message)
   return undefined
 }
@@ -77,7 +81,7 @@ export async function parseConfig(
   text: string,
   environment: Environment,
   options: SourceOptions,
-  given?: GivenArguments,
+  { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
 ): Promise<Parsed | undefined> {
   const { findings } = options
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
@@ -88,7 +92,9 @@ export async function parseConfig(
   }
   const read = readSections(tree, findings)
   if (read === undefined) return undefined
-  const sections = applyArguments(applyEnvironment(read, environment, findings), given, findings)
+  const said = applyEnvironment(read, environment, findings)
+  const sections = applyArguments(said, given, findings)
+  keepLevel(said.identity, sections.identity, levelInForce, findings)
   const config = await buildConfig(sections, initializationOf(given), options)
   return config && { config, requireGiven: sections.identity.require !== undefined }
 }

@@ -109,3 +109,28 @@ await t.test(
     t.ok(said().includes(SAME), 'which is what it means then')
   },
 )
+
+await t.test('so it is without them, where the default is less than what is in force', async (t) => {
+  const saying = (level: string) => ({ 'vsphere.conf': file('', `identity: {require: ${level}}`) })
+  const { watch, put, looks, said, lines } = await open(t, saying('proven'))
+  const level = () => watch.current().config.identity.require
+  put('vsphere.conf', file())
+  await looks(5)
+  t.same(said(), [REFUSED])
+  t.match(lines.at(-1)?.problems, [
+    /identity\.require: is not set any more, which means reported, .* from proven: .*"require: reported"/,
+  ])
+  t.equal(level(), 'proven')
+  put('vsphere.conf', saying('provn')['vsphere.conf'])
+  await looks(5)
+  t.match(lines.at(-1)?.problems, { length: 1 }, 'a slip is told once')
+  put('vsphere.conf', saying('reported')['vsphere.conf'])
+  await looks(5)
+  t.equal(level(), 'reported')
+  put('vsphere.conf', saying('asserted')['vsphere.conf'])
+  await looks(5)
+  t.equal(level(), 'asserted')
+  put('vsphere.conf', file())
+  await looks(5)
+  t.equal(level(), 'reported', 'what raises it needs no word')
+})

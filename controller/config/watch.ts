@@ -52,7 +52,7 @@ const INTERVAL = 2_000
  * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
-  const { readFile, given, clock, logger, metrics } = options
+  const { readFile, clock, logger, metrics } = options
   let { config, files: judged } = options.loaded
   let end = new AbortController()
   /** A change that one check has found. */
@@ -70,9 +70,9 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
   /** Checks exactly what was read, not a later state of the files. */
   async function judge(reader: RememberingReader): Promise<void> {
     const asked = createRememberingReader(reader.readFile)
-    const running = given && { given: { ...given, required: config.identity.require } }
+    const levelInForce = config.identity.require
     try {
-      take(await loadConfig({ ...options, ...running, readFile: asked.readFile }))
+      take(await loadConfig({ ...options, levelInForce, readFile: asked.readFile }))
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       metrics.configRefused()
