@@ -78,9 +78,9 @@ function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
 }
 
 function judgeSessions(seen: Looked<SessionCounts>): Verdict {
-  if (!seen.ok && seen.denied)
+  if (!seen.ok && seen.noPermission)
     return skip(
-      'this account may not list sessions, and need not; look at Monitor > Sessions in the vSphere Client if logins fail',
+      'the vCenter account may not list sessions, and need not; look at Monitor > Sessions in the vSphere Client if logins fail',
     )
   return verdictOf(seen, ({ all, own }) => {
     const counts = `${all} are open, ${own} of this account`
@@ -104,7 +104,7 @@ function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict
 }
 
 function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
-  if (!seen.ok && seen.denied)
+  if (!seen.ok && seen.noPermission)
     return warn(
       `datacenters cannot be read, so that a wrong name under "datacenters" is not told: ${seen.message}; give the account Read-only on the root folder, with propagation`,
     )
@@ -131,12 +131,16 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
 }
 
 function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
+  if (!seen.ok && seen.noPermission)
+    return fail(
+      `the vCenter account may not read tags, so that Nodes get no zone and no region: ${seen.message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
+    )
   return verdictOf(seen, ({ wanted, found }) => {
     if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
     const missing = wanted.filter((name) => !found.has(name))
     if (missing.length > 0)
       return fail(
-        `vCenter has no tag category ${listed(missing)}; create it, or correct "zone" and "region" under "labels"`,
+        `vCenter shows no tag category ${listed(missing)}; create it, correct "zone" and "region" under "labels", or give the account Read-only as a global permission`,
       )
     const empty = wanted.filter((name) => found.get(name) === 0)
     if (empty.length > 0)

@@ -18,6 +18,12 @@ const DAY = 24 * 3_600_000
 const seen = <T>(value: T) => ({ ok: true, value }) as const
 const broken = (message: string): Looked<never> => ({ ok: false, message, denied: false })
 const denied = (message: string): Looked<never> => ({ ok: false, message, denied: true })
+const noPermission = (message: string): Looked<never> => ({
+  ok: false,
+  message,
+  denied: false,
+  noPermission: true,
+})
 const at = (minutesAgo: number) => new Date(NOW - minutesAgo * 60_000).toISOString()
 
 const node: Node = {
@@ -119,7 +125,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
   [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /ended 2 days ago/],
   [{ trust: 'insecure' }, 'TLS', 'warn', /not checked.*configure caFile or thumbprint/],
   [{ login: { ok: false, message: 'refused' } }, 'login', 'fail', /refused/],
-  [{ sessions: denied('no') }, 'sessions', 'skip', /need not/],
+  [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*need not/],
   [{ sessions: seen({ all: 500, own: 450 }) }, 'sessions', 'warn', /450 of this account.*of its own/],
   [{ sessions: seen({ all: 2500, own: 1 }) }, 'sessions', 'warn', /2500 are open/],
   [
@@ -134,7 +140,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     'fail',
     /^lacks this; the same for 1 more/,
   ],
-  [{ datacenters: denied('NoPermission') }, 'datacenters', 'warn', /cannot be read/],
+  [{ datacenters: noPermission('NoPermission') }, 'datacenters', 'warn', /cannot be read/],
   [{ datacenters: seen({ wanted: [], seen: [] }) }, 'datacenters', 'fail', /sees no datacenter/],
   [
     {
@@ -154,13 +160,19 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     { categories: seen({ wanted: ['k8s-zone'], found: new Map() }) },
     'tag categories',
     'fail',
-    /no tag category k8s-zone/,
+    /no tag category k8s-zone; create it, .*global permission/,
   ],
   [
     { categories: seen({ wanted: ['k8s-zone'], found: new Map([['k8s-zone', 0]]) }) },
     'tag categories',
     'warn',
     /no tags in the category/,
+  ],
+  [
+    { categories: noPermission('vc answers to tagging/category with HTTP status 403') },
+    'tag categories',
+    'fail',
+    /^the vCenter account may not read tags.*status 403; give it Read-only as a global permission/,
   ],
   [{ skew: seen(-30_000) }, 'clock', 'warn', /30 s behind/],
   [{ skew: seen(90_000) }, 'clock', 'fail', /90 s ahead of/],

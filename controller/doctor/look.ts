@@ -10,8 +10,10 @@ export type Looked<T> = Result<T, Unseen>
 export interface Unseen {
   /** One sentence, without a stack. */
   readonly message: string
-  /** Whether the account may not look, which says nothing of what is there. */
+  /** Whether the API server forbids it to the account, which says nothing of what is there. */
   readonly denied: boolean
+  /** Whether vCenter forbids it to its account: what that means depends on what is looked at. */
+  readonly noPermission?: boolean
 }
 
 /** Looks once. What goes wrong becomes part of the answer. */
@@ -19,8 +21,12 @@ export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
   const done = await attempt(work)
   if (done.ok) return done
   const { error } = done
-  const denied = hasStatus(error, 403) || (error instanceof VCenterError && error.reason === 'NoPermission')
-  return { ok: false, message: error instanceof Error ? error.message : String(error), denied }
+  return {
+    ok: false,
+    message: error instanceof Error ? error.message : String(error),
+    denied: hasStatus(error, 403),
+    noPermission: error instanceof VCenterError && error.reason === 'NoPermission',
+  }
 }
 
 /** Between two looks whether what goes on has an answer, milliseconds. */

@@ -17,7 +17,7 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** What follows from what was seen. What this account may not see is neither good nor bad. */
+/** What follows from what was seen. What the API server does not let this account see is neither good nor bad. */
 export function verdictOf<T>(seen: Looked<T>, judge: (seen: T) => Verdict): Verdict {
   if (seen.ok) return judge(seen.value)
   if (!seen.denied) return fail(seen.message)
