@@ -38,6 +38,29 @@ t.test('where somebody else wrote meanwhile, it is to be tried again', async (t)
   t.equal(await shared.annotate(add, signal), false)
 })
 
+t.test('many write one after the other, and none meets a conflict', async (t) => {
+  let kept: Lease = { record, annotations: {}, metadata: {} }
+  const shared = createSharedAnnotations({
+    ...store(undefined),
+    get: async () => kept,
+    async update(lease) {
+      if (lease.metadata !== kept.metadata) return undefined
+      kept = { ...lease, metadata: {} }
+      return kept
+    },
+  })
+  const given = new AbortController()
+  given.abort()
+  const writers = [signal, signal, given.signal, signal, signal, signal, signal]
+  const done = await Promise.allSettled(writers.map((signal) => shared.annotate(add, signal)))
+  t.same(
+    done.map((each) => each.status === 'fulfilled' && each.value),
+    [true, true, false, true, true, true, true],
+    'one that is given up holds nobody up',
+  )
+  t.equal(kept.annotations.b, '6')
+})
+
 const forbidden = new ApiError('no', { status: 403, reason: 'Forbidden' })
 for (const [what, lease, why] of [
   ['no API server', undefined, /no Lease/],

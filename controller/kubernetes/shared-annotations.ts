@@ -1,6 +1,6 @@
 import { attempt } from '../../agent/shared/result.ts'
 import type { Annotations, LeaseStore } from './lease.ts'
-import type { LeaseElector } from './lease-elector.ts'
+import type { EditAnnotations, LeaseElector } from './lease-elector.ts'
 
 export interface SharedAnnotations extends Pick<LeaseElector, 'annotate'> {
   /** Why others do not see what is annotated here; undefined as long as they do. */
@@ -17,6 +17,8 @@ export interface SharedAnnotations extends Pick<LeaseElector, 'annotate'> {
 export function createSharedAnnotations(lease: LeaseStore | undefined): SharedAnnotations {
   let alone: string | undefined
   let own: Annotations | undefined
+  /** What the next one waits for. It never fails. */
+  let last: Promise<unknown> = Promise.resolve()
 
   function keep(annotations: Annotations, why: string): true {
     own = annotations
@@ -24,20 +26,27 @@ export function createSharedAnnotations(lease: LeaseStore | undefined): SharedAn
     return true
   }
 
+  async function annotateNow(edit: EditAnnotations, signal: AbortSignal): Promise<boolean> {
+    const read = await attempt(async () => lease?.get(signal))
+    signal.throwIfAborted()
+    const found = read.ok ? read.value : undefined
+    const annotations = edit(own ?? found?.annotations ?? {})
+    if (annotations === undefined) return true
+    if (!read.ok) return keep(annotations, 'the Lease cannot be read')
+    if (lease === undefined || found === undefined) return keep(annotations, 'there is no Lease')
+    if (own !== undefined) return keep(annotations, alone ?? '')
+    const written = await attempt(() => lease.update({ ...found, annotations }, found.record, signal))
+    signal.throwIfAborted()
+    return written.ok ? written.value !== undefined : keep(annotations, 'the Lease may not be written')
+  }
+
   return {
     alone: () => alone,
-    async annotate(edit, signal) {
-      const read = await attempt(async () => lease?.get(signal))
-      signal.throwIfAborted()
-      const found = read.ok ? read.value : undefined
-      const annotations = edit(own ?? found?.annotations ?? {})
-      if (annotations === undefined) return true
-      if (!read.ok) return keep(annotations, 'the Lease cannot be read')
-      if (lease === undefined || found === undefined) return keep(annotations, 'there is no Lease')
-      if (own !== undefined) return keep(annotations, alone ?? '')
-      const written = await attempt(() => lease.update({ ...found, annotations }, found.record, signal))
-      signal.throwIfAborted()
-      return written.ok ? written.value !== undefined : keep(annotations, 'the Lease may not be written')
+    annotate(edit, signal) {
+      // Several vCenters are logged in to at once: side by side, each write would be the conflict of all others.
+      const turn = last.then(() => annotateNow(edit, signal))
+      last = attempt(() => turn)
+      return turn
     },
   }
 }
