@@ -20,6 +20,7 @@ const UNLESS =
  * Whether each Node that needs an agent has one that reports.
  *
  * @param configured undefined where the configuration is wrong: then each vSphere Node counts as needing one
+ * @param now milliseconds since the epoch, by the clock of the API server
  */
 export function judgeAgents(
   seen: Looked<NodeFacts>,

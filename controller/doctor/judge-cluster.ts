@@ -10,17 +10,20 @@ export const OLDEST_KUBERNETES = '1.31'
 /** A leader renews its Lease every two seconds; it counts as run out after fifteen. */
 const LEASE_GRACE = 60_000
 
-/** @param facts undefined where the API server could not be asked */
+/**
+ * @param facts undefined where the API server could not be asked
+ * @param now milliseconds since the epoch, by the clock of the API server
+ */
 export function clusterSteps(facts: ClusterFacts | undefined, now: number): readonly Step[] {
   const judged = (judge: (facts: ClusterFacts) => Verdict) => facts && judge(facts)
   return [
+    ["API server's clock", judged(({ skew }) => judgeClock('the API server', skew))],
     ['CRD', judged(judgeCRD)],
     ['RBAC of the controller', judged((each) => judgeRights(each.controllerRights))],
     ['RBAC of the agents', judged((each) => judgeRights(each.agentRights))],
     ['admission policies', judged(judgePolicies)],
     ['Lease', judged((each) => judgeLease(each, now))],
     ['Kubernetes version', judged((each) => verdictOf(each.version, judgeVersion))],
-    ["API server's clock", judged(({ skew }) => judgeClock('the API server', skew))],
   ]
 }
 

@@ -282,6 +282,19 @@ t.test('policies: what is missing, and what an older API server cannot have', as
   t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
 })
 
+t.test('a machine whose clock is wrong does not make the cluster look silent', async (t) => {
+  for (const minutes of [-30, 30]) {
+    const skew = minutes * 60_000
+    const lines = wrong({ ...good, now: NOW - skew, vCenters: [], cluster: seen({ ...cluster, skew }) })
+    t.match(lines, [{ check: "API server's clock", status: 'fail' }])
+    t.equal(lines.length, 1)
+  }
+  const checks = judge(good).map(({ check }) => check)
+  t.ok(checks.indexOf("API server's clock") < checks.indexOf('Lease'), 'what is to be mended comes first')
+  const silent = seen({ ...cluster, skew: 30 * 60_000 })
+  t.match(wrong({ ...good, vCenters: [], cluster: silent }), [{}, { check: 'Lease' }, { check: 'agents' }])
+})
+
 t.test(
   'how much a Node must prove depends on how the controller is started, unless the file says it',
   async (t) => {

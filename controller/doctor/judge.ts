@@ -12,6 +12,8 @@ const API_SERVER = 'API server'
 export function judge(facts: Facts): readonly Line[] {
   const { configuration, cluster, vCenters, now } = facts
   const seen = cluster.ok ? cluster.value : undefined
+  // Leases and reports are written by machines of the cluster.
+  const clusterNow = now + (seen?.skew ?? 0)
   const configured = configuration.ok ? configuration.value : undefined
   return [
     ...judgeConfiguration(configuration),
@@ -23,8 +25,8 @@ export function judge(facts: Facts): readonly Line[] {
     ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
     ...chain(
       [
-        ...clusterSteps(seen, now),
-        ['agents', seen && judgeAgents(seen.nodes, configured, now)],
+        ...clusterSteps(seen, clusterNow),
+        ['agents', seen && judgeAgents(seen.nodes, configured, clusterNow)],
         ...cpiSteps(seen),
       ],
       seen === undefined ? API_SERVER : undefined,
