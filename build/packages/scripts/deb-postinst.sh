@@ -14,8 +14,9 @@ fi
 [ -d /run/systemd/system ] || exit 0
 systemctl --system daemon-reload >/dev/null || true
 if [ -n "$2" ]; then
-  # After an upgrade, where it ran before.
-  systemctl try-restart rollcall-agent.service || true
+  # An upgrade, or an install after a removal that left /etc/rollcall: dpkg names the earlier version for both. Where the unit is
+  # disabled and does not run, and where policy-rc.d forbids it, nothing is started.
+  deb-systemd-invoke restart rollcall-agent.service || true
   exit 0
 fi
 # Where a kubelet has joined a cluster already. Otherwise the agent starts with the kubelet or the next boot.
