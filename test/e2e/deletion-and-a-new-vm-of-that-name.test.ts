@@ -69,9 +69,9 @@ t.test('after the old Node was deleted', async (t) => {
 t.test('between the last confirmation and the deletion, which comes too late', async (t) => {
   await loseHeartbeats(cluster, between.name)
   const before = await refusals()
-  const vm = await vcsim.recreate(between.vm.ref)
-  await deletionPending(stage, between.name, { status: 'True', reason: 'NotConfirmed' })
+  // Time enough to replace the Node before the deletion arrives.
   proxy.set('works', 400)
+  const vm = await vcsim.recreate(between.vm.ref)
   await deletionPending(stage, between.name, { status: 'True', reason: 'VMGone' })
   await remove(between.name)
   const next = await stage.member(between.name, { vm })
