@@ -88,6 +88,7 @@ async function explainWith(
     reportsRead: reports.ok,
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
     leader: leader.ok ? leader.value : 'who leads is not known',
+    asked: options.config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
     assumed: options.config?.loaded.requireGiven === false ? [ASSUMED] : [],
     unknown: [

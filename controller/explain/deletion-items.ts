@@ -8,7 +8,9 @@ export interface DeletionLook {
   readonly node: Node
   /** DeletionPending as the leader wrote it; undefined where it has not. */
   readonly leader: Condition | undefined
-  /** What is missing by one look at vCenter that was made now; undefined where none was. */
+  /** Whether vCenter was to be asked. */
+  readonly asked: boolean
+  /** What is missing by one probe of the VM that was made now; undefined where none was. */
   readonly fresh: readonly NamedMissing[] | undefined
 }
 
@@ -21,6 +23,7 @@ const BY_ONE_LOOK: ReadonlySet<string> = new Set([
 ])
 const LEADER_ALONE = 'only the leader knows'
 const NOT_ASKED = 'not asked: give --config'
+const NOT_PROBED = 'nothing was probed: a vCenter has not answered, or shows the VM'
 const READY = 'the Node is Ready, so its machine runs somewhere'
 
 /**
@@ -38,10 +41,16 @@ type Found = Pick<DeletionItem, 'state' | 'why'>
 
 const UNKNOWN: Found = { state: 'unknown', why: LEADER_ALONE }
 
-function proofOf(name: string, { leader, fresh }: DeletionLook): Found {
+/** Where one probe would tell. */
+function unprobed({ asked }: DeletionLook): Found {
+  return { state: 'unknown', why: asked ? NOT_PROBED : NOT_ASKED }
+}
+
+function proofOf(name: string, look: DeletionLook): Found {
+  const { leader, fresh } = look
   if (fresh !== undefined) return byOneLook(name, fresh)
   // It is True only where the proof is complete.
-  return leader?.status === 'True' ? { state: 'ok' } : { state: 'unknown', why: NOT_ASKED }
+  return leader?.status === 'True' ? { state: 'ok' } : unprobed(look)
 }
 
 function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
@@ -49,15 +58,16 @@ function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
   return missing === undefined ? { state: 'ok' } : { state: 'no', why: missing.message }
 }
 
-function preconditionOf(name: string, { node, leader, fresh }: DeletionLook): Found {
+function preconditionOf(name: string, look: DeletionLook): Found {
+  const { node, leader, fresh } = look
   if (name === 'NotHeld') return notBy(heldBy(node)?.message)
   if (name === 'NodeNotReady') return notBy(node.ready?.status === 'True' ? READY : undefined)
-  const asked = BY_ONE_LOOK.has(name)
-  if (fresh !== undefined && asked) return byOneLook(name, fresh)
+  const byOne = BY_ONE_LOOK.has(name)
+  if (fresh !== undefined && byOne) return byOneLook(name, fresh)
   const said = fresh?.find((each) => each.name === name)?.message
   if (said !== undefined && leader?.message.includes(said)) return { state: 'no', why: said }
   const found = leader?.status === 'True' ? byLeader(name, leader) : UNKNOWN
-  return asked && found === UNKNOWN ? { state: 'unknown', why: NOT_ASKED } : found
+  return byOne && found === UNKNOWN ? unprobed(look) : found
 }
 
 function notBy(why: string | undefined): Found {

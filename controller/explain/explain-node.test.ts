@@ -34,6 +34,7 @@ function explain(of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<Explai
     reportsRead: true,
     kubelet: RENEWED,
     leader: 'a leads',
+    asked: changes.fresh !== undefined,
     fresh: undefined,
     assumed: [],
     unknown: [],
@@ -152,6 +153,17 @@ t.test('a VM that is missing: by the leader alone, the proofs are not known one 
   t.match(item(found, 'Confirmed'), { state: 'unknown', why: 'only the leader knows' })
   t.match(item(found, 'NotDryRun'), { state: 'unknown', why: /--config/ })
   t.match(found.changes, [/./, /annotate node worker-1 rollcall\.dev\/deletion=hold/, /delete node worker-1/])
+})
+
+t.test('vCenter was asked, and nothing was probed', async (t) => {
+  const back = initialised()
+  const found = [
+    explain(decided(missing()), { asked: true }),
+    explain(decided(missing()), { fresh: look(facts({ node: back.node, report: back.report })) }),
+  ]
+  for (const each of found)
+    for (const name of ['CanaryFound', 'NotDryRun'])
+      t.match(item(each, name), { state: 'unknown', why: /^nothing was probed: a vCenter has not answered/ })
 })
 
 t.test('a VM that is proven gone: what comes before the first reason holds', async (t) => {

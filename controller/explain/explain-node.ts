@@ -7,7 +7,7 @@ import type { ExplainFacts, Explanation } from './facts.ts'
 
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
-  const { node, report, fresh, leader, assumed, unknown, reportsRead } = facts
+  const { node, report, asked, fresh, leader, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
   const pending = previousStatus(report, node).conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
@@ -19,7 +19,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing
-      ? { deletion: deletionItems({ node, leader: written, fresh: fresh?.decision?.deletionMissing }) }
+      ? { deletion: deletionItems({ node, leader: written, asked, fresh: fresh?.decision?.deletionMissing }) }
       : {}),
     changes: reportsRead ? changesOf(status, missing) : [],
     leader,

@@ -14,7 +14,9 @@ export interface ExplainFacts {
   readonly kubelet: LeaseRecord | undefined | 'unread'
   /** Who leads, in one line. */
   readonly leader: string
-  /** What a leader would decide now; undefined where vCenter was not asked. */
+  /** Whether vCenter was to be asked. */
+  readonly asked: boolean
+  /** What a leader would decide now; undefined where vCenter was not asked, or nothing came of it. */
   readonly fresh: FreshLook | undefined
   /** What was taken for granted by that look, and may be otherwise. */
   readonly assumed: readonly string[]
