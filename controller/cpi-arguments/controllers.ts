@@ -17,6 +17,8 @@ export interface ChosenControllers {
   /** Services of type LoadBalancer, and routes; neither is served here. */
   readonly services: boolean
   readonly routes: boolean
+  /** Whether the list names only what is off: with such a one the CPI itself runs nothing. */
+  readonly onlyOut: boolean
   /** What the person who wrote it should know. */
   readonly warnings: readonly string[]
 }
@@ -33,9 +35,16 @@ const EMPTY = '--controllers is empty, so that nothing is done with any Node, as
 export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
   const items = lists.flat()
   if (lists.length === 0)
-    return ok({ node: true, lifecycle: true, services: true, routes: true, warnings: [] })
+    return ok({ node: true, lifecycle: true, services: true, routes: true, onlyOut: false, warnings: [] })
   if (items.length === 0)
-    return ok({ node: false, lifecycle: false, services: false, routes: false, warnings: [EMPTY] })
+    return ok({
+      node: false,
+      lifecycle: false,
+      services: false,
+      routes: false,
+      onlyOut: false,
+      warnings: [EMPTY],
+    })
   const known = [...NAMES.keys(), ...NAMES.values()]
   for (const item of items) {
     const name = item.replace(/^-/, '')
@@ -54,6 +63,7 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
     lifecycle: on('cloud-node-lifecycle-controller'),
     services: on('service-lb-controller'),
     routes: on('node-route-controller'),
+    onlyOut,
     warnings: [
       ...(onlyOut
         ? [

@@ -54,6 +54,11 @@ t.test('what it does to Nodes is what --controllers says', async (t) => {
     [['--controllers=service,route'], { node: false, lifecycle: false }],
     [['--controllers=service', '--controllers=cloud-node'], { node: true, lifecycle: false }],
     [['--controllers=*,-cloud-node'], { node: false, lifecycle: true }],
+    // Without a * only what is named is on.
+    [['--controllers=-cloud-node,-cloud-node-lifecycle'], { node: false, lifecycle: false }],
+    [['--controllers=-service'], { node: false, lifecycle: false }],
+    [['--controllers='], { node: false, lifecycle: false }],
+    [['--controllers=', '--controllers=cloud-node'], { node: true, lifecycle: false }],
     [['--controllers=something-new'], { node: true, lifecycle: true }],
   ]
   for (const [args, controllers] of rows) {
@@ -61,6 +66,13 @@ t.test('what it does to Nodes is what --controllers says', async (t) => {
     t.same(found?.controllers, controllers, args.join(' '))
     t.equal(found && handlesNodes(found), controllers.node || controllers.lifecycle)
   }
+})
+
+t.test('what it serves beside Nodes', async (t) => {
+  const served = (...args: string[]) => cpi(args)?.serves
+  t.same(served('--controllers=*,-cloud-node,-cloud-node-lifecycle'), { services: true, routes: true })
+  t.same(served('--controllers=service'), { services: true, routes: false })
+  t.same(served('--controllers=-cloud-node,-cloud-node-lifecycle'), { services: false, routes: false })
 })
 
 t.test('its Pods, and whether they are of the present template', async (t) => {

@@ -196,8 +196,11 @@ function isRollcall(word: string): boolean {
 function managerOf(workload: Workload): Manager {
   const { kind, namespace, name, words, mounts, variables, pods, upToDate } = workload
   const last = (flag: string) => valuesOf(words, flag).at(-1)
-  // Both add up over several flags, and a comma parts their items.
-  const all = (flag: string) => valuesOf(words, flag).join(',') || undefined
+  // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
+  const all = (flag: string) => {
+    const values = valuesOf(words, flag)
+    return values.length === 0 ? undefined : values.filter((value) => value !== '').join(',')
+  }
   const elects = bool.parse(last('leader-elect') ?? 'true')
   const [controllers, cloudConfig] = [all('controllers'), last('cloud-config')]
   const { node, lifecycle, services, routes } = controllersOf(controllers)
@@ -213,7 +216,7 @@ function managerOf(workload: Workload): Manager {
     flags: {
       cloudProvider: last('cloud-provider'),
       controllers,
-      nodeLabels: all('node-labels'),
+      nodeLabels: all('node-labels') || undefined,
       cloudConfig,
     },
     config: mounts.find(({ path }) => cloudConfig?.startsWith(`${path.replace(/\/$/, '')}/`)),
@@ -227,11 +230,15 @@ function managerOf(workload: Workload): Manager {
   }
 }
 
-/** What cannot be read may be anything. */
-function controllersOf(controllers: string | undefined) {
+const ALL = { node: true, lifecycle: true, services: true, routes: true }
+const NONE = { node: false, lifecycle: false, services: false, routes: false }
+
+/** As `IsControllerEnabled` of k8s.io/controller-manager has it (v0.36.3). What cannot be read may be anything. */
+function controllersOf(controllers: string | undefined): typeof ALL {
   const items = readCSV(controllers ?? '')
   const chosen = items.ok ? chooseControllers(controllers === undefined ? [] : [items.value]) : items
-  return chosen.ok ? chosen.value : { node: true, lifecycle: true, services: true, routes: true }
+  if (!chosen.ok) return ALL
+  return chosen.value.onlyOut ? NONE : chosen.value
 }
 
 /** Whether it initialises, deletes or taints Nodes. */

@@ -353,6 +353,11 @@ t.test('a CPI that serves Services is no stray', async (t) => {
     routedNodes: ['n'],
   }
   t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(beside) }) }), [])
+  const idle = { ...beside, ...cpi(['--controllers=-cloud-node,-cloud-node-lifecycle']) }
+  t.match(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(idle) }) }), [
+    { check: 'LoadBalancer Services', status: 'warn', message: /nobody serves/ },
+    { check: 'routes', status: 'warn', message: /nobody keeps/ },
+  ])
 })
 
 t.test('what depends on a line that fails is skipped because of it', async (t) => {
