@@ -14,9 +14,8 @@ import { lookAtCluster, type SeenCluster } from '../doctor/look-at-cluster.ts'
 import { lookAtVCenter } from '../doctor/look-at-vcenter.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
-import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
-import { createSharedAnnotations } from '../kubernetes/shared-annotations.ts'
+import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
 import type { Logger } from '../log.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
@@ -117,9 +116,7 @@ async function lookAtVCenters(
 ): Promise<readonly VCenterFacts[]> {
   const { clock, random, logger, lease, timings = TIMINGS } = options
   const filled = await fillCredentials(config, client, options, signal)
-  const annotations = createSharedAnnotations(
-    client.ok ? createLeaseStore(client.value, lease.namespace, lease.name) : undefined,
-  )
+  const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
   const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
   return Promise.all(
     filled.vCenters.map((vCenter) =>

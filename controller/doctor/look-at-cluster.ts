@@ -36,13 +36,10 @@ const Schemas = v.object({ components: v.object({ schemas: v.record(v.string(), 
  * @throws as `KubeClient.request`
  */
 async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
-  const sent = clock.now()
-  const { user, at } = await reviewSelf(client, signal).catch((cause: unknown) => {
+  return reviewSelf(client, clock, signal).catch((cause: unknown) => {
     const said = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`${said}; check server, CA and credential of the kubeconfig`, { cause })
   })
-  // It says whole seconds.
-  return { user, skew: Date.parse(at) + 500 - (sent + clock.now()) / 2 }
 }
 
 export interface SeenCluster {

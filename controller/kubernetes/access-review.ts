@@ -1,5 +1,6 @@
 /** Asks the API server who we are, and what an account may do. It is asked by POST, and nothing is written. */
 import * as v from 'valibot'
+import type { Clock } from '../../agent/shared/clock.ts'
 import type { KubeClient } from './client.ts'
 
 /** As in a `SubjectAccessReview`. */
@@ -24,21 +25,25 @@ const SelfSubjectReview = v.object({
 const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
 
 /**
- * Whom the API server takes us for, and its own time, RFC 3339 with seconds.
+ * Whom the API server takes us for, and its clock minus ours, in milliseconds.
  *
  * @throws as `KubeClient.request`
  */
 export async function reviewSelf(
   client: KubeClient,
+  clock: Clock,
   signal: AbortSignal,
-): Promise<{ readonly user: string; readonly at: string }> {
+): Promise<{ readonly user: string; readonly skew: number }> {
+  const sent = clock.now()
   const parsed = v.safeParse(
     SelfSubjectReview,
     await create(client, 'authentication.k8s.io', 'SelfSubjectReview', {}, signal),
   )
   if (!parsed.success) throw new Error('the API server does not say who this credential is')
   const { metadata, status } = parsed.output
-  return { user: status.userInfo.username, at: metadata.creationTimestamp }
+  // It says whole seconds.
+  const skew = Date.parse(metadata.creationTimestamp) + 500 - (sent + clock.now()) / 2
+  return { user: status.userInfo.username, skew }
 }
 
 /**

@@ -5,9 +5,8 @@ import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
-import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
-import { createSharedAnnotations } from '../kubernetes/shared-annotations.ts'
+import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createInhabitantsOf } from '../probes/inhabitants.ts'
@@ -77,7 +76,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
   const index = createNodeIndex(settings.identity)
   const due = new Set<string>()
   const queue = { add: (name: string) => void due.add(name) }
-  const annotations = createSharedAnnotations(createLeaseStore(client, lease.namespace, lease.name))
+  const annotations = createSharedAnnotations(shareLease(client, lease, clock))
   const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
   const onChange = createInventoryHandler({ index, queue })
   const inventories = config.vCenters.map((vCenter) =>

@@ -9,6 +9,18 @@ export interface LoginAttempt {
   readonly refused: boolean
 }
 
+/** Attempts are counted by time, and this machine's is wrong: none may be made from here. The message has the next step. */
+export class WrongClock extends Error {
+  /** @param skew the API server's clock minus ours, milliseconds */
+  constructor(skew: number) {
+    const seconds = Math.round(Math.abs(skew) / 1000)
+    super(
+      `this machine's clock is ${seconds} s ${skew > 0 ? 'behind' : 'ahead of'} the API server's, and attempts are counted by time: set it, by NTP`,
+    )
+    this.name = 'WrongClock'
+  }
+}
+
 /** Login attempts by account, kept outside the process so that they outlive crashes and changes of leader. */
 export interface LoginAttempts {
   /**
@@ -16,7 +28,7 @@ export interface LoginAttempts {
    * them, or nothing where it returns undefined. `change` is called again after a conflicting write, so that no attempt is
    * lost. Others may read the names: they are not secret.
    *
-   * @throws when they cannot be read or written
+   * @throws WrongClock where this machine may count none; otherwise when they cannot be read or written
    */
   update(
     names: readonly string[],

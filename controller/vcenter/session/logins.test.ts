@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
+import { WrongClock } from '../../types/login-attempts.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import type { LoginInterface } from './known-accounts.ts'
@@ -151,6 +152,8 @@ t.test('what cannot be remembered is not tried', async (t) => {
   const { login, use } = start()
   attempts.away = true
   await t.rejects(login(), { reason: 'LoginNotRemembered', message: /API server/ })
+  attempts.away = new WrongClock(90_000)
+  await t.rejects(login(), { reason: 'LoginNotRemembered', message: /90 s behind .* NTP/ })
   t.same(sent, [])
   attempts.away = false
   use('right')

@@ -3,7 +3,7 @@ import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
-import type { LoginAttempt, LoginAttempts } from '../../types/login-attempts.ts'
+import { type LoginAttempt, type LoginAttempts, WrongClock } from '../../types/login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createKnownAccounts, type LoginInterface, type Pause } from './known-accounts.ts'
@@ -96,8 +96,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       logger.warn({ cause }, 'login attempt not remembered')
       throw new VCenterError(
         'LoginNotRemembered',
-        `no login at ${serverOf(account)}: the attempt could not be recorded in the Lease; ` +
-          'see the log and the state of the API server',
+        `no login at ${serverOf(account)}: ${error instanceof WrongClock ? error.message : NOT_RECORDED}`,
         { cause: error },
       )
     }
@@ -179,6 +178,9 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     },
   }
 }
+
+const NOT_RECORDED =
+  'the attempt could not be recorded in the Lease; see the log and the state of the API server'
 
 /** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])

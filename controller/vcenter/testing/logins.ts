@@ -8,7 +8,8 @@ import { TIMINGS, type Timings } from '../timings.ts'
 /** A memory that outlives no test, and whether it can be reached. */
 export interface AttemptsInMemory extends LoginAttempts {
   readonly accounts: Map<string, readonly LoginAttempt[]>
-  away: boolean
+  /** Or why it cannot. */
+  away: boolean | Error
 }
 
 export function attemptsInMemory(): AttemptsInMemory {
@@ -17,6 +18,7 @@ export function attemptsInMemory(): AttemptsInMemory {
     accounts,
     away: false,
     async update(names, change) {
+      if (self.away instanceof Error) throw self.away
       if (self.away) throw new Error('connection refused')
       const changed = change(names.map((name) => accounts.get(name) ?? []))
       if (changed !== undefined) for (const name of names) accounts.set(name, changed)
