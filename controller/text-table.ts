@@ -1,3 +1,4 @@
+import { columns } from '../agent/shared/columns.ts'
 import { printable } from './printable.ts'
 
 /** A cell is cut to so many characters: names of strangers may be long. */
@@ -10,13 +11,5 @@ export function textTable(
   rows: readonly (readonly (string | undefined)[])[],
 ): readonly string[] {
   const cells = rows.map((row) => row.map((cell) => printable(cell || NONE, MAX_CELL)))
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)),
-  )
-  return [header, ...cells].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
+  return columns([header, ...cells])
 }

@@ -1,3 +1,5 @@
+import { columns } from './columns.ts'
+
 /** What `doctor` says: one line for each check. Both programs have one. */
 export type Status =
   | 'ok'
@@ -65,12 +67,9 @@ export function hasFailed(lines: readonly Line[]): boolean {
  * @param printable makes a message safe for a terminal
  */
 export function printLines(lines: readonly Line[], printable: (message: string) => string): string {
-  const width = Math.max(...lines.map(({ check }) => check.length))
   const counted = (status: Status) => lines.filter((line) => line.status === status).length
   return [
-    ...lines.map(
-      ({ status, check, message }) => `${status.padEnd(4)}  ${check.padEnd(width)}  ${printable(message)}`,
-    ),
+    ...columns(lines.map(({ status, check, message }) => [status, check, printable(message)])),
     '',
     `${counted('ok')} ok, ${counted('warn')} warn, ${counted('fail')} fail, ${counted('skip')} skip`,
     '',

@@ -1,12 +1,13 @@
 import { fail, fine, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import { isAgentless } from '../decide/agentless.ts'
+import { listed } from '../listed.ts'
 import { requiredLevel } from '../node/level.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ConfigurationFacts, NodeFacts } from './facts.ts'
 import type { Looked } from './look.ts'
-import { count, listed, verdictOf } from './words.ts'
+import { count, verdictOf } from './words.ts'
 
 /** An agent reports every five minutes at the latest, unless it is told otherwise. */
 const SILENT_AFTER = 15 * 60_000

@@ -1,9 +1,10 @@
 import { fail, fine, judgeClock, type Step, skip, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
+import { listed } from '../listed.ts'
 import type { AccountRights, ClusterFacts, PolicyFacts } from './facts.ts'
 import type { Looked } from './look.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
-import { listed, verdictOf } from './words.ts'
+import { verdictOf } from './words.ts'
 
 /** The oldest that is promised. `manifests/` and the tests on older versions go by it, too. */
 export const OLDEST_KUBERNETES = '1.31'

@@ -1,8 +1,9 @@
 import { fail, fine, type Step, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import { handlesNodes, nameOf } from '../cpi/find-cpi.ts'
+import { listed } from '../listed.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
-import { listed, verdictOf } from './words.ts'
+import { verdictOf } from './words.ts'
 
 /** What there is of the vSphere CPI, and what it has left behind. */
 export function cpiSteps(facts: ClusterFacts | undefined): readonly Step[] {

@@ -9,9 +9,10 @@ import {
   warn,
 } from '../../agent/shared/diagnosis.ts'
 import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
+import { listed } from '../listed.ts'
 import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
 import type { Looked } from './look.ts'
-import { count, listed, verdictOf } from './words.ts'
+import { count, verdictOf } from './words.ts'
 
 const DAY = 24 * 3_600_000
 /** Days before its end that a certificate should be renewed. */

@@ -1,16 +1,5 @@
 import { fail, skip, type Verdict } from '../../agent/shared/diagnosis.ts'
-import { printable } from '../printable.ts'
 import type { Looked } from './look.ts'
-
-/** Most names in one line. */
-const MAX_NAMES = 5
-
-/** The first few of them, which strangers may have given. */
-export function listed(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMES).map((name) => printable(name, 120))
-  const more = names.length - shown.length
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
 
 /** As `1 Node`, `2 Nodes`. */
 export function count(number: number, noun: string): string {

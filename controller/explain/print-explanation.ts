@@ -1,3 +1,4 @@
+import { columns } from '../../agent/shared/columns.ts'
 import { printable } from '../printable.ts'
 import type { Explanation, StepState } from './facts.ts'
 
@@ -7,15 +8,12 @@ const SIGN: Readonly<Record<StepState, string>> = { ok: 'ok', no: 'no', unknown:
 /** For people; ends with a newline. */
 export function printExplanation(explanation: Explanation): string {
   const { node, verdict, chain, deletion, changes, leader, assumed, unknown } = explanation
-  const width = Math.max(...chain.map(({ name }) => name.length))
   const lines = [
     `Node ${node} ${verdict}`,
     '',
-    ...chain.flatMap(({ name, state, says }) =>
-      says.map((text, index) =>
-        index === 0
-          ? `  ${SIGN[state].padEnd(2)}  ${name.padEnd(width)}  ${text}`
-          : `${' '.repeat(width + 8)}${text}`,
+    ...indented(
+      chain.flatMap(({ name, state, says }) =>
+        says.map((text, index) => (index === 0 ? [SIGN[state], name, text] : ['', '', text])),
       ),
     ),
     ...(deletion === undefined
@@ -23,9 +21,11 @@ export function printExplanation(explanation: Explanation): string {
       : [
           '',
           'before it is deleted, all of this must hold:',
-          ...deletion.map(
-            ({ state, what, why }) =>
-              `  ${SIGN[state].padEnd(2)}  ${what}${why === undefined ? '' : ` (${why})`}`,
+          ...indented(
+            deletion.map(({ state, what, why }) => [
+              SIGN[state],
+              `${what}${why === undefined ? '' : ` (${why})`}`,
+            ]),
           ),
         ]),
     ...(changes.length === 0 ? [] : ['', 'what would change it:', ...changes.map((each) => `  - ${each}`)]),
@@ -34,6 +34,10 @@ export function printExplanation(explanation: Explanation): string {
     ...[...assumed, ...unknown].map((each) => `! ${each}`),
   ]
   return `${lines.map((line) => printable(line, MAX_LINE)).join('\n')}\n`
+}
+
+function indented(rows: readonly (readonly string[])[]): readonly string[] {
+  return columns(rows).map((line) => `  ${line}`)
 }
 
 /** For programs; one object, and a newline. */

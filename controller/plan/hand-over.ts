@@ -4,6 +4,7 @@ import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textO
 import { pairs } from '../cpi-arguments/kinds.ts'
 import { type CheckedLabels, checkNodeLabels } from '../cpi-arguments/node-labels.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
+import { listed } from '../listed.ts'
 
 /** What the cluster has of the CPI. */
 export interface CPIFindings extends Managers {
@@ -17,9 +18,6 @@ export interface CPIFindings extends Managers {
 
 const NOT_FOUND =
   'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
-
-/** Most Services or Nodes that are named. */
-const MAX_NAMES = 5
 
 /** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
 export function givenBy({ cpi }: Managers): GivenArguments {
@@ -67,18 +65,14 @@ function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings):
     ...(loadBalancers.length === 0
       ? []
       : [
-          `${loadBalancers.length} Services of type LoadBalancer have a cloud provider's finalizer, and would never go without one: ${some(loadBalancers)}`,
+          `${loadBalancers.length} Services of type LoadBalancer have a cloud provider's finalizer, and would never go without one: ${listed(loadBalancers)}`,
         ]),
     ...(routedNodes.length === 0
       ? []
       : [
-          `${routedNodes.length} Nodes have routes that a cloud provider keeps, as their condition NetworkUnavailable says: ${some(routedNodes)}`,
+          `${routedNodes.length} Nodes have routes that a cloud provider keeps, as their condition NetworkUnavailable says: ${listed(routedNodes)}`,
         ]),
   ]
-}
-
-function some(names: readonly string[]): string {
-  return `${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ', ...' : ''}`
 }
 
 function labelNotes(cpi: Manager): readonly string[] {

@@ -1,8 +1,7 @@
+import { listed } from '../listed.ts'
 import { printable } from '../printable.ts'
 import type { NodePlan } from './node-plan.ts'
 
-/** Most Nodes whose names are printed in one line. */
-const MAX_NAMES = 5
 /** A list of addresses or taints is some hundred characters long. */
 const MAX_VALUE = 2_000
 
@@ -46,14 +45,14 @@ export function printPlan(plan: Plan): string {
       : `${changing} of ${plan.nodes.length} Nodes would change`,
     ...(labelled.length === 0
       ? []
-      : [`the label that shows how a VM is known would be set on ${labelled.length}: ${some(labelled)}`]),
+      : [`the label that shows how a VM is known would be set on ${labelled.length}: ${listed(labelled)}`]),
     ...(asserted.length === 0
       ? []
-      : [`an agent is what ${asserted.length} lack to be reported: ${some(asserted)}`]),
+      : [`an agent is what ${asserted.length} lack to be reported: ${listed(asserted)}`]),
     ...(reported.length === 0
       ? []
       : [
-          `a claim by its VM is what ${reported.length} lack to be proven, for reasons in --output json: ${some(reported)}`,
+          `a claim by its VM is what ${reported.length} lack to be proven, for reasons in --output json: ${listed(reported)}`,
         ]),
     ...(plan.handOver === undefined ? [] : ['', ...plan.handOver.map((line) => printable(line, 1024))]),
     '',
@@ -73,9 +72,4 @@ function symbol(from: string | undefined, to: string | undefined): string {
 function values(from: string | undefined, to: string | undefined): string {
   const shown = [from, to].filter((value) => value !== undefined).map((value) => printable(value, MAX_VALUE))
   return shown.join(' -> ')
-}
-
-function some(names: readonly string[]): string {
-  const more = names.length - MAX_NAMES
-  return [...names.slice(0, MAX_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }

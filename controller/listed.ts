@@ -1,0 +1,12 @@
+import { printable } from './printable.ts'
+
+/** Most names in one line. */
+const MAX_NAMES = 5
+const MAX_NAME = 120
+
+/** The first few of them, which strangers may have given, and how many more there are. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => printable(name, MAX_NAME))
+  const more = names.length - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
