@@ -54,7 +54,10 @@ t.test('cloud-init installs the package that it was written for, and no other', 
   const right = run('package for arm64')
   t.equal(right.status, 0, right.stderr)
   t.match(right.stdout, 'https://files.example.com/rollcall/rollcall-agent-1.0.0-linux-arm64.deb')
-  t.match(right.stdout, 'apt-get install --yes /run/rollcall-agent-1.0.0-linux-arm64.deb')
+  t.match(
+    right.stdout,
+    'apt-get install --yes --no-install-recommends /run/rollcall-agent-1.0.0-linux-arm64.deb',
+  )
   const wrong = run('something else')
   t.not(wrong.status, 0)
   t.notMatch(wrong.stdout, 'apt-get')

@@ -57,7 +57,8 @@ runcmd:
       sha256sum --check --ignore-missing <<'SUMS'
 ${sums.map((sum) => `    ${sum}`).join('\n')}
     SUMS
-      apt-get install --yes "/run/$file"
+      # What the package recommends stands on a mirror, which this machine may not reach.
+      apt-get install --yes --no-install-recommends "/run/$file"
     )
 `
 }
