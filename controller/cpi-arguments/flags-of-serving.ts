@@ -82,7 +82,7 @@ export const SERVING_FLAGS = {
   'client-ca-file': served(
     text,
     '',
-    "As in the CPI: client certificates of these CAs are believed, instead of those of the cluster's; read again within a minute when it changes.",
+    "As in the CPI: client certificates of these CAs are believed, instead of those of the cluster's; read again within a minute when it changes. Otherwise than there an intermediate needs its root beside it, and then all CAs below that root are believed.",
   ),
   'requestheader-allowed-names': missed(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': missed(text, '', NO_PROXY),

@@ -11,8 +11,14 @@ import { loadClientCA } from './client-ca.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-client-ca-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
-const pem = async () => readFileSync((await createCertificateAuthority(folder)).caFile, 'utf8')
-const [one, two] = [await pem(), await pem()]
+/** A CA's certificate, and one that it signed, which stands for an intermediate's here. */
+async function authority() {
+  const { caFile, client } = await createCertificateAuthority(folder)
+  const root = readFileSync(caFile, 'utf8')
+  const { certificateFile } = await client({ user: 'intermediate' })
+  return { root, below: readFileSync(certificateFile, 'utf8') }
+}
+const [{ root: one, below }, { root: two }] = [await authority(), await authority()]
 
 /** A cluster whose ConfigMap has this data; an error is thrown instead. */
 function world() {
@@ -101,6 +107,34 @@ t.test('the cluster says it, once it can and may be asked', async (t) => {
   )
   ending.abort()
   await watching
+})
+
+t.test('a CA whose root is not there is told, for nobody would believe it', async (t) => {
+  const alone =
+    /^certificate 1 of \d is not self-signed, .*: client certificates of it are refused; .*--client-ca-file$/
+  const bundles: [string, string, RegExp[]][] = [
+    ['alone', below, [alone]],
+    ['with the root of another', `${below}${two}`, [alone]],
+    ['with its root', `${below}${one}`, []],
+    ['only roots', `${one}${two}`, []],
+  ]
+  for (const [what, bundle, expected] of bundles) {
+    const file = world()
+    const path = join(folder, 'bundle.crt')
+    writeFileSync(path, bundle)
+    loadClientCA({ kind: 'file', path }, file.options)
+    t.equal(file.warnings.length, expected.length, what)
+    t.match(file.warnings, expected, what)
+    const { clock, warnings, options, cluster } = world()
+    cluster.data = { 'client-ca-file': bundle }
+    const ending = new AbortController()
+    const watching = loadClientCA({ kind: 'cluster' }, options).watch(() => {})(ending.signal)
+    await clock.turn(60_000)
+    await clock.turn(60_000)
+    t.same(warnings, file.warnings, `${what}, in the cluster, once`)
+    ending.abort()
+    await watching
+  }
 })
 
 t.test('where none is wanted nobody is asked', async (t) => {

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
@@ -50,6 +51,7 @@ export function loadClientCA(source: ClientCASource, options: Options): ClientCA
     case 'file': {
       const look = async () => readCAFile(source.path)
       const certificates = readCAFile(source.path)
+      warnWithoutRoot(certificates, options.logger)
       return { certificates, watch: (onChange) => follow(look, certificates, onChange, options) }
     }
     case 'cluster': {
@@ -76,6 +78,7 @@ function follow(
       current = found.join()
       onChange(found)
       logger.info({ certificates: found.length }, 'client CA of the secure port taken up')
+      warnWithoutRoot(found, logger)
     } catch (error) {
       if (signal.aborted) return
       const cause = error instanceof Error ? error.message : String(error)
@@ -87,6 +90,23 @@ function follow(
   return async (signal) => {
     await work(signal)
     await every(INTERVAL, work, clock, random)(signal)
+  }
+}
+
+/**
+ * Go believes an intermediate that stands in the bundle by itself. OpenSSL goes on to its root, and a server of Node.js drops
+ * `allowPartialTrustChain`, which would change that.
+ */
+function warnWithoutRoot(bundle: readonly string[], logger: Logger): void {
+  const all = bundle.map((pem) => new X509Certificate(pem))
+  for (const [index, one] of all.entries()) {
+    // One that another CA has signed across counts by its own self-signed twin.
+    const roots = all
+      .filter(({ subject }) => subject === one.subject)
+      .filter((twin) => twin.checkIssued(twin))
+    if (roots.length > 0 || all.some((other) => one.checkIssued(other))) continue
+    const cause = `certificate ${index + 1} of ${all.length} is not self-signed, and who signed it is not there: client certificates of it are refused; add its root to that bundle, or give both by --client-ca-file`
+    logger.warn({ cause }, 'client CA of the secure port is without its root')
   }
 }
 
