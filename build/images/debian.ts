@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Architecture, architectures } from '../architecture.ts'
@@ -34,8 +34,8 @@ export interface DebianPackage {
 }
 
 /**
- * Reads files from pinned packages; those that are not in the user's cache are fetched by apt, which checks Debian's
- * signature, and compared with their pins.
+ * Reads files from pinned packages. Those that are not in the user's cache, or are not there as they are pinned, are fetched
+ * by apt, which checks Debian's signature, and compared with their pins.
  *
  * @param wanted whether a path of a package, as `lib/x`, is to be read
  * @throws Error where there is no apt, or it does not offer that version any more.
@@ -50,8 +50,10 @@ export async function readDebianPackages(
   await mkdir(cache, { recursive: true })
   const path = (pin: DebianPin) => join(cache, `${pin.name}-${pin.sha256[architecture]}.deb`)
   const cached = await withLock(join(cache, 'apt.lock'), async () => {
-    const there = new Set(await readdir(cache))
-    const missing = pins.filter((pin) => !there.has(`${pin.name}-${pin.sha256[architecture]}.deb`))
+    const missing: DebianPin[] = []
+    for (const pin of pins)
+      if (!(await isFile(path(pin))) || (await sha256(path(pin))) !== pin.sha256[architecture])
+        missing.push(pin)
     if (missing.length > 0)
       await withApt(cache, async (download) => {
         for (const pin of missing) {
@@ -114,6 +116,13 @@ async function withApt<T>(parent: string, use: (download: Download) => Promise<T
   } finally {
     await rm(dir, { recursive: true, force: true })
   }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
 }
 
 async function sha256(file: string): Promise<string> {
