@@ -9,9 +9,11 @@ import { dist, root } from '../programs.ts'
 import { currentSource } from '../source.ts'
 import { nodePackage } from '../stripped-node.ts'
 import { type Artifact, artifacts } from './artifacts.ts'
+import { checkInstalled } from './installed.ts'
 import { provenance, type Subject } from './provenance.ts'
 
 async function main(): Promise<void> {
+  await checkInstalled(root)
   const source = await currentSource()
   const output = join(dist, 'release')
   const unfinished = join(dist, '.release')

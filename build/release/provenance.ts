@@ -22,6 +22,7 @@ interface Resource {
   readonly name?: string
   readonly uri?: string
   readonly digest: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /**
@@ -56,7 +57,11 @@ export async function provenance(
   return `${JSON.stringify(statement, undefined, 2)}\n`
 }
 
-/** All that the lockfile has: what builds a program decides what it becomes, too. Go's modules stand in go.sum in the source. */
+/**
+ * All that the lockfile has: what builds a program decides what it becomes, too. The digests are the lockfile's words for the
+ * archives, which npm compared when it installed them; nobody compares what lies in node_modules since. Go's modules stand in
+ * go.sum in the source.
+ */
 async function npmPackages(): Promise<Resource[]> {
   const lockfile: { packages: Record<string, { version?: string; integrity?: string }> } = JSON.parse(
     await readFile(join(root, 'package-lock.json'), 'utf8'),
@@ -67,7 +72,7 @@ async function npmPackages(): Promise<Resource[]> {
     const name = folder.replace(/^.*node_modules\//, '').replace('@', '%40')
     const uri = `pkg:npm/${name}@${version}`
     const sha512 = Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex')
-    found.set(uri, { uri, digest: { sha512 } })
+    found.set(uri, { uri, digest: { sha512 }, annotations: { digestFrom: 'package-lock.json' } })
   }
   return [...found.values()]
 }
