@@ -1,3 +1,4 @@
+import type { Machine } from '../model/machine.ts'
 import { readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { UNINITIALIZED } from './deletion.ts'
@@ -44,16 +45,16 @@ function waitsInVain(world: World): readonly string[] {
     if (machine === undefined || status?.nodeUID !== uid || said?.reason !== 'AddressOfAnotherNode') return []
     if (node.spec.taints.every(({ key }) => key !== UNINITIALIZED)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
-    return holders.every(({ nodeName, nodeUID, destroyed }) => destroyed && isKnown(world, nodeName, nodeUID))
+    return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]
       : []
   })
 }
 
-/** Whether the leader knows that the machine of a Node is gone, or the Node itself is. */
-function isKnown({ api, judge }: World, nodeName: string, nodeUID: string | undefined): boolean {
+/** Whether the leader has heard that a machine is gone since it is, or its Node is gone itself. */
+function isKnown({ api, judge }: World, { nodeName, nodeUID, vanishedAt }: Machine): boolean {
   const node = api.nodes.get(nodeName)
   if (node?.metadata.uid !== nodeUID || node === undefined) return true
   const [last] = judge.work(api.holder.identity, nodeName).heard ?? []
-  return readyOf(node) !== 'True' && last?.whole === true
+  return readyOf(node) !== 'True' && last?.whole === true && last.at > vanishedAt
 }
