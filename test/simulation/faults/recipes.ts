@@ -90,6 +90,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
     { kind: 'held', who: 'beside', until: 1.2 },
     { kind: 'configuration-changes', at: 1 },
   ],
+  [{ kind: 'one-too-many-held' }],
   [{ kind: 'destroyed-unseen' }],
   [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'vms-lost-in-hanging', until: 0.6 }],
