@@ -53,7 +53,7 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
       const { at = timeline.now } = judge.work(by, name).decided ?? {}
-      if (isKnownToLive(known, heard, at - absentFor, at)) living++
+      if (isKnownToLive(known, heard, at - 2 * absentFor, at)) living++
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue

@@ -23,13 +23,18 @@ export function livesOn(world: World, node: NodeObject, vanishedAt: number): boo
   )
 }
 
-/** Whether a controller must know that a machine lives: it was Ready, and proven absent, at two moments between which it spoke. */
+/** Whether a controller must know that a machine lives: it was Ready, and proven absent, by two answers between which it spoke. */
 export function isKnownToLive(node: NodeObject, heard: Work['heard'], from: number, until: number): boolean {
   const [ready] = node.status.conditions
   const answers = (heard ?? []).filter(({ at }) => at > from && at < until)
-  const [last, first] = [answers[0], answers.at(-1)]
-  if (last === undefined || first === undefined || last.at - first.at < SPEAKS) return false
+  const first = answers.at(-1)
+  const spoke = answers.some(({ heartbeat }, index) => {
+    const before = answers[index + 1]?.heartbeat
+    return heartbeat !== undefined && before !== undefined && heartbeat !== before
+  })
   return (
+    first !== undefined &&
+    spoke &&
     ready?.status === 'True' &&
     ready.lastTransitionTime < wallTime(first.at) &&
     answers.every(({ whole }) => whole)

@@ -26,6 +26,8 @@ export interface Work {
     readonly gone: boolean
     readonly whole: boolean
     readonly sessions: string
+    /** Of the kubelet's Lease; undefined where it could not be read. */
+    readonly heartbeat: string | undefined
   }[]
   answered?: Moment & { readonly asked: Moment }
   /** When the newest version of the Node's report that has arrived was written. */

@@ -25,7 +25,12 @@ export interface ControllerWatch extends LoginWatch {
   /** A VM is probed in all vCenters. */
   asked(process: Process, nodeName: string): void
   /** All have answered or failed; this is the result. */
-  heard(process: Process, nodeName: string, probes: readonly VCenterProbe[]): void
+  heard(
+    process: Process,
+    nodeName: string,
+    probes: readonly VCenterProbe[],
+    heartbeat: string | undefined,
+  ): void
   /** From now on the controller knows the result. */
   answered(process: Process, nodeName: string): void
   /** The report of a Node has arrived as it was written then. */
@@ -150,7 +155,8 @@ function createWatchedTracker(process: Process, watch: ControllerWatch): ProbeTr
       return request
     },
     record(name, request, result) {
-      watch.heard(process, name, [...result.probes, ...result.others.flatMap(({ probes }) => probes)])
+      const probes = [...result.probes, ...result.others.flatMap((each) => each.probes)]
+      watch.heard(process, name, probes, result.heartbeat)
       tracker.record(name, request, result)
       watch.answered(process, name)
     },
