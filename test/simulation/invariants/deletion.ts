@@ -33,9 +33,12 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
       .flatMap((each) => [each?.moref, each?.instanceUUID, each?.biosUUID])
       .concat(uuidsOf(world, before)),
   )
+  const homes = [bound, named].flatMap((each) => each?.vCenterInstanceUUID ?? [])
+  const isTold = (vm: VM | undefined): boolean =>
+    vm !== undefined && !isUnknowable(vm, homes) && answersBy(vm, known)
   const since = Math.max(answered?.asked.at ?? 0, now - PROBE_TIME - FRESH - WRITES)
   for (const machine of machines) {
-    const why = existence(machine, known, { since, from: now - lifecycle.absentFor, decided })
+    const why = existence(machine, { isTold, since, from: now - lifecycle.absentFor, decided })
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
   }
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
@@ -61,7 +64,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const gone = Math.min(
     ...ones.map(({ firstVanishedAt = now, vm, lastVM }) => {
       const last = vm ?? lastVM
-      const untoldSince = last === undefined || isTold(last, known) ? now : last.registeredAt
+      const untoldSince = last === undefined || isTold(last) ? now : last.registeredAt
       return now - Math.min(firstVanishedAt, untoldSince)
     }),
   )
@@ -126,14 +129,19 @@ export function uuidsOf(world: World, { metadata, spec, status }: NodeObject): r
  */
 function existence(
   { vm, power, reports, renewals }: Machine,
-  known: ReadonlySet<string | undefined>,
   {
+    isTold,
     since,
     from,
     decided,
-  }: { readonly since: number; readonly from: number; readonly decided: Work['decided'] },
+  }: {
+    readonly isTold: (vm: VM | undefined) => boolean
+    readonly since: number
+    readonly from: number
+    readonly decided: Work['decided']
+  },
 ): string | undefined {
-  const told = isTold(vm, known)
+  const told = isTold(vm)
   if (vm !== undefined && told && vm.registeredAt <= since && !isUnseeable(vm))
     return `${vm.vCenter.name} lists ${vm.moref}, ${vm.connectionState}, ${power}`
   // What came later, the controller could not know.
@@ -145,9 +153,17 @@ function existence(
     : undefined
 }
 
+/**
+ * What `docs/lifecycle.md` says that no proof protects from: the VM has moved to a vCenter at whose address another one
+ * answers, as if it were not configured; or no vCenter has ever shown it, and the account may not read its folder.
+ */
+function isUnknowable({ vCenter, folder }: VM, homes: readonly string[]): boolean {
+  if (homes.length === 0) return vCenter.denied.has(folder.moref)
+  return vCenter.impostor !== undefined && !homes.includes(vCenter.instanceUUID)
+}
+
 /** Whether a listed VM can be told by these. No search finds one that is inaccessible: it answers by reference alone. */
-function isTold(vm: VM | undefined, known: ReadonlySet<string | undefined>): boolean {
-  if (vm === undefined) return false
+function answersBy(vm: VM, known: ReadonlySet<string | undefined>): boolean {
   const searchable = vm.connectionState === 'inaccessible' ? [] : [vm.instanceUUID, vm.biosUUID]
   return [vm.moref, ...searchable].some((each) => known.has(each))
 }
