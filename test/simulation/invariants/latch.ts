@@ -25,6 +25,8 @@ export function judgeLatch(world: World, by: string, before: ReportObject, { sta
   const { api, judge, timeline, settings } = world
   const vCenter = status.vm?.vCenterInstanceUUID
   if (before.status.brakeEngagedAt !== undefined || status.brakeEngagedAt === undefined) return
+  // Who was let go just now counts, too.
+  noteUndecided(world)
   const { deletion } = settings.lifecycle
   if (deletion !== 'on')
     judge.violate(
