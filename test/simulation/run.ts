@@ -5,7 +5,7 @@ import { type PlayedFault, unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
 import type { Violation } from './invariants/promises.ts'
-import type { NodeObject } from './model/objects.ts'
+import { type NodeObject, readyOf } from './model/objects.ts'
 import { createRandom } from './random.ts'
 import { createTimeline } from './timeline.ts'
 import { machinesOf, type World } from './world.ts'
@@ -101,15 +101,19 @@ function keepPeople(world: World): void {
         const names = known !== undefined || isAwaited(world, node)
         return nodeUID === uid && names && (vm?.vCenterInstanceUUID ?? '') === group
       })
-      const gone = bound.filter(({ metadata: { uid } }) => {
-        const machines = machinesOf(world, uid)
-        return machines.length > 0 && machines.every(({ destroyed }) => destroyed)
+      // Of one that nobody has registered again a person does not know that it is gone, but the brake counts it.
+      const missing = bound.filter((node) => {
+        const machines = machinesOf(world, node.metadata.uid)
+        return machines.length > 0 && machines.every(({ vm }) => vm === undefined) && readyOf(node) !== 'True'
       })
+      const gone = missing.filter(({ metadata: { uid } }) =>
+        machinesOf(world, uid).every(({ destroyed }) => destroyed),
+      )
       const status = ({ metadata: { name } }: NodeObject) => api.reports.get(name)?.status
       const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
-      const latched = gone.filter((node) => status(node)?.brakeEngagedAt !== undefined)
-      const moments = gone.map((node) => Date.parse(status(node)?.absentSince ?? ''))
+      const latched = missing.filter((node) => status(node)?.brakeEngagedAt !== undefined)
+      const moments = missing.map((node) => Date.parse(status(node)?.absentSince ?? ''))
       if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {
         const held = api.reports.get(metadata.name)?.status.brakeEngagedAt !== undefined
