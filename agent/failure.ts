@@ -60,6 +60,9 @@ function apiStep({ status, message }: ApiError, step: Step): string {
   if (step === 'publish' && message.includes('ValidatingAdmissionPolicy')) {
     return 'the admission policy lets each node write its own report only: check whose credential this is'
   }
+  // What server-side apply says, with a 500, of a field that is in no schema.
+  if (message.includes('field not declared in schema'))
+    return "the CRD is older than this agent: apply Rollcall's manifests of this agent's release"
   switch (status) {
     case 401:
       return 'the credential is expired or of another cluster: it is read again at each attempt'
@@ -74,7 +77,7 @@ function apiStep({ status, message }: ApiError, step: Step): string {
     case 413:
       return 'the report is too large for a proxy in between: allow bodies of 4 kB'
     case 422:
-      return 'the schema refuses the field that the message names: agent and CRD must be of one release'
+      return "the schema refuses the field that the message names: apply Rollcall's manifests of this agent's release"
     case 429:
       return 'the API server is busy: waiting as long as it asks'
     default:

@@ -319,6 +319,11 @@ t.test('reports that are refused', async (t) => {
     message: /spec\.hostname/,
     next: /schema refuses/,
   })
+  const newer = Object.assign({ firmware: 'efi' }, outcome.spec)
+  t.match(await refused('n3', newer), {
+    message: /\.spec\.firmware: field not declared in schema/,
+    next: /the CRD is older than this agent/,
+  })
 })
 
 t.test('no API server, then it is back', async (t) => {

@@ -40,6 +40,11 @@ t.test('answers', async (t) => {
       'echo "rollcall-guestinfo: not in a VMware VM" >&2; exit 1',
       { ok: false, reason: 'NotVMware' },
     ],
+    [
+      'no channel, by our helper',
+      'echo "rollcall-guestinfo: could not open channel" >&2; exit 1',
+      { ok: false, reason: 'Failed', message: /opens no channel/ },
+    ],
     // What open-vm-tools prints where the host opens no channel: the null pointer.
     ['no channel', 'echo NULL >&2; exit 1', { ok: false, reason: 'Failed', message: /code 1/ }],
     ['another failure', 'echo secret >&2; exit 3', { ok: false, reason: 'Failed', message: /code 3/ }],

@@ -11,7 +11,8 @@ export const DENIED = 'Denied'
  * Messages of the tools and the host, in the order in which they are checked, from open-vm-tools' sources: the tools' are in
  * `rpctool/rpctool.c` and `services/vmtoolsd/cmdLine.c`, the host's in `lib/include/vmware/tools/guestrpc.h`
  * (RPCCHANNEL_SEND_PERMISSION_DENIED) and `lib/include/vmware/guestrpc/tclodefs.h` (RPCI_UNKNOWN_COMMAND, its answer
- * to a command that it does not take). The host's refusals go to stderr as they are, with exit code 1.
+ * to a command that it does not take), and those of `rollcall-guestinfo` in `message/message.go` of vmware/vmw-guestinfo. The
+ * host's refusals go to stderr as they are, with exit code 1.
  */
 const ANSWERS: readonly [RegExp, AgentReason, string][] = [
   [/no value found/i, NO_VALUE, ''],
@@ -19,6 +20,11 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
     /must be run inside a virtual machine|not in a vmware vm|(sending message|send command) to vmware/i,
     'NotVMware',
     'no VMware hypervisor answers: this machine is not a vSphere VM, or its guest RPC is restricted',
+  ],
+  [
+    /could not open channel/i,
+    'Failed',
+    "the hypervisor answers and opens no channel for guest RPC: all of this VM's are in use for now, or it only looks like VMware's",
   ],
   [/permission denied/i, DENIED, ''],
   [

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/vmware/vmw-guestinfo/rpcout"
@@ -41,6 +42,10 @@ func run(args []string, h host, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
+	// The leave to use the port that present takes is its thread's alone: on another one the port faults, where a hypervisor
+	// goes by that leave.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if !h.present() {
 		fmt.Fprintln(stderr, "rollcall-guestinfo: not in a VMware VM")
 		return 1

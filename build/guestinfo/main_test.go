@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
+	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +49,41 @@ func TestRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The leave to use the port is that of a thread, so all that needs it must run on one.
+func TestRunStaysOnItsThread(t *testing.T) {
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 2 * runtime.GOMAXPROCS(0) {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	for range 20 {
+		threads := map[int]bool{}
+		look := func() {
+			for range 1000 {
+				threads[syscall.Gettid()] = true
+				runtime.Gosched()
+			}
+		}
+		h := host{
+			present: func() bool { look(); return true },
+			send:    func(string) (string, bool, error) { look(); return "v", true, nil },
+		}
+		run([]string{"info-get guestinfo.k"}, h, io.Discard, io.Discard)
+		if len(threads) != 1 {
+			t.Fatalf("ran on %d threads", len(threads))
+		}
 	}
 }
 
