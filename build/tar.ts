@@ -39,9 +39,9 @@ export async function tar(entries: readonly TarEntry[]): Promise<Buffer> {
   return whole
 }
 
-/** Compresses as well as gzip can; the same bytes each time. */
+/** Compresses; the same bytes each time. Level 9 takes twice the time of 6 and saves a quarter of a percent of our binaries. */
 export async function gzipped(content: Buffer): Promise<Buffer> {
-  return promisify(gzip)(content, { level: 9 })
+  return promisify(gzip)(content, { level: 6 })
 }
 
 /**

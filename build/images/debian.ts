@@ -1,5 +1,5 @@
 /**
- * Debian's packages that images take files from, as `debian.json` pins them:
+ * Debian's packages that images take files from, as `debian.json` pins them, and one that a test runs:
  * `node build/images/debian.ts` pins what this machine's apt offers now.
  */
 import { execFile } from 'node:child_process'
@@ -15,6 +15,8 @@ import { readTar, type TarEntry } from '../tar.ts'
 
 const run = promisify(execFile)
 const pinsFile = join(import.meta.dirname, 'debian.json')
+/** The container runtime of `npm run test:pods`. */
+const runcFile = join(import.meta.dirname, '../../test/pods/debian.json')
 
 /** A package in one version, and the SHA-256 of its file for each architecture, in hexadecimal. */
 export interface DebianPin {
@@ -23,8 +25,9 @@ export interface DebianPin {
   readonly sha256: Readonly<Record<Architecture, string>>
 }
 
-export async function debianPins(): Promise<readonly DebianPin[]> {
-  return JSON.parse(await readFile(pinsFile, 'utf8'))
+/** Of the packages that images take files from, unless another file is given. */
+export async function debianPins(file = pinsFile): Promise<readonly DebianPin[]> {
+  return JSON.parse(await readFile(file, 'utf8'))
 }
 
 /** What is in a package: the files that were asked for, and its control file. */
@@ -135,20 +138,21 @@ async function sha256(file: string): Promise<string> {
 async function main(): Promise<void> {
   const cache = cacheFolder('packages', process.env)
   await mkdir(cache, { recursive: true })
-  const pins = await debianPins()
-  const renewed = await withApt(cache, async (download) => {
-    const found: DebianPin[] = []
-    for (const { name } of pins) {
-      const amd64 = await download(name, 'amd64')
-      const arm64 = await download(name, 'arm64')
-      const [version = '', other] = await Promise.all([amd64, arm64].map(versionOf))
-      if (version !== other)
-        throw new Error(`${name} has two versions, try again later: ${version}, ${other}`)
-      found.push({ name, version, sha256: { amd64: await sha256(amd64), arm64: await sha256(arm64) } })
+  await withApt(cache, async (download) => {
+    for (const file of [pinsFile, runcFile]) {
+      const renewed: DebianPin[] = []
+      for (const { name } of await debianPins(file)) renewed.push(await pin(name, download))
+      await writeFile(file, `${JSON.stringify(renewed, undefined, 2)}\n`)
     }
-    return found
   })
-  await writeFile(pinsFile, `${JSON.stringify(renewed, undefined, 2)}\n`)
+}
+
+async function pin(name: string, download: Download): Promise<DebianPin> {
+  const amd64 = await download(name, 'amd64')
+  const arm64 = await download(name, 'arm64')
+  const [version = '', other] = await Promise.all([amd64, arm64].map(versionOf))
+  if (version !== other) throw new Error(`${name} has two versions, try again later: ${version}, ${other}`)
+  return { name, version, sha256: { amd64: await sha256(amd64), arm64: await sha256(arm64) } }
 }
 
 async function versionOf(file: string): Promise<string> {

@@ -19,6 +19,11 @@ const here = import.meta.dirname
 const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.36.3') }
 const cpi = { dir: join(here, 'cpi') }
 const csi = { dir: join(here, 'csi') }
+const containerd = (command: string) => ({
+  dir: join(here, 'containerd'),
+  package: `github.com/containerd/containerd/v2/cmd/${command}`,
+  takes: '1 min',
+})
 const older = (minor: string, version: string) => ({
   dir: join(here, `kubernetes-${minor}`),
   variables: versionVariables(version),
@@ -33,9 +38,15 @@ const commands = {
   'kube-apiserver-1.31': older('1.31', '1.31.0'),
   'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager', takes: '1 min' },
   'kube-scheduler': { ...kubernetes, package: './kube-scheduler', takes: '1 min' },
+  kubelet: { ...kubernetes, package: './kubelet', takes: '1 min' },
   kubectl: { ...kubernetes, package: './kubectl', takes: '1 min' },
+  containerd: { ...containerd('containerd'), takes: '3 min' },
+  'containerd-shim-runc-v2': containerd('containerd-shim-runc-v2'),
+  ctr: containerd('ctr'),
+  pause: { dir: join(here, 'pause') },
   vcsim: { dir: join(here, 'vcsim'), takes: '50 s' },
   rpctool: { dir: join(here, 'rpctool') },
+  runtime: { dir: join(here, 'runtime'), takes: '15 s' },
   govc: { dir: join(here, 'govc'), takes: '40 s' },
   cpi: {
     ...cpi,

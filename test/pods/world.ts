@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { NodeObject } from '../e2e/objects.ts'
+import { REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'
+import { startControlPlane } from '../fixtures/control-plane.ts'
+import { type AnyObject, type Recording, record } from '../fixtures/recorder.ts'
+import { openFront } from '../fixtures/vcenter-front.ts'
+import { serverBinary } from '../servers/build.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import { SERVICE_ADDRESS, startCluster } from '../servers/start-cluster.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+
+/** vCenter's, of which the machines know the way. */
+export const VCENTER_ADDRESS = '10.255.0.1'
+
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
+
+export interface LeaseObject extends AnyObject {
+  readonly spec: { readonly holderIdentity?: string }
+}
+
+/** A whole control plane and a vCenter, in a network namespace of their own. */
+export interface World extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly vcsim: Vcsim
+  readonly nodes: Recording<NodeObject>
+  readonly leases: Recording<LeaseObject>
+  /** Runs kubectl as administrator; resolves with its output. */
+  kubectl(...args: string[]): Promise<string>
+}
+
+/** Starts everything but the machines. */
+export async function openWorld(folder: string): Promise<World> {
+  await ip('link', 'set', 'lo', 'up')
+  // What kube-proxy and a router would do: the addresses are this end's, whatever NIC they are asked for at.
+  for (const address of [SERVICE_ADDRESS, VCENTER_ADDRESS])
+    await ip('address', 'add', `${address}/32`, 'dev', 'lo')
+  const stack = new AsyncDisposableStack()
+  const [cluster, vcsim] = await Promise.all([
+    startCluster({ runsPods: true }),
+    startVcsim({ vms: 4, clusters: 2, apiVersion: '8.0.3.0' }),
+  ])
+  stack.use(cluster)
+  stack.use(vcsim)
+  const port = Number(new URL(cluster.url).port)
+  for (const front of [
+    await openFront({ host: '127.0.0.1', port }, SERVICE_ADDRESS),
+    await openFront(vcsim, VCENTER_ADDRESS),
+  ])
+    stack.defer(() => front.close())
+  await vcsim.tag(
+    { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
+    { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },
+    { category: REGION_CATEGORY, tag: 'region-1', object: 'DC0' },
+  )
+  const started = await Promise.all([
+    startControlPlane(cluster, 'kube-scheduler'),
+    startControlPlane(cluster, 'kube-controller-manager', [
+      `--root-ca-file=${cluster.caFile}`,
+      `--service-account-private-key-file=${cluster.tokenKeyFile}`,
+    ]),
+  ])
+  for (const each of started) stack.use(each)
+  const kubectl = await serverBinary('kubectl')
+  const options = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${join(folder, 'kubectl')}`]
+  await mkdir(join(folder, 'kubectl'))
+  return {
+    cluster,
+    vcsim,
+    nodes: stack.use(await record<NodeObject>(cluster, '/api/v1/nodes')),
+    leases: stack.use(await record<LeaseObject>(cluster, LEASES)),
+    kubectl: async (...args) => (await promisify(execFile)(kubectl, [...options, ...args])).stdout,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+async function ip(...args: string[]): Promise<void> {
+  await promisify(execFile)('ip', args)
+}

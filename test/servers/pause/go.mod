@@ -1,0 +1,3 @@
+module rollcall.dev/test/servers/pause
+
+go 1.26
