@@ -7,7 +7,10 @@ import { hasFailed, linesJSON, printLines } from '../agent/shared/diagnosis.ts'
 import type { Result } from '../agent/shared/result.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
+import { complete } from './command-line/complete.ts'
+import { completionScript } from './command-line/completion-script.ts'
 import { HELP } from './command-line/help.ts'
+import { completion } from './commands/completion.ts'
 import { doctor } from './commands/doctor.ts'
 import { explain } from './commands/explain.ts'
 import { plan } from './commands/plan.ts'
@@ -55,6 +58,19 @@ async function main(args: readonly string[]): Promise<number> {
       return start(line.options)
     case 'plan':
       return answer((signal) => showPlan(line.options, signal))
+    case 'completion':
+      process.stdout.write(completionScript(line.shell))
+      return 0
+    case 'complete':
+      process.stdout.write(
+        await completion(complete(line.words), {
+          env: process.env,
+          version: VERSION,
+          clock: systemClock,
+          signal: AbortSignal.timeout(COMPLETION_DEADLINE),
+        }),
+      )
+      return 0
     case 'explain':
       return answer((signal) => showExplanation(line.options, signal))
     case 'status':
@@ -92,6 +108,8 @@ async function prepare(
   return { config: { ...source, loaded }, credentials: found.value }
 }
 
+/** Milliseconds for which a person waits for the names of Nodes. */
+const COMPLETION_DEADLINE = 3_000
 /** Longest error that a person is shown. */
 const MAX_ERROR = 1024
 /** Longest message of a line of `doctor`. */

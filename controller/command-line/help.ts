@@ -29,7 +29,7 @@ function usage(name: string, { operand, required, optional }: CommandRow): strin
   const may = optional.map((option) => `[${choicesOf(option)}]`)
   return [
     name,
-    ...(operand === undefined ? [] : [operand]),
+    ...(operand === undefined ? [] : [operand.words?.join('|') ?? operand.name]),
     ...given,
     ...(may.length > MAX_LISTED - 1 ? ['[options]'] : may),
   ].join(' ')

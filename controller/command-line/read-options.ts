@@ -35,7 +35,7 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
       if (operand === undefined)
         return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
       if (values.has('operand'))
-        return failed(`unexpected argument "${excerpt(token.value)}": expected one ${operand}`)
+        return failed(`unexpected argument "${excerpt(token.value)}": expected one ${operand.name}`)
       values.set('operand', token.value)
       continue
     }
@@ -58,7 +58,12 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
     values.set(name, value)
   }
   if (operand !== undefined && !values.has('operand'))
-    return failed(`${operand} is missing: expected "${command} ${operand}"`)
+    return failed(
+      `${operand.name} is missing: expected ${operand.words?.join(', ') ?? `"${command} ${operand.name}"`}`,
+    )
+  const given = values.get('operand')
+  if (given !== undefined && operand?.words?.includes(given) === false)
+    return failed(`${operand.name}: expected one of ${operand.words.join(', ')}`)
   return ok(values)
 }
 
@@ -67,9 +72,13 @@ function isSwitch(name: OptionName): boolean {
   return row.value === undefined
 }
 
+/** Options of ours by the name that the CPI has for them. */
+const CPI_NAMES: ReadonlyMap<string, string> = new Map([['cloud-config', 'config']])
+
 /** What may be said after the name of something that nobody knows. */
 export function suggestion(word: string, known: readonly string[], prefix: string): string {
-  const near = didYouMean(word, known)
+  const called = CPI_NAMES.get(word)
+  const near = called !== undefined && known.includes(called) ? called : didYouMean(word, known)
   return near === undefined ? ': see --help' : `: did you mean ${prefix}${near}?`
 }
 

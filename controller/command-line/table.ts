@@ -14,6 +14,10 @@ export interface OptionRow {
 export const OUTPUTS = ['table', 'json'] as const
 export type Output = (typeof OUTPUTS)[number]
 
+/** Whom completion is for. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const
+export type Shell = (typeof SHELLS)[number]
+
 export const OPTIONS = {
   config: { value: 'FILE', help: 'the vSphere configuration, as the vSphere CPI has it' },
   kubeconfig: {
@@ -48,7 +52,7 @@ export interface CommandRow {
   /** One sentence for the help, without a full stop. */
   readonly does: string
   /** What stands behind its name. */
-  readonly operand?: 'NODE' | 'SHELL'
+  readonly operand?: { readonly name: string; readonly words?: readonly string[] }
   readonly required: readonly OptionName[]
   readonly optional: readonly OptionName[]
 }
@@ -66,7 +70,7 @@ export const COMMANDS = {
   },
   explain: {
     does: 'says why one Node is as it is, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 where something could not be found out',
-    operand: 'NODE',
+    operand: { name: 'NODE' },
     required: [],
     optional: ['config', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   },
@@ -79,6 +83,12 @@ export const COMMANDS = {
     does: 'looks at all that Rollcall needs and says what is wrong, and what to do; exit code 1 where a check fails',
     required: ['config'],
     optional: ['kubeconfig', 'context', 'lease-namespace', 'lease-name', 'output'],
+  },
+  completion: {
+    does: 'prints what completes these commands in a shell, and for kubectl the executable kubectl_complete-rollcall',
+    operand: { name: 'SHELL', words: SHELLS },
+    required: [],
+    optional: [],
   },
 } as const satisfies Record<string, CommandRow>
 

@@ -5,7 +5,6 @@ import { attempt, failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
-import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
 import type { ClusterFacts, ConfigurationFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
 import { judge } from '../doctor/judge.ts'
@@ -14,6 +13,7 @@ import { lookAtCluster, type SeenCluster } from '../doctor/look-at-cluster.ts'
 import { lookAtVCenter } from '../doctor/look-at-vcenter.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
 import type { Logger } from '../log.ts'
@@ -25,7 +25,7 @@ export interface DoctorOptions {
   /** Or why there is none. */
   readonly credentials: Result<CredentialLocation>
   /** That the replicas compete for. */
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   readonly version: string
   readonly clock: Clock
   readonly random: () => number

@@ -1,9 +1,9 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
-import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import type { Logger } from '../log.ts'
 import { DEADLINE, decideOnCopy } from '../plan/decide-on-copy.ts'
 import { givenBy, handOver } from '../plan/hand-over.ts'
@@ -17,7 +17,7 @@ export interface PlanOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
   /** That the replicas compete for. */
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   /** Whether to look for the CPI as well, and to plan by its arguments. */
   readonly fromCPI: boolean
   readonly version: string

@@ -6,6 +6,7 @@ import { sourceWatcher } from '../credentials/watch-source.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
+import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/flow-control.ts'
 import {
   createLeaderElection,
   DEFAULT_TIMING,
@@ -15,7 +16,6 @@ import {
 import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
-import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/rate-limit.ts'
 import { leadTerm } from '../leader/lead-term.ts'
 import type { LeaderWork } from '../leader/leader-work.ts'
 import type { Logger } from '../log.ts'
@@ -23,7 +23,8 @@ import { createProbeTracker } from '../probes/probe-tracker.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
 import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createTelemetryServer, type HealthStatus } from '../telemetry/server.ts'
+import { openPlainPort } from '../telemetry/plain-port.ts'
+import type { HealthStatus } from '../telemetry/server.ts'
 import { openInventory } from '../vcenter/inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
@@ -121,8 +122,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   }
   const { listen, secure } = options
   if (listen === undefined && secure === undefined) logger.warn(NO_PORT)
-  const server = listen && createTelemetryServer({ ...listen, metrics, healthy, ready, logger })
-  await server?.listen()
+  const server = listen && (await openPlainPort({ ...listen, metrics, healthy, ready, logger }))
   const securePort = await openIfWanted(secure, {
     client: unlimited,
     userAgent,
