@@ -48,6 +48,8 @@ t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: {
 
 const explained = parseCommandLine(['explain', '--output', 'json', 'node/worker-1.example', '--config=/c'])
 t.match(explained, { kind: 'explain', options: { node: 'worker-1.example', config: '/c', output: 'json' } })
+t.same(parseCommandLine(['completion', 'zsh']), { kind: 'completion', shell: 'zsh' })
+t.same(parseCommandLine(['__complete', 'plan', '--help']), { kind: 'complete', words: ['plan', '--help'] })
 t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l']), {
   kind: 'status',
   options: {
@@ -100,6 +102,8 @@ t.same(parseCommandLine(['--cloud-config', '--help']), { kind: 'help on flags' }
 t.same(parseCommandLine(['--cloud-config=/c', '--version']), { kind: 'version' })
 t.same(parseCommandLine(['run', '--confg', 'x', '--help']), { kind: 'help' }, 'whoever asks for help gets it')
 t.same(parseCommandLine(['--version']), { kind: 'version' })
+t.match(HELP, /^ +rollcall-controller explain NODE \[options\]$/m)
+t.match(HELP, /^ +rollcall-controller completion bash\|zsh\|fish\|kubectl$/m)
 for (const name of Object.keys(OPTIONS)) {
   t.match(HELP, new RegExp(`^ {2}--${name} `, 'm'))
   const takers = Object.keys(COMMANDS).filter((command) => {
@@ -110,7 +114,10 @@ for (const name of Object.keys(OPTIONS)) {
 }
 
 const wrong: readonly [string, string][] = [
-  ['', 'a command is missing: expected run, plan, explain, status, doctor, or the arguments of the CPI'],
+  [
+    '',
+    'a command is missing: expected run, plan, explain, status, doctor, completion, or the arguments of the CPI',
+  ],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],
   ['--cloud-config=/c --listen 8080', '--listen: expected ADDRESS:PORT'],
@@ -125,9 +132,13 @@ const wrong: readonly [string, string][] = [
   ['plan --config /c --from-cpi=x', '--from-cpi: takes no value'],
   ['plan --config /c --listen :1', 'unknown option --listen: see --help'],
   ['explain', 'NODE is missing: expected "explain NODE"'],
+  ['completion', 'SHELL is missing: expected bash, zsh, fish, kubectl'],
+  ['completion tcsh', 'SHELL: expected one of bash, zsh, fish, kubectl'],
   ['explain a b', 'unexpected argument "b": expected one NODE'],
   ['status a', 'unexpected argument "a": every option begins with --'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
+  ['run --cloud-config /c', 'unknown option --cloud-config: did you mean --config?'],
+  ['plan --cloud-config=/c', 'unknown option --cloud-config: did you mean --config?'],
   ['run --confg /c', 'unknown option --confg: did you mean --config?'],
   ['run --lease-namspace=x', 'unknown option --lease-namspace: did you mean --lease-namespace?'],
   ['run --cloud-provider vsphere', 'unknown option --cloud-provider: see --help'],

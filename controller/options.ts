@@ -18,14 +18,16 @@ import {
   OUTPUTS,
   type Output,
   optionsOf,
+  SHELLS,
+  type Shell,
 } from './command-line/table.ts'
 import type { GivenArguments } from './config/apply-arguments.ts'
 import { type CpiArguments, type Notice, parseCpiArguments } from './cpi-arguments/parse-cpi-arguments.ts'
 import type { SecureServing } from './cpi-arguments/secure-serving.ts'
 import { FLAGS } from './cpi-arguments/table.ts'
 import type { CredentialFlags } from './kubernetes/find-credentials.ts'
+import type { RateLimit } from './kubernetes/flow-control.ts'
 import type { ElectionTiming } from './kubernetes/leader-election.ts'
-import type { RateLimit } from './kubernetes/rate-limit.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -94,9 +96,15 @@ export type ControllerCommandLine = CommandLine<
   | { readonly kind: 'explain'; readonly options: ExplainFlags }
   | { readonly kind: 'status'; readonly options: StatusFlags }
   | { readonly kind: 'doctor'; readonly options: DoctorFlags }
+  | { readonly kind: 'completion'; readonly shell: Shell }
+  /** The words that a shell wants completed. */
+  | { readonly kind: 'complete'; readonly words: readonly string[] }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
 >
+
+/** What the scripts for shells call. */
+const COMPLETE = '__complete'
 
 /** A parser for each command. */
 const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => ControllerCommandLine>> = {
@@ -105,11 +113,13 @@ const PARSERS: Readonly<Record<CommandName, (args: readonly string[]) => Control
   explain: parseExplain,
   status: parseStatus,
   doctor: parseDoctor,
+  completion: parseCompletion,
 }
 
 /** Parses the command line, without the program's own name. An error is one sentence that names the argument. */
 export function parseCommandLine(args: readonly string[]): ControllerCommandLine {
   const [name, ...rest] = args
+  if (name === COMPLETE) return { kind: 'complete', words: rest }
   const cpiForm = name?.startsWith('-') === true && !belongsToRun(name)
   if (args.includes('--help') || args.includes('-h'))
     return { kind: cpiForm && args.length > 1 ? 'help on flags' : 'help' }
@@ -249,6 +259,13 @@ function parseStatus(args: readonly string[]): ControllerCommandLine {
     watch: values.has('watch'),
   }
   return { kind: 'status', options }
+}
+
+function parseCompletion(args: readonly string[]): ControllerCommandLine {
+  const read = readOptions('completion', args)
+  if (!read.ok) return wrong(read.message)
+  const shell = SHELLS.find((known) => known === read.value.get('operand')) ?? 'bash'
+  return { kind: 'completion', shell }
 }
 
 function credentialOf(values: GivenOptions): CredentialFlags {

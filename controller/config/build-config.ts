@@ -1,5 +1,6 @@
 import type { Config, InitializationConfig, VCenterCredentials } from './config.ts'
 import { commonSource, type SourceOptions, sourceOf, warnInline } from './credential-source.ts'
+import type { Findings } from './findings.ts'
 import { type Given, valuesOf } from './read-section.ts'
 import { Secret } from './secret.ts'
 import type { Sections } from './sections.ts'
@@ -48,7 +49,22 @@ export async function buildConfig(
       checked.flatMap(({ config, credentials }) => (credentials ? [[config.name, credentials]] : [])),
     ),
   }
+  warnIdleRequirement(sections, config, findings)
   return findings.wrong ? undefined : config
+}
+
+function warnIdleRequirement(
+  { topology: { required } }: Sections,
+  { labels }: Config,
+  findings: Findings,
+): void {
+  if (required?.value !== true || labels.zone !== undefined || labels.region !== undefined) return
+  if (findings.wrong) return
+  findings.warn(
+    required.path,
+    required.at,
+    'has no effect, the section labels names no category: write zone or region there',
+  )
 }
 
 async function checkVCenter(
@@ -76,9 +92,9 @@ async function checkVCenter(
     required('user', inherited('user'), USER_HINT)
     required('password', inherited('password'), PASSWORD_HINT)
   }
-  const insecure = given.insecureFlag?.value === true || global.insecureFlag?.value === true
+  const insecureFlag = [given.insecureFlag, global.insecureFlag].find((flag) => flag?.value === true)
   const trust = await readTrust(
-    { insecure, caFile: inherited('caFile'), thumbprint: inherited('thumbprint') },
+    { insecureFlag, caFile: inherited('caFile'), thumbprint: inherited('thumbprint') },
     options,
   )
   if (given.server === undefined || trust === undefined) return undefined

@@ -100,6 +100,8 @@ export interface InitializationConfig {
 }
 
 export interface TopologyConfig {
+  /** Whether a new Node stays uninitialised until it has a tag of each configured category. */
+  readonly required: boolean
   /** What happens to a running Node's labels when its VM moves or is resized. */
   readonly onChange: 'report' | 'relabel' | 'ignore'
 }

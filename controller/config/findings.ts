@@ -50,8 +50,10 @@ export class Findings {
     this.problems.push(problemOf(path, at, message))
   }
 
+  /** What stands under `global` counts for each vCenter, and is told once. */
   warn(path: string, at: Place | undefined, message: string): void {
-    this.warnings.push(problemOf(path, at, message))
+    const told = this.warnings.some((warning) => warning.path === path && warning.message === message)
+    if (!told) this.warnings.push(problemOf(path, at, message))
   }
 
   /** Whether anything was refused. */

@@ -43,8 +43,30 @@ t.test('what is wrong is told with its place, and keys in quotes by their names'
       'vsphere.conf:8:2: lables: unknown key: did you mean "labels"?',
     ],
   )
-  t.match(await refusal('{"vcenter": {"main": {"server": "vc" "user": "u"}}}'), [
-    /^vsphere\.conf:1:38: this is not YAML, .* in braces a comma between$/,
+})
+
+t.test('text in braces that is no JSON is told so, with its place', async (t) => {
+  const wrong: readonly (readonly [string, string])[] = [
+    ['{"vcenter": {"main": {"server": "vc" "user": "u"}}}', '1:38'],
+    ['{\n\t"global": {"port": 1}\n\t"vcenter": {}\n}', '3:2'],
+    ['{\n\t"global": {\n\t\t"port": 1\n\t\t"user": "u"\n\t}\n}', '3:11'],
+    ['{"vcenter": {"main": {"server": "vc"}}', '1:39'],
+    ['\n {"vcenter": {"main": {"server": "vc}}}', '2:40'],
+    ['{"vcenter": {"main": {"datacenters": ["a"}}}', '1:42'],
+    ['{"vcenter": {}}}', '1:16'],
+    ['{"vcenter" {}}', '1:12'],
+  ]
+  for (const [text, place] of wrong)
+    t.match(
+      await refusal(text),
+      [`vsphere.conf:${place}: this is neither JSON nor YAML: look here and above`],
+      text,
+    )
+  t.match(await refusal('{"global": {"password": "a\\q"}}'), [/1:27: this backslash means nothing/])
+})
+
+t.test('a comma that is missing in braces within YAML', async (t) => {
+  t.match(await refusal('global: {port: 1 "user": u}'), [
+    /1:16: this is not YAML, a comma is missing in braces/,
   ])
-  t.match(await refusal('{"vcenter": {"main": {"server": "vc"}}'), [/closing quote or bracket/])
 })

@@ -202,11 +202,20 @@ await t.test('what becomes of labels when a VM moves', async (t) => {
   ]
   for (const [rest, onChange] of cases) {
     const { config, warnings } = await load(file('', rest))
-    t.strictSame(config.topology, { onChange }, rest)
+    t.strictSame(config.topology, { required: false, onChange }, rest)
     t.same(warnings, [])
   }
   t.same(await refusal(file('', 'topology: {onChange: relable}')), [
     'vsphere.conf:7:22: topology.onChange: expected report, relabel, ignore, got text of 7 characters: did you mean "relabel"?',
   ])
   t.match(await refusal(file('', 'topology: {onChange: true}')), [/topology\.onChange: expected report/])
+
+  const labelled = await load(file('', 'labels: {zone: k8s-zone}\ntopology: {required: true}'))
+  t.strictSame(labelled.config.topology, { required: true, onChange: 'report' })
+  t.same(labelled.warnings, [])
+  const idle = await load(file('', 'topology: {required: true}'))
+  t.same(idle.warnings, [
+    '/etc/cloud/vsphere.conf:7:22: topology.required: has no effect, the section labels names no category: write zone or region there',
+  ])
+  t.match(await refusal(file('', 'topology: {required: always}')), [/topology\.required: expected/])
 })

@@ -6,7 +6,8 @@ import type { ReadFile } from './read-text.ts'
 import { parseThumbprints } from './values.ts'
 
 export interface GivenTrust {
-  readonly insecure: boolean
+  /** That which turns every check off. */
+  readonly insecureFlag: Given<boolean> | undefined
   readonly caFile: Given<string> | undefined
   readonly thumbprint: Given<string> | undefined
 }
@@ -26,9 +27,10 @@ export interface ParseOptions {
  * @returns undefined where it is wrong; the error is then in the findings
  */
 export async function readTrust(given: GivenTrust, options: ParseOptions): Promise<Trust | undefined> {
-  const { insecure, caFile, thumbprint } = given
+  const { insecureFlag, caFile, thumbprint } = given
   const { findings, folder, readFile } = options
-  if (insecure) {
+  if (insecureFlag !== undefined) {
+    findings.warn(insecureFlag.path, insecureFlag.at, NO_TRUST)
     for (const idle of [caFile, thumbprint])
       if (idle !== undefined) findings.warn(idle.path, idle.at, IDLE_TRUST)
     return { kind: 'insecure' }
@@ -51,6 +53,8 @@ function refuse({ path, at }: Given<string>, message: string, findings: Findings
   if (!findings.refused(path)) findings.refuse(path, at, message)
 }
 
+const NO_TRUST =
+  "no certificate is checked, so anyone in between gets the password: write vCenter's thumbprint, or its CA as caFile, instead"
 const IDLE_TRUST =
   'has no effect beside insecureFlag, no certificate is checked: remove insecureFlag to have this one used'
 const IDLE_THUMBPRINT =

@@ -26,7 +26,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
   // Later errors mostly follow from the first.
   const [error] = document.errors
   if (error !== undefined) {
-    findings.refuse('', place(error.pos[0]), NOT_YAML[error.code] ?? 'this is not YAML: correct the line')
+    findings.refuse('', place(error.pos[0]), whyRefused(error.code, text))
     return undefined
   }
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
@@ -39,17 +39,34 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
 const QUOTE = 'put a value with special characters in quotes'
 const TAGGED = `a tag (!...) or directive (%...) is not read here: write the plain value, and ${QUOTE}`
 
-const NOT_YAML: Partial<Record<ErrorCode, string>> = {
+function whyRefused(code: ErrorCode, text: string): string {
+  return (
+    IN_EITHER[code] ?? (text.trimStart().startsWith('{') ? NOT_JSON : (NOT_YAML[code] ?? NOT_YAML_AT_ALL))
+  )
+}
+
+/** What is as wrong in JSON as in other YAML. */
+const IN_EITHER: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: 'this backslash means nothing in double quotes: use single quotes, or write it twice',
-  BAD_INDENT: 'this is not YAML, the indentation does not fit the lines above: use the same number of spaces',
   BAD_SCALAR_START: `a value cannot begin with this character: ${QUOTE}`,
+  MULTIPLE_DOCS: 'a second document begins here: keep one to a file',
+  RESOURCE_EXHAUSTION: 'this is nested too deep for a configuration: check that it is the right file',
+}
+
+/** Of a text in braces. Which of these it is, the parser's code does not tell. */
+const NOT_JSON =
+  'this is neither JSON nor YAML: look here and above for a comma, colon, quote, brace or bracket that is missing, or one too many'
+
+const NOT_YAML_AT_ALL = 'this is not YAML: correct the line'
+
+const NOT_YAML: Partial<Record<ErrorCode, string>> = {
+  BAD_INDENT: 'this is not YAML, the indentation does not fit the lines above: use the same number of spaces',
   BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a space: ${QUOTE}`,
+  BLOCK_IN_FLOW: 'this is not YAML, a comma is missing in braces or brackets, here or above',
   MISSING_CHAR:
     'this is not YAML, a closing quote or bracket, a comma or the colon and space after a key is missing here or above',
   MULTILINE_IMPLICIT_KEY:
     'this is not YAML, a key is not followed by a colon and a space: write "key: value" on each line',
-  MULTIPLE_DOCS: 'a second document begins here: keep one to a file',
-  RESOURCE_EXHAUSTION: 'this is nested too deep for a configuration: check that it is the right file',
   TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use spaces',
   UNEXPECTED_TOKEN:
     'this is not YAML, something else is where a key was expected: write "key: value" on each line, and in braces a comma between',

@@ -94,7 +94,7 @@ export const SERVING_FLAGS = {
   'webhook-bind-address': accepted(ip, '0.0.0.0', NO_WEBHOOKS),
   'webhook-cert-dir': accepted(text, '', NO_WEBHOOKS),
   'webhook-disable-http2-serving': accepted(bool, 'false', NO_WEBHOOKS),
-  'webhook-secure-port': accepted(int, '10260', NO_WEBHOOKS),
+  'webhook-secure-port': accepted(int, '10260', NO_WEBHOOKS, '0'),
   'webhook-tls-cert-file': accepted(text, '', NO_WEBHOOKS),
   'webhook-tls-cipher-suites': accepted(list, '[]', NO_WEBHOOKS),
   'webhook-tls-curve-preferences': accepted(numbers, '[]', NO_WEBHOOKS),

@@ -42,7 +42,7 @@ export const WORK_FLAGS = {
   'allocate-node-cidrs': accepted(bool, 'false', NO_ROUTES),
   'cluster-cidr': accepted(text, '', NO_ROUTES),
   'cidr-allocator-type': accepted(text, 'RangeAllocator', NO_ROUTES),
-  'configure-cloud-routes': accepted(bool, 'true', NO_ROUTES),
+  'configure-cloud-routes': accepted(bool, 'true', NO_ROUTES, 'false'),
   'route-reconciliation-period': accepted(duration, '10s', NO_ROUTES),
   'external-cloud-volume-plugin': accepted(text, '', "volumes are the CSI driver's"),
   'use-service-account-credentials': missed(

@@ -77,6 +77,7 @@ t.test('what has no effect is told, unless it says what is so anyway', async (t)
     '--allocate-node-cidrs has no effect: routes are not served here',
   ])
   t.same(said('--allocate-node-cidrs=0', '--cluster-name=kubernetes', '--node-monitor-period=5000ms'), [])
+  t.same(said('--configure-cloud-routes=false', '--webhook-secure-port=0'), [])
   t.match(said('--use-service-account-credentials'), [/^!--use-service-account-credentials has no effect/])
   t.match(said('--leader-elect=false'), [/^--leader-elect=false: the Lease is taken all the same/])
   t.match(said('--leader-elect-resource-name=cloud-controller-manager'), [/^!.*the Lease of the CPI/])
@@ -138,7 +139,7 @@ t.test('what ends the start, with the next step', async (t) => {
     [[], /^--cloud-config is missing: expected the path of vsphere\.conf/],
     [['--cloud-config='], /^--cloud-config is missing/],
     [
-      ['--cloud-provider=vsphere-paravirtual'],
+      [CONFIG, '--cloud-provider=vsphere-paravirtual'],
       /^--cloud-provider=vsphere-paravirtual is not served: .* keep the CPI$/,
     ],
     [[CONFIG, '--cloud-provider=aws'], /^--cloud-provider: expected vsphere$/],
@@ -174,4 +175,15 @@ t.test('version and help', async (t) => {
   t.equal(kind('--version=false', CONFIG), 'start')
   t.equal(kind('--version=v1.2.3', CONFIG), 'start')
   t.equal(kind('--help=true'), 'help')
+})
+
+t.test('all that is wrong is told at once', async (t) => {
+  t.match(
+    message('--cloud-provider=aws', '--controllers=nonsense', '--leader-elect-resource-lock=endpoints'),
+    /^--cloud-provider: .*; --leader-elect-resource-lock: .*; .*controllers/,
+  )
+  t.match(
+    message('--cloud-provider=aws', '--v=x', '--lstn=:1'),
+    /^--v: expected a whole number; unknown flag --lstn: .*; --cloud-provider: expected vsphere$/,
+  )
 })

@@ -1,7 +1,7 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { GivenArguments } from '../config/apply-arguments.ts'
+import type { RateLimit } from '../kubernetes/flow-control.ts'
 import { DEFAULT_TIMING, type ElectionTiming } from '../kubernetes/leader-election.ts'
-import type { RateLimit } from '../kubernetes/rate-limit.ts'
 import { chooseControllers } from './controllers.ts'
 import { checkNodeLabels } from './node-labels.ts'
 import { allOf, type GivenFlags, lastOf, parseFlags } from './parse-flags.ts'
@@ -39,27 +39,25 @@ export type CpiCommandLine =
   | { readonly kind: 'version' }
   | { readonly kind: 'start'; readonly arguments: CpiArguments }
 
-/** Reads a command line in the CPI's form; an error is one sentence that names the flag and never repeats its value. */
+/** Reads a command line in the CPI's form; the error names all wrong flags at once, and never repeats a value. */
 export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLine> {
-  const parsed = parseFlags(args, FLAGS)
-  if (!parsed.ok) return parsed
-  const flags = parsed.value
+  const { given: flags, problems } = parseFlags(args, FLAGS)
+  if (problems.length > 0) return failed([...problems, ...refusedFlags(flags)].join('; '))
   if (lastOf(flags, FLAGS.help) === true) return ok({ kind: 'help' })
   // `--version=v1.2.3` has the CPI go on under that version.
   if (/^(true|raw|1|t)$/i.test(lastOf(flags, FLAGS.version) ?? '')) return ok({ kind: 'version' })
-  const refused = refusedFlag(flags)
-  if (refused !== undefined) return failed(refused)
   const config = lastOf(flags, FLAGS['cloud-config']) ?? ''
-  if (config === '')
-    return failed('--cloud-config is missing: expected the path of vsphere.conf, as /etc/cloud/vsphere.conf')
   const controllers = chooseControllers(allOf(flags, FLAGS.controllers))
-  if (!controllers.ok) return controllers
   const labels = checkNodeLabels(allOf(flags, FLAGS['node-labels']).flatMap((each) => [...each]))
-  if (!labels.ok) return labels
   const timing = electionTiming(flags)
-  if (!timing.ok) return timing
   const secure = secureServing(flags)
-  if (!secure.ok) return secure
+  const wrong = [
+    ...refusedFlags(flags),
+    ...(config === '' ? [NO_CONFIG] : []),
+    ...[controllers, labels, timing, secure].flatMap((read) => (read.ok ? [] : [read.message])),
+  ]
+  if (wrong.length > 0 || !controllers.ok || !labels.ok || !timing.ok || !secure.ok)
+    return failed(wrong.join('; '))
   const address = lastOf(flags, FLAGS['bind-address']) ?? ''
   return ok({
     kind: 'start',
@@ -95,19 +93,29 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
 
 const LEAST_QPS = 0.01
 
-/** The first flag that ends the start, with what to do about it. */
-function refusedFlag(flags: GivenFlags): string | undefined {
+const NO_CONFIG = '--cloud-config is missing: expected the path of vsphere.conf, as /etc/cloud/vsphere.conf'
+
+/** Each flag that ends the start, with what to do about it. */
+function refusedFlags(flags: GivenFlags): readonly string[] {
   const provider = lastOf(flags, FLAGS['cloud-provider'])
-  if (provider === 'vsphere-paravirtual')
-    return '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
-  if (provider !== undefined && provider !== 'vsphere') return '--cloud-provider: expected vsphere'
   const lock = lastOf(flags, FLAGS['leader-elect-resource-lock'])
-  if (lock !== undefined && lock !== 'leases')
-    return '--leader-elect-resource-lock: expected leases, there is no other lock'
-  for (const [name, { row, texts }] of written(flags))
-    if (row.fate.is === 'refused' && !texts.every((text) => asDefault(row, text)))
-      return `--${name} is not served: ${row.fate.because}`
-  return undefined
+  return [
+    ...(provider === undefined || provider === 'vsphere' ? [] : [wrongProvider(provider)]),
+    ...(lock === undefined || lock === 'leases'
+      ? []
+      : ['--leader-elect-resource-lock: expected leases, there is no other lock']),
+    ...[...written(flags)].flatMap(([name, { row, texts }]) =>
+      row.fate.is === 'refused' && !texts.every((text) => asDefault(row, text))
+        ? [`--${name} is not served: ${row.fate.because}`]
+        : [],
+    ),
+  ]
+}
+
+function wrongProvider(provider: string): string {
+  return provider === 'vsphere-paravirtual'
+    ? '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
+    : '--cloud-provider: expected vsphere'
 }
 
 /** Each flag that is given and has no effect; one that says what is so anyway is not worth a word. */
@@ -130,11 +138,14 @@ function written(
   return found
 }
 
-/** Whether a flag's text says what goes without it: `false`, but also `0` or `F`. */
-function asDefault({ kind, default: standard }: FlagRow<unknown>, text: string): boolean {
-  if (text === standard) return true
-  const [given, unset] = [kind.parse(text), kind.parse(standard)]
-  return given.ok && unset.ok && given.value === unset.value
+/** Whether a flag's text says what goes without it, there or here: `false`, but also `0` or `F`. */
+function asDefault({ kind, default: standard, here = standard }: FlagRow<unknown>, text: string): boolean {
+  const given = kind.parse(text)
+  return [standard, here].some((idle) => {
+    if (text === idle) return true
+    const unset = kind.parse(idle)
+    return given.ok && unset.ok && given.value === unset.value
+  })
 }
 
 function leaseNotices(flags: GivenFlags): readonly Notice[] {

@@ -4,9 +4,9 @@ import { allOf, lastOf, parseFlags } from './parse-flags.ts'
 import { FLAGS } from './table.ts'
 
 function parse(...args: string[]) {
-  const parsed = parseFlags(args, FLAGS)
-  if (!parsed.ok) throw new Error(parsed.message)
-  return parsed.value
+  const { given, problems } = parseFlags(args, FLAGS)
+  if (problems.length > 0) throw new Error(problems.join('; '))
+  return given
 }
 
 t.test('all forms of pflag', async (t) => {
@@ -87,9 +87,14 @@ t.test('what pflag refuses', async (t) => {
     [['--v=1', '--', 'run'], 'unexpected argument after "--"'],
   ]
   for (const [args, message] of cases) {
-    const parsed = parseFlags(args, FLAGS)
-    t.equal(parsed.ok ? '' : parsed.message.slice(0, message.length), message, args.join(' '))
+    const { problems } = parseFlags(args, FLAGS)
+    t.same([problems.length, problems[0]?.slice(0, message.length)], [1, message], args.join(' '))
   }
+  t.same(parseFlags(['--cloud-confg', '/c', '--v=x', '-v', '2', 'run'], FLAGS).problems, [
+    'unknown flag --cloud-confg: did you mean --cloud-config?',
+    '--v: expected a whole number',
+    'unexpected argument "run": every flag begins with --, and a value follows its flag',
+  ])
 })
 
 t.test('lines of CSV', async (t) => {

@@ -5,6 +5,13 @@ import type { FlagRow } from './row.ts'
 /** Each flag that was given, with the texts of its values in their order. */
 export type GivenFlags = ReadonlyMap<FlagRow<unknown>, readonly string[]>
 
+/** What was read of a command line. */
+export interface ParsedFlags {
+  readonly given: GivenFlags
+  /** What is wrong, in words that never repeat a value. */
+  readonly problems: readonly string[]
+}
+
 /** One argument taken apart. */
 interface Taken {
   readonly name: string
@@ -18,34 +25,45 @@ interface Taken {
  * An underscore in a name counts as a hyphen. A flag that takes a value takes the next argument, whatever that looks like.
  *
  * @param rows by the names of their flags
- * @returns an error in one sentence, which never repeats a value
  */
 export function parseFlags(
   args: readonly string[],
   rows: Readonly<Record<string, FlagRow<unknown>>>,
-): Result<GivenFlags> {
+): ParsedFlags {
   const given = new Map<FlagRow<unknown>, string[]>()
+  const problems: string[] = []
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (arg === '--') {
       // The CPI passes over empty words, as they come from templates.
-      if (rest.every((word) => word === '')) break
-      return failed('unexpected argument after "--": no words are taken, only flags')
+      if (rest.some((word) => word !== ''))
+        problems.push('unexpected argument after "--": no words are taken, only flags')
+      break
     }
     if (arg === '') continue
-    if (!arg.startsWith('-') || arg === '-')
-      return failed(
+    if (!arg.startsWith('-') || arg === '-') {
+      problems.push(
         `unexpected argument "${excerpt(arg)}": every flag begins with --, and a value follows its flag`,
       )
+      continue
+    }
     const taken = arg.startsWith('--') ? takeLong(arg, rows) : takeShort(arg, rows)
-    if (!taken.ok) return taken
+    if (!taken.ok) {
+      problems.push(taken.message)
+      // What follows a flag that nobody knows is most likely its value, and told by its name.
+      if (!arg.includes('=') && rest[0]?.startsWith('-') === false) rest.shift()
+      continue
+    }
     const { name, row, value = rest.shift() } = taken.value
-    if (value === undefined) return failed(`${name}: its value is missing`)
+    if (value === undefined) {
+      problems.push(`${name}: its value is missing`)
+      continue
+    }
     const parsed = row.kind.parse(value)
-    if (!parsed.ok) return failed(`${name}: ${parsed.message}`)
-    given.set(row, [...(given.get(row) ?? []), value])
+    if (parsed.ok) given.set(row, [...(given.get(row) ?? []), value])
+    else problems.push(`${name}: ${parsed.message}`)
   }
-  return ok(given)
+  return { given, problems }
 }
 
 function takeLong(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>): Result<Taken> {

@@ -16,6 +16,8 @@ export interface FlagRow<T> {
   readonly shorthand?: string
   /** Where nothing is given, in the CPI; as pflag writes it. */
   readonly default: string
+  /** Another value that says what is so here anyway. */
+  readonly here?: string
   readonly fate: Fate
   /** Rollcall's own; the CPI does not know it. */
   readonly own?: true
@@ -25,8 +27,13 @@ export function served<T>(kind: FlagKind<T>, standard: string, how: string): Fla
   return { kind, default: standard, fate: { is: 'served', how } }
 }
 
-export function accepted<T>(kind: FlagKind<T>, standard: string, because: string): FlagRow<T> {
-  return { kind, default: standard, fate: { is: 'accepted', because } }
+export function accepted<T>(kind: FlagKind<T>, standard: string, because: string, here?: string): FlagRow<T> {
+  return {
+    kind,
+    default: standard,
+    ...(here === undefined ? {} : { here }),
+    fate: { is: 'accepted', because },
+  }
 }
 
 /** Accepted, but whoever gives it may expect something that does not happen. */

@@ -1,11 +1,12 @@
 import t from 'tap'
+import { failed } from '../../agent/shared/result.ts'
 import { parseFlags } from './parse-flags.ts'
 import { secureServing } from './secure-serving.ts'
 import { FLAGS } from './table.ts'
 
 function read(...args: string[]) {
-  const flags = parseFlags(args, FLAGS)
-  return flags.ok ? secureServing(flags.value) : flags
+  const { given, problems } = parseFlags(args, FLAGS)
+  return problems.length === 0 ? secureServing(given) : failed(problems.join('; '))
 }
 const value = (...args: string[]) => {
   const serving = read(...args)

@@ -1,10 +1,16 @@
 import type { TopologyConfig } from '../config.ts'
 import { row, type SectionTable } from './row.ts'
-import { choice } from './value-types.ts'
+import { choice, flag } from './value-types.ts'
 
 export const TOPOLOGY: SectionTable<TopologyConfig> = {
   others: {},
   rows: {
+    required: row(flag, {
+      default: 'false',
+      meaning:
+        'Whether a new Node stays uninitialised until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialised Node never gets its taint back.',
+      protects: 'a cluster that cannot grow while a tag is missing or vCenter tells no tags',
+    }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
