@@ -4,6 +4,7 @@ import { chooseControllers } from '../cpi-arguments/controllers.ts'
 import { readCSV } from '../cpi-arguments/csv.ts'
 import { bool } from '../cpi-arguments/kinds.ts'
 import { FLAGS } from '../cpi-arguments/table.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 
 /** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
 export interface Workload {
@@ -113,19 +114,13 @@ function mountsOf({ containers, volumes }: Spec): readonly ConfigMount[] {
   )
 }
 
-/** The Lease by which the replicas of a cloud controller manager elect one. */
-export interface ManagerLease {
-  readonly namespace: string
-  readonly name: string
-}
-
 /** As `kube-system/cloud-controller-manager`. */
-export function textOf({ namespace, name }: ManagerLease): string {
+export function textOf({ namespace, name }: LeaseName): string {
   return `${namespace}/${name}`
 }
 
 /** The CPI's own, and that of every other manager that is told no other name (`cloud-provider/options`, v0.36). */
-export const DEFAULT_LEASE: ManagerLease = {
+export const DEFAULT_LEASE: LeaseName = {
   namespace: FLAGS['leader-elect-resource-namespace'].default,
   name: FLAGS['leader-elect-resource-name'].default,
 }
@@ -141,7 +136,7 @@ export interface NodeControllers {
 /** A cloud controller manager that is set up in the cluster. */
 export interface Manager extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate'> {
   /** Undefined where leader election is switched off. */
-  readonly lease: ManagerLease | undefined
+  readonly lease: LeaseName | undefined
   /** By `--controllers`. */
   readonly controllers: NodeControllers
   /** Whether it serves Services of type LoadBalancer, and routes; by `--controllers`, too. */

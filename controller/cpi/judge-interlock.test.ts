@@ -1,5 +1,6 @@
 import t from 'tap'
-import { DEFAULT_LEASE, findManagers, type ManagerLease, parseWorkload } from './find-cpi.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
+import { DEFAULT_LEASE, findManagers, parseWorkload } from './find-cpi.ts'
 import { judgeInterlock, type Own } from './judge-interlock.ts'
 import { type CPIObjectChanges, cpiObject } from './testing/cpi-object.ts'
 
@@ -11,7 +12,7 @@ const RUNNING = { status: { currentNumberScheduled: 1, updatedNumberScheduled: 1
 const ROLLING = { status: { currentNumberScheduled: 2, updatedNumberScheduled: 1 } }
 const AWS = { name: 'aws', image: 'example.com/aws-cloud-controller-manager:1' }
 
-type Leads = (lease: ManagerLease) => boolean | undefined
+type Leads = (lease: LeaseName) => boolean | undefined
 const nobody: Leads = () => false
 const somebody: Leads = () => true
 const unreadable: Leads = () => undefined

@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import {
   DEFAULT_LEASE,
   handlesNodes,
   type Manager,
-  type ManagerLease,
   type Managers,
   type NodeControllers,
   nameOf,
@@ -16,12 +16,12 @@ export interface Sight {
   /** Undefined where they may not be listed. */
   readonly managers: Managers | undefined
   /** Whether somebody leads by this Lease; undefined where it may not be read. */
-  readonly leads: (lease: ManagerLease) => boolean | undefined
+  readonly leads: (lease: LeaseName) => boolean | undefined
 }
 
 /** What this controller is. */
 export interface Own {
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   readonly controllers: NodeControllers
 }
 
@@ -117,6 +117,6 @@ function unseen({ managers, leads }: Sight, own: Own): readonly string[] {
   ]
 }
 
-function isSame(a: ManagerLease | undefined, b: ManagerLease): boolean {
+function isSame(a: LeaseName | undefined, b: LeaseName): boolean {
   return a?.namespace === b.namespace && a.name === b.name
 }

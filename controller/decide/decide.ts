@@ -3,12 +3,13 @@ import { isUninitialized } from '../node/uninitialized.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './binding.ts'
-import { type ConditionValue, no, yes } from './condition-value.ts'
+import { yes } from './condition-value.ts'
 import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { type InstanceMetadata, judgeInstanceMetadata } from './instance-metadata.ts'
+import { leftToAnother } from './left-to-another.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
 import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
@@ -118,6 +119,15 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
+  if (metadata.topology.awaitsTags) {
+    const details = { ends: false, passed: conditions, level, fields, addresses } as const
+    const refused = refuse(facts, {
+      type: 'TopologyResolved',
+      condition: placed.TopologyResolved,
+      ...details,
+    })
+    return { ...refused, waitsFor }
+  }
   const left = leftToAnother(facts)
   if (isUninitialized(node) && left !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
@@ -156,16 +166,6 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     // The level falls at that time unless the VM has named the Node again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
   }
-}
-
-/** Why this controller writes no labels, addresses and provider IDs; undefined where it does. */
-function leftToAnother({ interlock, settings }: NodeFacts): ConditionValue | undefined {
-  if (interlock.state === 'held') return no('CPIRuns', interlock.message)
-  if (settings.initialization.on) return undefined
-  return no(
-    'InitializationOff',
-    'Rollcall was started with --controllers=-cloud-node, so another provider is to initialise this Node; take that out if there is none',
-  )
 }
 
 /** The parts of the status other than conditions. */

@@ -5,6 +5,7 @@ import { chooseAddresses } from './addresses/addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
 import { instanceType } from './instance-type.ts'
+import { leftToAnother } from './left-to-another.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
@@ -39,7 +40,11 @@ export function judgeInstanceMetadata(
     addressHolder,
   }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder'>,
 ): InstanceMetadata {
-  const topology = resolveTopology(ancestry, settings.labels)
+  const insists =
+    settings.topology.required &&
+    isUninitialized(node) &&
+    leftToAnother({ settings, interlock }) === undefined
+  const topology = resolveTopology(ancestry, settings.labels, insists)
   const type = instanceType(vm)
   const labels = [
     [LABEL_ZONE, topology.zone],

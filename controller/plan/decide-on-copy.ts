@@ -1,10 +1,10 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, type DecisionConfig, settingsOf } from '../config/config.ts'
-import type { ManagerLease } from '../cpi/find-cpi.ts'
 import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
@@ -30,7 +30,7 @@ export interface DecideOnCopyOptions {
   readonly config: Config
   readonly client: KubeClient
   /** That the replicas compete for: logins are counted in it. */
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   readonly interlock: InterlockState
   /** The Node whose VM is probed once where it is missing; none by default. */
   readonly probed?: string

@@ -236,29 +236,45 @@ t.test('the first of many goes only when it is known of the others whether they 
 
 t.test('one that fell silent long after its VM first went missing was there until then', async (t) => {
   const facts = gone()
+  const { monotonic, evidence } = facts
+  const noticed = monotonic - 70_000
   const lastTransitionTime = new Date(NOW - 70_000).toISOString()
-  const span = (status: string, since: number) => {
+  const span = (
+    status: string,
+    since: number,
+    absent = { since: monotonic - 60_000, last: monotonic, times: 3 },
+  ) => {
     const ready = { status, lastHeartbeatTime: '', lastTransitionTime }
     const decision = decide({
       ...gone({ node: { ...facts.node, ready } }),
-      absentSince: facts.monotonic - since,
+      absentSince: monotonic - since,
+      evidence: evidence && { ...evidence, absent },
     })
     return decision.probePlan?.absence
   }
-  const monotonic = facts.monotonic
   t.match(
     span('Unknown', 500_000),
-    { since: monotonic - 500_000, until: monotonic - 70_000 },
+    { since: monotonic - 500_000, until: noticed },
     'it may have been back, and vanished before its silence was noticed',
   )
-  t.match(span('Unknown', 191_000), { until: monotonic - 70_000 })
-  t.match(span('Unknown', 189_000), { until: monotonic - 130_000 }, 'or is found missing in parts')
+  t.match(span('Unknown', 191_000), { until: noticed })
+  t.match(span('Unknown', 189_000), { until: noticed - 60_000 }, 'or is found missing in parts')
   t.match(
     span('Unknown', 60_000),
     { since: monotonic - 60_000, until: monotonic - 60_000 },
     'as when it is destroyed',
   )
   t.match(span('True', 500_000), { since: monotonic - 500_000, until: monotonic - 500_000 })
+  const run = (last: number) => ({ since: monotonic - 495_000, last, times: 9 })
+  t.match(
+    span('Unknown', 500_000, run(noticed - 30_000)),
+    { until: monotonic - 495_000 },
+    'proven absent and silent until the kubelet was missed: it was not back',
+  )
+  t.match(span('Unknown', 500_000, run(noticed - 31_000)), { until: noticed }, 'not until then')
+  t.match(span('Unknown', 185_000, { ...run(monotonic), since: monotonic - 180_000 }), {
+    until: monotonic - 180_000,
+  })
 })
 
 t.test('one that vanished while vCenter did not answer may have vanished just before', async (t) => {
@@ -613,6 +629,18 @@ t.test('that the brake engages is told, whatever the condition has to say first'
     }
     t.equal(told(decide(again)), 0, 'once')
   }
+})
+
+t.test('a brake that only waits for what may still count is said last, and by no Event yet', async (t) => {
+  const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
+  const decision = decide(gone({ ...uncertain, leadingFor: 0 }))
+  t.match(pending(decision), { reason: 'LeaderTooYoung', message: /; the brake holds: / })
+  t.same(
+    decision.events.filter(({ reason }) => reason === 'BrakeEngaged'),
+    [],
+  )
+  const others = { fleet: () => fleet({ latched: 1 }) }
+  t.match(pending(decide(gone({ ...others, leadingFor: 0 }))), { reason: 'BrakeEngaged' }, 'it has engaged')
 })
 
 t.test('a vCenter that does not answer is said of silent Nodes alone', async (t) => {

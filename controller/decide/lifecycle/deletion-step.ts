@@ -90,7 +90,7 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
 }
 
 function judge(
-  { evidence }: DeletionFacts,
+  { evidence, brakedForNow }: DeletionFacts,
   proofs: readonly Missing[],
   others: ReturnType<typeof missingPreconditions>,
 ): ConditionValue {
@@ -101,7 +101,9 @@ function judge(
       others.length === 1 ||
       (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
   )
-  const missing = [...proofs, ...lasting]
+  // A brake that has not engaged is told last: else an Event would say that it holds a Node that goes in time.
+  const isFirst = ({ name }: NamedMissing): boolean => !(brakedForNow && name === 'BrakeReleased')
+  const missing = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
   const [first] = missing
   const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])
   const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`

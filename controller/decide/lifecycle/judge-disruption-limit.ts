@@ -25,6 +25,8 @@ export interface DisruptionLimit {
   readonly status: AbsenceStatus
   /** Why the brake keeps this Node from being deleted; undefined where it does not. */
   readonly holds: Missing | undefined
+  /** Whether it has engaged for nobody, and holds only until it is known how many vanished with this VM. */
+  readonly holdsForNow: boolean
   /** Whether the brake engages for this Node in this reconcile. */
   readonly engages: boolean
   /** Milliseconds until the brake may release itself; undefined where time alone does not release it. */
@@ -62,7 +64,7 @@ export function judgeDisruptionLimit({
   const { node, now } = facts
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
-  const own = { from: Math.min(since, shownUntil(facts)), until: vanishedBy(since, facts) }
+  const own = { from: Math.min(since, shownUntil(facts)), until: vanishedBy(since, evidence, facts) }
   const missingFor = facts.monotonic - since
   const lives = there === undefined && livesOn(node, evidence, missingFor, settings)
   const counts = there === undefined && !lives && countsAsAbsent(node, evidence)
@@ -78,9 +80,11 @@ export function judgeDisruptionLimit({
   const engaged = engages || (wasEngaged && !releases)
   // The `proceed` annotation lets this Node pass without releasing the brake: once removed, the brake holds as before.
   const passes = lives || isRemovalMeant(node)
-  const tooManyVanished = engaged || fleet.latched > 0 || (counts && tooManyForNow(own, fleet, settings))
+  const holdsAll = engaged || fleet.latched > 0
+  const tooManyVanished = holdsAll || (counts && tooManyForNow(own, fleet, settings))
+  const inDoubt = doubted || wasDoubted(fleet, settings)
   let holds: Missing | undefined
-  if (!passes && (doubted || wasDoubted(fleet, settings))) holds = vCenterDoubted(node, bound, settings)
+  if (!passes && inDoubt) holds = vCenterDoubted(node, bound, settings)
   else if (!passes && tooManyVanished) holds = brakeEngaged(node, bound)
   // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
   const uncertain = missingFor < quietTime(settings) || isSoonKnown(evidence, settings)
@@ -106,6 +110,7 @@ export function judgeDisruptionLimit({
     },
     engages,
     holds,
+    holdsForNow: !holdsAll && !inDoubt,
     ...(there === 'renamed'
       ? latchWhileThere(latch, facts)
       : {
@@ -159,20 +164,27 @@ function shownUntil({ lookups }: DisruptionLimitFacts['facts']): number {
 
 /** A silent kubelet is noticed within this many milliseconds: kube-controller-manager's `--node-monitor-grace-period`, 50 s. */
 const NOTICE = 60_000
+/** A kubelet that spoke is not called silent sooner, milliseconds: the default was 40 s before Kubernetes 1.32. */
+const SOONEST_NOTICE = 30_000
 
 /**
  * The last moment at which the VM may have vanished. A machine that was destroyed falls silent about when it first goes
  * missing. Machines that fell silent together vanished at once, even if they went missing one by one while vCenter restarted or
  * leaders changed: so it is not before the kubelet of a Node that is not Ready was last certainly alive. A machine that was
- * alive long after it went missing may have been back unseen, and vanished again before its silence was noticed.
+ * alive long after it went missing may have been back unseen, and vanished again before its silence was noticed; unless it
+ * was proven absent from an earlier moment on, without a sign of life until its Node was no longer Ready.
  */
 function vanishedBy(
   since: number,
+  evidence: Pick<Evidence, 'absent'> | undefined,
   { node: { ready }, monotonic, now }: DisruptionLimitFacts['facts'],
 ): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
   if (ready?.status === 'True' || Number.isNaN(silentSince)) return since
   const noticed = monotonic - Math.max(0, now - silentSince)
   const aliveUntil = noticed - NOTICE
-  return aliveUntil > since + NOTICE ? noticed : Math.max(since, aliveUntil)
+  const latest = aliveUntil > since + NOTICE ? noticed : aliveUntil
+  const absent = evidence?.absent
+  const proven = absent !== undefined && absent.last >= noticed - SOONEST_NOTICE ? absent.since : latest
+  return Math.max(since, Math.min(latest, proven))
 }

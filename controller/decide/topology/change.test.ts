@@ -18,7 +18,7 @@ function moved(onChange: NodeFacts['settings']['topology']['onChange']): NodeFac
   const facts = settled({
     vms: [{ ...rest, cluster: 'cluster-b', memoryMB: 32_768, ancestry: { ...ancestry, compute } }],
   })
-  return { ...facts, settings: { ...facts.settings, topology: { onChange } } }
+  return { ...facts, settings: { ...facts.settings, topology: { required: false, onChange } } }
 }
 
 const topology = (decision: ReturnType<typeof decide>) =>

@@ -6,6 +6,8 @@ import { type ConditionValue, no, yes } from '../condition-value.ts'
 export interface NodeTopology {
   readonly zone: string | undefined
   readonly region: string | undefined
+  /** Whether the Node has to wait for tags. */
+  readonly awaitsTags: boolean
   readonly condition: ConditionValue
 }
 
@@ -19,8 +21,14 @@ interface Labels {
  * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike in the CPI, each label is
  * independent, and a missing tag does not stop the initialisation (kubernetes/kubernetes#73002). A name that no label can have
  * becomes the nearest that one can; the CPI's Node would be refused by the API server.
+ *
+ * @param insists whether the Node has to wait for what is missing
  */
-export function resolveTopology(ancestry: Ancestry, categories: DecisionConfig['labels']): NodeTopology {
+export function resolveTopology(
+  ancestry: Ancestry,
+  categories: DecisionConfig['labels'],
+  insists: boolean,
+): NodeTopology {
   const labels: Labels = {}
   const problems: string[] = []
   const renamed: string[] = []
@@ -41,16 +49,24 @@ export function resolveTopology(ancestry: Ancestry, categories: DecisionConfig['
         renamed.push(`the ${label} tag is "${found}", which no label can have as its value`)
     }
   }
+  const awaitsTags = insists && problems.length > 0
   return {
     zone: labels.zone,
     region: labels.region,
-    condition: judge(labels, { problems, renamed }, ancestry, categories),
+    awaitsTags,
+    condition: judge(labels, { problems, renamed, awaitsTags }, ancestry, categories),
   }
 }
 
+const UNTIL = 'topology.required is true, so the Node stays uninitialised until'
+
 function judge(
   { zone, region }: Labels,
-  { problems, renamed }: Record<'problems' | 'renamed', readonly string[]>,
+  {
+    problems,
+    renamed,
+    awaitsTags,
+  }: Record<'problems' | 'renamed', readonly string[]> & Pick<NodeTopology, 'awaitsTags'>,
   ancestry: Ancestry,
   categories: DecisionConfig['labels'],
 ): ConditionValue {
@@ -62,12 +78,18 @@ function judge(
     return yes('Resolved', [resolved, ...renamed].join('; '))
   }
   if (ancestry.unreadable.length > 0) {
+    const next = awaitsTags
+      ? `; ${UNTIL} they are read: mend that in vCenter, or set topology.required to false`
+      : ''
     return no(
       'TagsUnreadable',
-      `${problems.join('; ')}; not readable: ${ancestry.unreadable.slice(0, 4).join(', ')}`,
+      `${problems.join('; ')}; not readable: ${ancestry.unreadable.slice(0, 4).join(', ')}${next}`,
     )
   }
-  return no('TagMissing', `${problems.join('; ')}; attach a tag in vCenter, the label follows by itself`)
+  const next = awaitsTags
+    ? `${UNTIL} that is mended in vCenter, where tags are read every five minutes; or set topology.required to false`
+    : 'attach a tag in vCenter, the label follows by itself'
+  return no('TagMissing', `${problems.join('; ')}; ${next}`)
 }
 
 function nearestTag(ancestry: Ancestry, category: string): string | undefined {
