@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
-import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { type ResourceAttributes, reviewAccess, type User } from '../kubernetes/access-review.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import type { AccountRights, ClusterFacts } from './facts.ts'
 import { type Looked, look } from './look.ts'
 import {
@@ -24,7 +24,7 @@ export interface RightsOptions {
   readonly client: KubeClient
   /** Whether the credential is the Pod's own, so that its rights are the controller's. */
   readonly inCluster: boolean
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   /** Undefined where it is wrong. */
   readonly config: Config | undefined
 }

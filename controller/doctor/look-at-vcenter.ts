@@ -125,7 +125,7 @@ async function lookInside(
       look(() => countSessions(content, login?.key)),
       look(async (): Promise<readonly Proof[]> => {
         const parents = [...inScope(datacenters), ...(await options.parentsIn(content.instanceUUID))]
-        return [...(await askPrivileges(client, config.name, parents)).values()]
+        return [...(await askPrivileges(client, config.name, parents)).proofs.values()]
       }),
       look(() => readCategories()),
       look(readSkew),

@@ -115,7 +115,7 @@ t.test('changes are pushed', async (t) => {
   const vm = await vmAt(lab, 0)
   lab.inventory.follow(vm.uuid)
   await answered(lab, vm.uuid)
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   await sleep(100)
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
   const claim = { vm: vm.ref, key: GUESTINFO_CLAIM }

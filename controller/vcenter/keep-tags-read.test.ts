@@ -15,11 +15,12 @@ import { keyOf } from './wire/managed-object-reference.ts'
 function setUp(read: TagReader['read']) {
   const clock = createHandClock()
   const end = new AbortController()
+  const changed: string[] = []
   const locations = createVMLocations({ tagging: true })
   const store = new VMStore({
     vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
     place: (machine) => locations.place(machine),
-    onChange() {},
+    onChange: (uuids) => void changed.push(...uuids),
     monotonic: () => 0,
   })
   const trigger = createDebounce(TIMINGS.tags, clock)
@@ -38,6 +39,7 @@ function setUp(read: TagReader['read']) {
   )
   return {
     clock,
+    changed,
     follow(vm: string) {
       const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
       store.follow(vm)
@@ -113,5 +115,22 @@ t.test('looking where nothing is to be read puts nothing off', async (t) => {
   follow('vm-0')
   await clock.turn(TIMINGS.tags.quiet)
   t.ok(ancestry('vm-0'))
+  await end()
+})
+
+t.test('a tag that is attached later is told of by the next resync', async (t) => {
+  let attached = false
+  const { clock, changed, follow, ancestry, end } = setUp(async (objects, take, signal) => {
+    if (attached) await giveTags(objects, take, signal)
+    else take(new Map(objects.map((each) => [keyOf(each), { tags: [], problems: [] }])))
+  })
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  t.match(ancestry('vm-0'), { unreadable: [], folder: [{ tags: [] }] })
+  changed.length = 0
+  attached = true
+  await clock.turn(2 * TIMINGS.resync)
+  t.match(ancestry('vm-0'), { folder: [{ tags: [{ name: 'z' }] }] })
+  t.same(changed, ['vm-0'], 'its Node is looked at again, once')
   await end()
 })

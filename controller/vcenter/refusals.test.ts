@@ -69,7 +69,7 @@ t.test('push that may not tell an essential property is no word on it', async (t
   const vm = await vmAt(lab, 0)
   lab.inventory.follow(vm.uuid)
   await answered(lab, vm.uuid)
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   await lab.vCenter.deny(vm.ref, 'runtime.connectionState')
   const states = new Set<string>()
   await lab.vCenter.setState({ vm: vm.ref, connectionState: 'disconnected' })

@@ -40,7 +40,7 @@ t.test('a push that is lost', async (t) => {
   lab.inventory.follow(vm.uuid)
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
   await answered(lab, vm.uuid)
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   const id = await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'hang' })
   // Its news ends the wait that goes on; the next one hears of nothing.
   await lab.vCenter.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value: 'last' })
@@ -66,7 +66,7 @@ t.test('one page for all, and nothing to correct where all was pushed', async (t
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   const stateOf = (uuid: string) => vmsOf(lab.inventory.lookup(uuid))?.[0]
   await until('all', () => vms.every(({ uuid }) => stateOf(uuid)?.ancestry))
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   for (const { ref, uuid } of vms.slice(0, 5)) {
     await lab.vCenter.setGuest({ vm: ref, hostName: 'n', nics: [{ addresses: ['10.1.1.1/8'] }] })
     await lab.vCenter.setState({ vm: ref, powerState: 'suspended' })
@@ -88,7 +88,7 @@ t.test('a running VM takes another UUID', async (t) => {
   lab.inventory.follow(changed)
   await answered(lab, vm.uuid)
   await answered(lab, changed, 0)
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   await lab.vCenter.setState({ vm: vm.ref, uuid: changed })
   t.match(await answered(lab, changed), [{ moref: vm.ref, biosUUID: changed }])
   await answered(lab, vm.uuid, 0)

@@ -109,7 +109,7 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     const third = await vmAt(lab, 2)
     for (const each of [uuid, second.uuid, third.uuid]) lab.inventory.follow(each)
     await told(lab, uuid)
-    await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+    await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
     const before = lab.changes.length
     await lab.vCenter.fault({ operation, kind: 'fault', fault, times: 1 })
     lab.inventory.unfollow(second.uuid)

@@ -13,7 +13,7 @@ async function setUp(t: Test) {
   const vm = await vmAt(lab, 0)
   lab.inventory.follow(vm.uuid)
   await answered(lab, vm.uuid)
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
   const tell = (...changes: ToldChange[]) => lab.vCenter.tell(vm.ref, ...changes)
   return { lab, vm, now, tell }
@@ -60,7 +60,7 @@ t.test('many enter in small pages, with something said of each property that is 
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   await until('all', () => vms.every(({ uuid }) => vmsOf(lab.inventory.lookup(uuid))?.length === 1))
-  await until('watching', async () => (await lab.vCenter.calls()).operations.ModifyListView === 1)
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   for (const { ref, uuid } of vms.slice(-3)) {
     await lab.vCenter.setState({ vm: ref, powerState: 'suspended' })
     await until('push', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.powerState === 'suspended')

@@ -22,17 +22,17 @@ function setUp(
       const status = refuse(call)
       if (status !== undefined) throw new RESTError('vc', call.resource, status)
       const { id } = call
-      const all = [...new Set(Object.values(attached).flat())]
+      const all = () => [...new Set(Object.values(attached).flat())]
       const categoryOf = (tag: string) => `id of ${tag.split('/')[0]}`
       if (call.resource === 'tagging/category') {
-        if (id === undefined) return [...new Set(all.map(categoryOf))]
+        if (id === undefined) return [...new Set(all().map(categoryOf))]
         return { name: decodeURIComponent(id).slice(6) }
       }
       if (call.resource === 'tagging/tag' && id !== undefined) {
         const key = decodeURIComponent(id)
         if (call.method === 'GET') return { name: key.split('/')[1] }
         if (call.action !== 'list-tags-for-category') throw new Error(call.action)
-        return all.filter((tag) => categoryOf(tag) === key)
+        return all().filter((tag) => categoryOf(tag) === key)
       }
       const { object_ids } = JSON.parse(JSON.stringify(call.body)) as {
         object_ids: { type: string; id: string }[]

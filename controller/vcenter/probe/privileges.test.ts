@@ -2,7 +2,7 @@
 import t from 'tap'
 import { fakeConnection, soap } from '../testing/fake-connection.ts'
 import { denied, granted, scriptedClient } from '../testing/probe-script.ts'
-import { askPrivileges } from './privileges.ts'
+import { askPrivileges, type Privileges } from './privileges.ts'
 
 const FOLDERS = Array.from({ length: 60 }, (_, i) => ({
   type: 'Folder',
@@ -11,7 +11,7 @@ const FOLDERS = Array.from({ length: 60 }, (_, i) => ({
 }))
 
 /** What is said of the root and 60 folders, of which some are refused by a fault that names the root. */
-async function askWhere(refuses: (moref: string) => boolean) {
+async function askWhere(refuses: (moref: string) => boolean, before?: Privileges) {
   let calls = 0
   const connection = fakeConnection(({ body = '' }) => {
     calls++
@@ -22,11 +22,12 @@ async function askWhere(refuses: (moref: string) => boolean) {
     }
   })
   const client = scriptedClient(connection, { key: 'session-key', lost() {} })
-  const proofs = await askPrivileges(client, 'lab', FOLDERS)
+  const found = await askPrivileges(client, 'lab', FOLDERS, before)
+  const { proofs } = found
   const messages = [...proofs.values()].flatMap((proof) =>
     proof.state === 'unproven' ? [proof.failure.message] : [],
   )
-  return { calls, messages, proofs }
+  return { calls, messages, proofs, found }
 }
 
 t.test('one is refused, and the fault names the root: the others are proven', async (t) => {
@@ -56,6 +57,27 @@ t.test(
       /^whether the account may read Folder "folder 69" \(group-v69\) was not checked: /,
     )
     t.equal(proofs.size, FOLDERS.length + 1)
-    t.ok(calls <= 42, `${calls} calls`)
+    t.ok(calls <= 43, `${calls} calls`)
+    t.equal(proofs.get('Folder:group-d1')?.state, 'proven', 'the root is asked for in any case')
   },
 )
+
+t.test('what takes too many calls is found out in turn, and what was known of the rest stays', async (t) => {
+  const refuses = (moref: string) => /^group-v\d+[13579]$/.test(moref)
+  const isChecked = ({ proofs }: Privileges): readonly string[] =>
+    FOLDERS.filter(({ moref }) => {
+      const proof = proofs.get(`Folder:${moref}`)
+      const lacks = proof?.state === 'unproven' && proof.failure.message.startsWith('the account lacks')
+      return refuses(moref) ? lacks : proof?.state === 'proven'
+    }).map(({ moref }) => moref)
+  let before: Privileges | undefined
+  for (const round of [1, 2, 3, 4]) {
+    const { found, calls } = await askWhere(refuses, before)
+    const known = isChecked(found)
+    t.comment(`round ${round}: ${known.length} of ${FOLDERS.length}, ${calls} calls`)
+    for (const moref of before === undefined ? [] : isChecked(before)) t.ok(known.includes(moref), moref)
+    before = found
+  }
+  t.equal(before && isChecked(before).length, FOLDERS.length)
+  t.equal(before?.proofs.get('Folder:group-d1')?.state, 'proven')
+})

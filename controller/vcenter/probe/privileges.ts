@@ -12,8 +12,14 @@ import type { ProbeClient } from './probe-client.ts'
 /** The privileges of the role Read-only, except System.Anonymous, which everyone has. */
 const PRIVILEGES = ['System.View', 'System.Read'] as const
 
-/** A result for each object, by {@link keyOfParent}. */
-export type Privileges = ReadonlyMap<string, Proof>
+/** What a check has found, by {@link keyOfParent}. */
+export interface Privileges {
+  readonly proofs: ReadonlyMap<string, Proof>
+  /** Those that were not asked for, as vCenter refuses too many others, in order: what was known of them stays. */
+  readonly left: ReadonlySet<string>
+}
+
+const NOTHING: Privileges = { proofs: new Map(), left: new Set() }
 
 /**
  * Whether the account has them on the root folder and on those of these objects that still exist. Objects above a VM may be
@@ -25,15 +31,19 @@ export async function provePrivileges(
   vCenter: string,
   parents: readonly ParentObject[],
 ): Promise<Proof> {
-  const proofs = await askPrivileges(client, vCenter, parents)
+  const { proofs } = await askPrivileges(client, vCenter, parents)
   return [...proofs.values()].find(({ state }) => state === 'unproven') ?? { state: 'proven' }
 }
 
-/** The same for each of these objects and the root, without objects that are gone. A refused one does not hide the others. */
+/**
+ * The same for each of these objects and the root, without objects that are gone. A refused one does not hide the others:
+ * those that were refused before are asked for apart, those that were left first.
+ */
 export async function askPrivileges(
   client: ProbeClient,
   vCenter: string,
   parents: readonly ParentObject[],
+  before = NOTHING,
 ): Promise<Privileges> {
   const root = rootOf(client.content)
   const proofs = new Map<string, Proof>()
@@ -59,21 +69,27 @@ export async function askPrivileges(
       },
     })
   const others = parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root))
+  const byKey = new Map(others.map((parent) => [keyOfParent(parent), parent]))
+  const waiting = [...before.left].flatMap((key) => byKey.get(key) ?? [])
+  const asked = [...byKey].filter(([key]) => !before.left.has(key))
+  const wasRefused = (key: string): boolean => before.proofs.get(key)?.state === 'unproven'
+  const refused = asked.flatMap(([key, parent]) => (wasRefused(key) ? [parent] : []))
+  const rest = asked.flatMap(([key, parent]) => (wasRefused(key) ? [] : [parent]))
   let rootNamed = false
-  const left = await tellAll([[...others, root]], (parent) => {
+  // Of two groups, what the second one holds is found out first.
+  const left = await tellAll([refused, [...waiting, ...rest, root]], (parent) => {
     if (parent === root) rootNamed = true
     else tell(parent, undefined)
   })
-  // vCenter often names the root where it refuses another object.
-  if (rootNamed) await tellAll([[root]], (parent) => tell(parent, undefined))
-  for (const parent of left) {
+  // vCenter often names the root where it refuses another object. Without the root nothing is proven.
+  if (rootNamed || left.includes(root)) await tellAll([[root]], (parent) => tell(parent, undefined))
+  const later = left.filter((parent) => parent !== root)
+  for (const parent of later) {
     const message = `whether the account may read ${nameOf(parent)} was not checked: vCenter refuses too many other objects`
-    proofs.set(keyOfParent(parent), {
-      state: 'unproven',
-      failure: { vCenter, reason: 'PrivilegeMissing', message },
-    })
+    const unchecked: Proof = { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
+    proofs.set(keyOfParent(parent), before.proofs.get(keyOfParent(parent)) ?? unchecked)
   }
-  return proofs
+  return { proofs, left: new Set(later.map(keyOfParent)) }
 }
 
 export function keyOfParent(parent: ParentObject): string {

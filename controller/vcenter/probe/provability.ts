@@ -38,7 +38,7 @@ interface Known {
   readonly root: string
   readonly asked: ReadonlyMap<string, ParentObject>
   /** Without those that were gone. */
-  readonly proofs: Privileges
+  readonly privileges: Privileges
 }
 
 export function createProvability({ vCenter, store, memory, onChange }: ProvabilityOptions): Provability {
@@ -58,7 +58,7 @@ export function createProvability({ vCenter, store, memory, onChange }: Provabil
     return distinct
   }
 
-  function worst({ proofs }: Known, keys: Iterable<string>): Proof | undefined {
+  function worst({ privileges: { proofs } }: Known, keys: Iterable<string>): Proof | undefined {
     for (const key of keys) {
       const proof = proofs.get(key)
       if (proof?.state === 'unproven') return proof
@@ -73,9 +73,9 @@ export function createProvability({ vCenter, store, memory, onChange }: Provabil
       const asked = objects(before)
       const isNew = [...asked.keys()].some((key) => before?.asked.has(key) !== true)
       if (!inFull && before !== undefined && !isNew) return
-      const proofs = await askPrivileges(client, vCenter, [...asked.values()])
+      const privileges = await askPrivileges(client, vCenter, [...asked.values()], before?.privileges)
       const root = keyOfParent(rootOf(client.content))
-      known = { vCenterInstanceUUID: instanceUUID, root, asked, proofs }
+      known = { vCenterInstanceUUID: instanceUUID, root, asked, privileges }
       if (before === undefined || isNew || String(failing(before)) !== String(failing(known))) onChange()
     },
     async sampleOthers(client) {
@@ -92,11 +92,11 @@ export function createProvability({ vCenter, store, memory, onChange }: Provabil
     },
     provableEverywhere() {
       if (known === undefined) return undefined
-      return worst(known, known.proofs.keys()) ?? { state: 'proven' }
+      return worst(known, known.privileges.proofs.keys()) ?? { state: 'proven' }
     },
   }
 }
 
-function failing({ proofs }: Known): readonly string[] {
+function failing({ privileges: { proofs } }: Known): readonly string[] {
   return [...proofs].flatMap(([key, { state }]) => (state === 'unproven' ? [key] : [])).sort()
 }

@@ -56,11 +56,10 @@ t.test('what inflates without end is refused, and read no further', async (t) =>
       for (; sent < 10_000; sent++) yield member
     })(),
   )
-  const records = { name: 'x', depth: 2, take: () => undefined }
-  await t.rejects(readXML(inflate('vc', bomb, 'gzip'), 'Envelope', records), {
+  await t.rejects(readXML(inflate('vc', bomb, 'gzip'), 'Envelope'), {
     reason: 'MalformedAnswer',
-    message: /it is longer than 64 MB/,
+    message: /it is longer than 1 MB/,
   })
   bomb.destroy()
-  t.ok(sent < 1_000, `${sent} MB were inflated`)
+  t.ok(sent < 100, `${sent} MB were inflated`)
 })

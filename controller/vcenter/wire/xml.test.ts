@@ -23,6 +23,9 @@ async function* repeated(
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
+/** As many bytes of text, in characters of four bytes each: the reader's work is by the character. */
+const textOfBytes = (bytes: number) => '\u{1F600}'.repeat(bytes / 4)
+
 t.test('types are found by namespace, whatever the prefix', async (t) => {
   const read = await readXML(
     bytes(
@@ -137,7 +140,12 @@ t.test('limits of size', async (t) => {
 
   let records = 0
   const by = { name: 'o', depth: 2, take: () => records++ }
-  const more = repeated('<a>', `<o>${'x'.repeat((1 << 20) - 7)}</o>`, (MAX_BYTES_BY_RECORD >> 20) + 1, '</a>')
+  const more = repeated(
+    '<a>',
+    `<o>${textOfBytes((1 << 20) - 8)}</o>`,
+    (MAX_BYTES_BY_RECORD >> 20) + 1,
+    '</a>',
+  )
   const error = await readXML(more, 'a', by).catch((error: unknown) => error)
   t.match(error, { name: 'TooLongError', reason: 'MalformedAnswer', message: /longer than 64 MB/ })
   t.match(error, { records }, 'it says how much came before')
@@ -167,7 +175,7 @@ t.test('what is held at once stays small, whatever an answer is made of', async 
     await t.rejects(readXML(body, 'a', by), { reason: 'MalformedAnswer', message }, name)
   }
   const large = `<r>${`<c>${text}</c>`.repeat(30)}${'<c/>'.repeat(60_000)}</r>`
-  await readXML(repeated(page[0], large, 5, page[1]), 'a', by)
+  await readXML(repeated(page[0], large, 2, page[1]), 'a', by)
   t.pass('records of 3 MB, one after the other')
 })
 
@@ -181,6 +189,7 @@ t.test('a record that exceeds the limits spoils no other', async (t) => {
     ['elements without end', '<v/>'.repeat(100_001), false],
     ['elements in an element', `<v>${'<w/>'.repeat(100_001)}</v>`, false],
   ]
+  let longest = 0
   for (const [name, inside, expected] of cases) {
     const taken: (readonly [string | undefined, boolean])[] = []
     const record = (id: string, more = '') => `<r><id>${id}</id>${more}</r>`
@@ -188,7 +197,10 @@ t.test('a record that exceeds the limits spoils no other', async (t) => {
     const read = await readXML(bytes(document, 1 << 16), 'a', {
       name: 'r',
       depth: 2,
-      take: (each, whole) => taken.push([textOf(each, 'id'), whole]),
+      take(each, whole) {
+        taken.push([textOf(each, 'id'), whole])
+        longest = Math.max(longest, textOf(each, 'v')?.length ?? 0)
+      },
     })
     t.same(taken, [
       ['1', true],
@@ -197,13 +209,5 @@ t.test('a record that exceeds the limits spoils no other', async (t) => {
     ])
     t.equal(textOf(read, 'end'), 'e', name)
   }
-  let length = 0
-  await readXML(bytes(`<a><r><v>${'&quot;'.repeat(1 << 20)}</v></r></a>`, 1 << 16), 'a', {
-    name: 'r',
-    depth: 2,
-    take(record) {
-      length = textOf(record, 'v')?.length ?? 0
-    },
-  })
-  t.equal(length, MAX_RECORD_VALUE)
+  t.equal(longest, MAX_RECORD_VALUE, 'a value is cut')
 })
