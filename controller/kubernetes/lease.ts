@@ -2,6 +2,12 @@ import * as v from 'valibot'
 import { hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 
+/** Where a Lease is. */
+export interface LeaseName {
+  readonly namespace: string
+  readonly name: string
+}
+
 /** What a `coordination.k8s.io/v1` Lease says. */
 export interface LeaseRecord {
   /** Empty: nobody holds it. */

@@ -1,7 +1,6 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../config/config.ts'
-import type { ManagerLease } from '../cpi/find-cpi.ts'
 import { createInterlock } from '../cpi/interlock.ts'
 import { ownControllers } from '../cpi/judge-interlock.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
@@ -9,6 +8,7 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
+import type { LeaseName } from '../kubernetes/lease.ts'
 import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
@@ -33,7 +33,7 @@ export interface LeaderWorkOptions {
   readonly config: Config
   readonly client: KubeClient
   /** By which this replica leads. */
-  readonly lease: ManagerLease
+  readonly lease: LeaseName
   /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
   readonly tracker: ProbeTracker
   /** Must confirm the Lease before anything that cannot be undone. */

@@ -1,11 +1,5 @@
 import type { KubeClient } from '../kubernetes/client.ts'
-import { createLeaseStore, type LeaseRecord } from '../kubernetes/lease.ts'
-
-/** The Lease that the controller's replicas compete for. */
-export interface LeaseName {
-  readonly namespace: string
-  readonly name: string
-}
+import { createLeaseStore, type LeaseName, type LeaseRecord } from '../kubernetes/lease.ts'
 
 /** Clocks of one cluster, and of a laptop, that differ by more than this have other worries, milliseconds. */
 const MAX_SKEW = 60_000

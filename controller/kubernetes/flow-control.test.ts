@@ -1,8 +1,8 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from './client.ts'
+import { createRateLimiter } from './flow-control.ts'
 import { createLeaderOnlyClient } from './leader-only-client.ts'
-import { createRateLimiter } from './rate-limit.ts'
 
 function limited() {
   const clock = createHandClock()
