@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { runAsProgram } from '../build/entry.ts'
+import { bundledPackages } from './bundled-packages.ts'
 import { testFiles } from './files.ts'
 import { compileCache } from './servers/compile-cache.ts'
 
@@ -19,7 +20,7 @@ const KILLED_AFTER = (TIMEOUT + 60) * 1000
 const AT_ONCE = { unit: availableParallelism(), all: 4 * availableParallelism() }
 
 /** Resolves with what a test file said, undefined for one that passes. */
-function failureOf(file: string, signal: AbortSignal): Promise<string | undefined> {
+function failureOf(file: string, hook: string, signal: AbortSignal): Promise<string | undefined> {
   const options = {
     cwd: root,
     env: { ...compileCache(process.env), TAP_TIMEOUT: String(TIMEOUT) },
@@ -28,7 +29,7 @@ function failureOf(file: string, signal: AbortSignal): Promise<string | undefine
     signal,
   }
   return new Promise((resolve) => {
-    execFile(process.execPath, [file], options, (error, stdout, stderr) => {
+    execFile(process.execPath, ['--import', hook, file], options, (error, stdout, stderr) => {
       if (error === null) resolve(undefined)
       else resolve(`${stdout}${stderr}${error.killed ? `killed after ${KILLED_AFTER / 1000} s\n` : ''}`)
     })
@@ -37,7 +38,7 @@ function failureOf(file: string, signal: AbortSignal): Promise<string | undefine
 
 async function main([which]: readonly string[]): Promise<void> {
   if (which !== 'unit' && which !== 'all') throw new RangeError('usage: node test/run.ts unit|all')
-  const { unit, withServers } = await testFiles(root)
+  const [{ unit, withServers }, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
   // The ones that take long begin first, so that none runs alone in the end.
   const files = [...(which === 'all' ? withServers.toReversed() : []), ...unit.toReversed()]
   const ending = new AbortController()
@@ -47,7 +48,7 @@ async function main([which]: readonly string[]): Promise<void> {
   const worker = async () => {
     for (const file of next) {
       const start = performance.now()
-      const failure = await failureOf(file, ending.signal)
+      const failure = await failureOf(file, hook, ending.signal)
       if (ending.signal.aborted) return
       const seconds = ((performance.now() - start) / 1000).toFixed(1).padStart(6)
       process.stdout.write(`${failure === undefined ? 'ok    ' : 'FAILED'} ${seconds} s  ${file}\n`)

@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type webcrypto } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 // The certificate library looks its parts up by decorators and leaves it to us to bring what they need.
 import 'reflect-metadata'
@@ -35,7 +36,7 @@ export interface CertificateAuthority {
   caFile: string
   /** With it another process can sign, too: {@link openCertificateAuthority}. */
   caKeyFile: string
-  /** A serving certificate for 127.0.0.1 and localhost, and `names` besides. */
+  /** A serving certificate for 127.0.0.1 and localhost, and `names` besides, of which some may be IP addresses. */
   serving(name: string, names?: string[]): Promise<CertificateFiles>
   client(identity: Identity, validFor?: number): Promise<CertificateFiles>
 }
@@ -86,7 +87,7 @@ function authority(
         names: [
           { type: 'ip', value: '127.0.0.1' },
           { type: 'dns', value: 'localhost' },
-          ...names.map((value) => ({ type: 'dns' as const, value })),
+          ...names.map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value })),
         ],
       }),
     client: ({ user, groups = [] }, validFor) => {

@@ -33,6 +33,12 @@ export interface Server {
 const keptLines = 200
 
 /**
+ * Servers in Go collect garbage when the heap has grown to five times what is live, not to twice: a quarter less processor
+ * time of each, for some 100 MB more of an API server.
+ */
+const garbageCollection = { GOGC: '400', GOMEMLIMIT: '1GiB' }
+
+/**
  * Starts a server and resolves when it is ready; fails with the end of its log when it ends before that or is late.
  *
  * The server's standard input stays open as long as this process lives. Our builds end when it closes, so that not even
@@ -42,6 +48,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { name, command, args, readyWithin = 60_000 } = options
   const child = spawn(command, args, {
     env: {
+      ...garbageCollection,
       ...(options.env ?? process.env),
       ROLLCALL_LIFELINE: '1',
       ...(options.removes ? { ROLLCALL_LIFELINE_REMOVES: options.removes } : {}),

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ServerName, serverBinary } from './build.ts'
@@ -6,6 +6,7 @@ import { type Cluster, openCluster } from './cluster.ts'
 import {
   type CertificateAuthority,
   createCertificateAuthority,
+  openCertificateAuthority,
   type ServiceAccountKeys,
   writeServiceAccountKeys,
 } from './pki.ts'
@@ -17,10 +18,20 @@ export interface ClusterOptions {
   apiServer?: Extract<ServerName, `kube-apiserver${string}`>
   /** More arguments for kube-apiserver; of an option given twice, the last counts. */
   apiServerArgs?: string[]
+  /**
+   * With what it takes to run Pods: they get the tokens of their service accounts, find the API server under the address of
+   * its Service, and `kubectl logs` and `exec` reach their kubelets.
+   */
+  runsPods?: boolean
 }
+
+/** Of the Service `kubernetes`, the first in the range of all Services. */
+export const SERVICE_ADDRESS = '10.96.0.1'
 
 /** A cluster of the test's own, whose API server it may stop. */
 export interface OwnCluster extends Cluster {
+  /** Where the API server stores; plain HTTP on loopback. */
+  readonly etcdUrl: string
   /**
    * Asks the API server to end and insists after `within` milliseconds, 10,000 by default: as long as a client watches,
    * it takes its time.
@@ -59,6 +70,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
     }
     const args = [
       ...(await apiServerArgs(ca, serviceAccounts, port, etcd.url)),
+      ...(options.runsPods ? await podArgs(ca, join(dir, 'to-kubelets')) : WITHOUT_CONTROLLERS),
       ...(options.apiServerArgs ?? []),
     ]
     const cluster = await openCluster(files, dir)
@@ -80,7 +92,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<OwnClu
     cleanUp.push(() => cluster.stop())
     await startApiServer()
     const apiServerPID = () => apiServer?.pid ?? 0
-    return { ...cluster, stopApiServer, startApiServer, apiServerPID, stop, [Symbol.asyncDispose]: stop }
+    return {
+      ...cluster,
+      etcdUrl: etcd.url,
+      stopApiServer,
+      startApiServer,
+      apiServerPID,
+      stop,
+      [Symbol.asyncDispose]: stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -119,7 +139,7 @@ async function apiServerArgs(
   port: number,
   etcdUrl: string,
 ): Promise<string[]> {
-  const serving = await ca.serving('kube-apiserver', ['kubernetes.default.svc'])
+  const serving = await ca.serving('kube-apiserver', ['kubernetes.default.svc', SERVICE_ADDRESS])
   return [
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=127.0.0.1',
@@ -137,14 +157,27 @@ async function apiServerArgs(
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
-    // Without controllers nobody makes the default service account that this plugin insists on.
-    '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged',
     // A thousand nodes at once are one test on one machine, not a crowd to be fair to.
     '--max-requests-inflight=4000',
     '--max-mutating-requests-inflight=2000',
     '--profiling=false',
     '--shutdown-delay-duration=0s',
+  ]
+}
+
+/** Without controllers nobody makes the default service account that this plugin insists on. */
+const WITHOUT_CONTROLLERS = ['--disable-admission-plugins=ServiceAccount']
+
+/** As kubeadm starts it, for the requests that it passes on to kubelets. */
+async function podArgs(files: CertificateAuthority, dir: string): Promise<string[]> {
+  await mkdir(dir)
+  const ca = await openCertificateAuthority(files, dir)
+  const client = await ca.client({ user: 'kube-apiserver-kubelet-client', groups: ['system:masters'] })
+  return [
+    `--kubelet-client-certificate=${client.certificateFile}`,
+    `--kubelet-client-key=${client.keyFile}`,
+    '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
   ]
 }
 

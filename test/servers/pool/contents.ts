@@ -1,77 +1,60 @@
-import type { Cluster } from '../cluster.ts'
+/** What is stored of a cluster: a version by key, as "/registry/minions/n1", of every object. */
+export type Contents = ReadonlyMap<string, StoredVersion>
 
-/** Every object of a cluster by UID, but for those that the API server renews by itself. */
-export type Contents = ReadonlyMap<string, StoredObject>
-
-export interface StoredObject {
-  /** As "/api/v1/nodes/n1". */
-  readonly path: string
-  readonly resourceVersion: string
+export interface StoredVersion {
+  /** Revisions of the whole store: of the object's creation, and of its last change. */
+  readonly created: string
+  readonly changed: string
 }
 
-interface ListedObject {
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly uid: string
-    readonly resourceVersion: string
-    readonly labels?: Record<string, string>
-  }
+/** Keys that an API server renews by itself, to tell that it runs, or which addresses and ports of Services are in use. */
+const OWN = /^\/registry\/(masterleases\/|ranges\/|peerserverleases\/|leases\/kube-system\/apiserver-)/
+
+const PREFIX = '/registry/'
+/** The first key after all that begin with the prefix. */
+const END = '/registry0'
+
+interface Range {
+  readonly kvs: readonly {
+    readonly key: string
+    readonly create_revision: string
+    readonly mod_revision: string
+  }[]
 }
 
-interface Resource {
-  readonly name: string
-  readonly namespaced: boolean
-  readonly verbs: readonly string[]
-}
-
-/** On the Lease by which an API server tells that it runs. */
-const API_SERVER_LEASE = 'apiserver.kubernetes.io/identity'
-
-/** Lists all kinds of objects that the API server serves, from its storage and not from a cache. */
-export async function readContents(cluster: Cluster): Promise<Contents> {
-  const roots = await groupVersions(cluster)
-  const lists = await Promise.all(roots.map((root) => readGroup(cluster, root)))
-  return new Map(lists.flat())
-}
-
-async function groupVersions(cluster: Cluster): Promise<string[]> {
-  const { groups } = await get<{ groups: { preferredVersion: { groupVersion: string } }[] }>(cluster, '/apis')
-  return ['/api/v1', ...groups.map(({ preferredVersion }) => `/apis/${preferredVersion.groupVersion}`)]
-}
-
-async function readGroup(cluster: Cluster, root: string): Promise<[string, StoredObject][]> {
-  const { resources } = await get<{ resources: Resource[] }>(cluster, root)
-  const stored = resources.filter(({ verbs }) => verbs.includes('list') && verbs.includes('delete'))
-  const lists = await Promise.all(
-    stored.map(async ({ name, namespaced }) => {
-      const { items } = await get<{ items: ListedObject[] }>(cluster, `${root}/${name}`)
-      return items
-        .filter(({ metadata }) => metadata.labels?.[API_SERVER_LEASE] === undefined)
-        .map(({ metadata }): [string, StoredObject] => {
-          const folder = namespaced ? `${root}/namespaces/${metadata.namespace}` : root
-          const path = `${folder}/${name}/${metadata.name}`
-          return [metadata.uid, { path, resourceVersion: metadata.resourceVersion }]
-        })
-    }),
+/**
+ * Reads the keys of all objects from etcd: one request, where the API server would be asked for each kind.
+ *
+ * @param etcdUrl of the etcd that the API server stores in
+ */
+export async function readContents(etcdUrl: string): Promise<Contents> {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const response = await fetch(`${etcdUrl}/v3/kv/range`, {
+    method: 'POST',
+    body: JSON.stringify({ key: base64(PREFIX), range_end: base64(END), keys_only: true }),
+  })
+  if (!response.ok) throw new Error(`etcd answers ${response.status}: ${await response.text()}`)
+  const { kvs } = (await response.json()) as Range
+  return new Map(
+    kvs
+      .map((kv): [string, StoredVersion] => [
+        Buffer.from(kv.key, 'base64').toString(),
+        { created: kv.create_revision, changed: kv.mod_revision },
+      ])
+      .filter(([key]) => !OWN.test(key)),
   )
-  return lists.flat()
-}
-
-async function get<T>(cluster: Cluster, path: string): Promise<T> {
-  const { status, body } = await cluster.request<T>('GET', path)
-  if (status !== 200) throw new Error(`GET ${path} is answered with ${status}`)
-  return body
 }
 
 /** What differs from the contents that should be, in words; empty where nothing does. */
 export function differences(should: Contents, are: Contents): string[] {
   return [
-    ...[...are].filter(([uid]) => !should.has(uid)).map(([, { path }]) => `${path} is left over`),
-    ...[...should].flatMap(([uid, { path, resourceVersion }]) => {
-      const found = are.get(uid)
-      if (found === undefined) return [`${path} is missing`]
-      return found.resourceVersion === resourceVersion ? [] : [`${path} was changed`]
+    ...[...are.keys()].filter((key) => !should.has(key)).map((key) => `${key} is left over`),
+    ...[...should].flatMap(([key, version]) => {
+      const found = are.get(key)
+      if (found === undefined) return [`${key} is missing`]
+      return found.created === version.created && found.changed === version.changed
+        ? []
+        : [`${key} was changed`]
     }),
   ]
 }

@@ -1,23 +1,32 @@
-import type { Cluster } from '../cluster.ts'
-import { type Contents, readContents, type StoredObject } from './contents.ts'
+import type { OwnCluster } from '../start-cluster.ts'
+import { type Contents, readContents } from './contents.ts'
+import { apiPath, type Kind } from './kinds.ts'
 
 /** So many requests at once, that a thousand Nodes do not open a thousand connections. */
 const AT_ONCE = 20
 
 /**
  * Deletes whatever is in the cluster besides `keep`, finalizers or not, through its API, so that no cache of the API
- * server is left with what is gone. What resists, or was changed, is for the next look at the contents to find.
+ * server is left with what is gone. What resists, was changed, or is of none of these kinds, is for the next look at the
+ * contents to find.
  */
-export async function emptyCluster(cluster: Cluster, keep: Contents): Promise<void> {
-  const rest = [...(await readContents(cluster))].filter(([uid]) => !keep.has(uid)).map(([, found]) => found)
+export async function emptyCluster(
+  cluster: OwnCluster,
+  keep: Contents,
+  kinds: readonly Kind[],
+): Promise<void> {
+  const rest = [...(await readContents(cluster.etcdUrl)).keys()].filter((key) => !keep.has(key))
   const next = rest.values()
   const worker = async () => {
-    for (const object of next) await remove(cluster, object)
+    for (const key of next) {
+      const path = apiPath(key, kinds)
+      if (path !== undefined) await remove(cluster, path)
+    }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-async function remove(cluster: Cluster, { path }: StoredObject): Promise<void> {
+async function remove(cluster: OwnCluster, path: string): Promise<void> {
   const { body } = await cluster.request<{ metadata?: { finalizers?: string[] } }>('DELETE', path, {
     gracePeriodSeconds: 0,
     propagationPolicy: 'Background',
