@@ -25,7 +25,7 @@ export function drawSettings(random: Random): DecisionConfig {
       outOfServiceAfter: random.chance(0.4) ? 1000 * (20 + random.below(40)) : undefined,
       outOfServiceControlPlane: false,
     },
-    topology: { onChange: 'report' },
+    topology: { required: false, onChange: 'report' },
     initialization: { on: true, labels: {} },
     nodes: SETTINGS.nodes,
     ipFamilies: {},

@@ -56,9 +56,10 @@ function countHeld({ api, judge, timeline, settings }: World, vCenter: string | 
   for (const [name, { status }] of api.reports) {
     const node = api.nodes.get(name)
     if (node === undefined || node.metadata.uid !== status.nodeUID) continue
-    if (status.vm?.vCenterInstanceUUID !== vCenter || status.identityLevel === undefined) continue
+    if (status.vm?.vCenterInstanceUUID !== vCenter) continue
+    // One that is contradicted by now was verified all the same, so that more may vanish.
     bound++
-    if (status.brakeEngagedAt !== undefined && !isMeant(node)) held++
+    if (status.identityLevel !== undefined && status.brakeEngagedAt !== undefined && !isMeant(node)) held++
   }
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   if (held > Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare)))

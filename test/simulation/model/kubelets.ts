@@ -8,6 +8,8 @@ import { wallTime } from './process.ts'
 export interface Kubelets {
   /** Whether the node lifecycle controller looks after the Nodes. */
   watched: boolean
+  /** Milliseconds of its `--node-monitor-grace-period`. */
+  gracePeriod: number
   /** One that starts takes the Node of its name as its own, or makes it. */
   start(machine: Machine): void
   /** One renews its Lease, and gets no further. */
@@ -24,6 +26,8 @@ export interface KubeletsOptions {
   readonly timeline: Timeline
   /** Milliseconds between heartbeats that are written though nothing changed. */
   readonly heartbeat: number
+  /** See {@link Kubelets.gracePeriod}. */
+  readonly gracePeriod: number
 }
 
 /** So many signs of life are remembered. */
@@ -32,8 +36,6 @@ export const SIGNS = 20
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
-/** As the node lifecycle controller's `--node-monitor-grace-period`, and the default before Kubernetes 1.32. */
-const SILENCE = 40_000
 
 export function createKubelets(options: KubeletsOptions): Kubelets {
   const { api, timeline, machines } = options
@@ -122,6 +124,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
 
   const self: Kubelets = {
     watched: true,
+    gracePeriod: options.gracePeriod,
     start,
     renewLease,
     beat,
@@ -134,7 +137,8 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
       }
       if (!self.watched) return
       for (const node of api.nodes.values()) {
-        const silent = timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > SILENCE
+        const silent =
+          timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > self.gracePeriod
         if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
         // As the attach-detach controller does, when the pods are gone.
         if (node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE))

@@ -40,6 +40,8 @@ export interface MachinesOptions {
   /** Milliseconds between heartbeats that are written though nothing changed, and between an agent's reports. */
   readonly heartbeat: number
   readonly refresh: number
+  /** See {@link Kubelets.gracePeriod}. */
+  readonly gracePeriod: number
 }
 
 export function createMachines(options: MachinesOptions): Machines {

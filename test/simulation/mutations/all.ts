@@ -42,8 +42,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/probe/privileges.ts',
-        'await tellAll([[...others, root]], (parent)',
-        'await tellAll([others], (parent)',
+        'await tellAll([refused, [...waiting, ...rest, root]], (parent)',
+        'await tellAll([refused, [...waiting, ...rest]], (parent)',
       ),
     ],
   },
@@ -124,7 +124,7 @@ const OTHERS: readonly Mutation[] = [
   },
   {
     name: 'brake: it holds all as long as it holds any',
-    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'fleet.latched > 0 || ', '')],
+    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'engaged || fleet.latched > 0', 'engaged')],
   },
   {
     name: 'brake: what vanished at once counts together',
@@ -277,7 +277,7 @@ const OTHERS: readonly Mutation[] = [
       edit(
         'controller/probes/inhabitants.ts',
         'runs(name) && !isShownElsewhere(name)',
-        'runs(name) && isShownElsewhere(name)',
+        'runs(name) && name === except',
       ),
     ],
   },
