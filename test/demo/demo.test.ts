@@ -127,7 +127,8 @@ t.test('nor does a kill of the process that was started', async (t) => {
 })
 
 t.test('--keep goes on until it is interrupted, and says how to look around', async (t) => {
-  const { program, left } = await startDemo(t, '--keep')
+  const file = join(t.testdir(), 'demo.svg')
+  const { program, left } = await startDemo(t, '--keep', `--picture=${file}`)
   await program.says(/Ctrl-C ends it\./)
   const [, kubeconfig = ''] = /export KUBECONFIG=(\S+)/.exec(program.output()) ?? []
   t.match(await readFile(kubeconfig, 'utf8'), 'clusters:')
@@ -146,6 +147,7 @@ t.test('--keep goes on until it is interrupted, and says how to look around', as
   t.match(await (await fetch(metrics)).text(), 'rollcall_')
   program.kill('SIGINT')
   await endsWith(t, program, 0)
+  t.match(await readFile(file, 'utf8'), /worker-4 .*initialised<.*Node worker-4 is deleted/s)
   t.same(await left(), NOTHING)
 })
 

@@ -1,7 +1,10 @@
 /** The demo: `npm run demo`. The only reader of arguments, environment and signals. */
 
+import { writeFile } from 'node:fs/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { demo } from './demo.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
+import { createRecorder, picture } from './picture.ts'
 import { supervise } from './supervise.ts'
 import { createTerminal } from './terminal.ts'
 
@@ -28,10 +31,18 @@ async function show(options: Options): Promise<number> {
   process.once('disconnect', () => ending.abort(new Error('the demo was interrupted')))
   // The reader of the pipe may close it, as `head` does: then there is nobody to tell.
   process.stdout.on('error', (error) => ending.abort(error))
-  const terminal = createTerminal(process.stdout, process.env)
+  const screen = createTerminal(process.stdout, process.env)
+  const recorder =
+    options.picture === undefined
+      ? undefined
+      : createRecorder((line) => screen.print(stripVTControlCharacters(line)))
+  const terminal = recorder ?? screen
   signal.addEventListener('abort', () => terminal.print('', 'Stopping.'))
   try {
-    return (await demo({ options, terminal, env: process.env, signal })) ? 0 : 1
+    const right = await demo({ options, terminal, env: process.env, signal })
+    if (recorder !== undefined && options.picture !== undefined)
+      await writeFile(options.picture, picture(recorder.lines()))
+    return right ? 0 : 1
   } catch (error) {
     // What breaks while all ends at once is no news.
     if (signal.aborted) return 130

@@ -3,7 +3,10 @@ import { parseOptions } from './options.ts'
 
 t.test('twelve Nodes by default, and it ends by itself', (t) => {
   t.match(parseOptions([]), { kind: 'options', options: { nodes: 12, keep: false } })
-  t.match(parseOptions(['--nodes=5', '--keep']), { kind: 'options', options: { nodes: 5, keep: true } })
+  t.match(parseOptions(['--nodes=5', '--keep', '--picture=p.svg']), {
+    kind: 'options',
+    options: { nodes: 5, keep: true, picture: 'p.svg' },
+  })
   t.match(parseOptions(['--help', '--nodes=1']), { kind: 'help' })
   t.end()
 })

@@ -5,6 +5,8 @@ export interface Options {
   readonly nodes: number
   /** Whether everything goes on running at the end, to be looked at. */
   readonly keep: boolean
+  /** The file for an SVG picture of what is shown. */
+  readonly picture: string | undefined
 }
 
 export type CommandLine =
@@ -27,6 +29,7 @@ while, and shows what becomes of the Nodes. Leaves nothing running. The first ti
 
   --nodes N   how many VMs become Nodes, ${MIN_NODES} to ${MAX_NODES} (default 12); the forger is one more
   --keep      go on running at the end, to look around; Ctrl-C ends it
+  --picture FILE  write what is shown to FILE as well, as SVG
   --help      print this text
 `
 
@@ -48,7 +51,7 @@ export function parseOptions(args: readonly string[]): CommandLine {
       message: `--nodes: expected a number from ${MIN_NODES} to ${MAX_NODES}, got ${values.nodes}`,
     }
   }
-  return { kind: 'options', options: { nodes, keep: values.keep } }
+  return { kind: 'options', options: { nodes, keep: values.keep, picture: values.picture } }
 }
 
 function parse(args: readonly string[]) {
@@ -57,6 +60,7 @@ function parse(args: readonly string[]) {
     options: {
       nodes: { type: 'string', default: '12' },
       keep: { type: 'boolean', default: false },
+      picture: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   }).values
