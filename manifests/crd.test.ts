@@ -58,6 +58,7 @@ await t.test('a report and a status with every field are taken whole', async (t)
 })
 
 await t.test('the least of reports is taken', async (t) => {
+  // docs/compatibility.md promises older agents that nothing more is ever required in v1alpha1.
   const { nodeUID, agentVersion, claim } = completeSpec
   const tools = { guestinfoReadable: false, guestinfoWritable: false }
   const { status, body } = await dryRun({ nodeUID, agentVersion, machine: {}, interfaces: [], tools, claim })

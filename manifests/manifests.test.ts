@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { applyManifest, applyManifests, manifestFiles, readManifests } from '../test/servers/manifests.ts'
+import { serverBinary } from '../test/servers/build.ts'
+import { applyManifest, manifestFiles, policiesInForce, readManifests } from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
+import { sampleReport } from './testing/sample-report.ts'
+import { applyReport, registerNode } from './testing/writers.ts'
 
 const run = promisify(execFile)
 const systemd = await run('systemd-analyze', ['--version']).then(
@@ -19,13 +23,43 @@ await t.test('the Kustomize base has every manifest', async (t) => {
   t.strictSame((await manifestFiles()).sort(), files.filter((file) => file !== 'kustomization.yaml').sort())
 })
 
+/** kubectl refuses what the API server does not know. */
+async function apply(folder: string, ...options: string[]): Promise<void> {
+  const kubectl = await serverBinary('kubectl')
+  const access = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${cluster.dir}/kubectl`]
+  await run(kubectl, [...access, 'apply', ...options, '-k', join(import.meta.dirname, folder)])
+}
+
 await t.test('the API server takes every object, and knows every field', async (t) => {
-  await applyManifests(cluster)
-  for (const file of [...(await manifestFiles()), '../config.example.yaml', '../credentials.example.yaml']) {
-    for (const object of await readManifests(file)) {
+  await apply('.')
+  await policiesInForce(cluster)
+  for (const file of ['../config.example.yaml', '../credentials.example.yaml'])
+    for (const object of await readManifests(file))
       await t.resolves(applyManifest(cluster, object, { dryRun: true }), `${file}: ${object.kind}`)
-    }
-  }
+  // The kinds of the Prometheus operator are not served here.
+  const overlays = (await readdir(join(import.meta.dirname, 'overlays'))).filter(
+    (name) => name !== 'monitoring',
+  )
+  t.not(overlays.length, 0)
+  for (const overlay of overlays)
+    await t.resolves(
+      apply(`overlays/${overlay}`, '--server-side', '--force-conflicts', '--dry-run=server'),
+      overlay,
+    )
+})
+
+await t.test('an upgrade, as the docs have it, keeps the reports and finds nothing in its way', async (t) => {
+  const docs = await readFile(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
+  const [, options = ''] = /^ {4}kubectl apply (.*) -k manifests\/$/m.exec(docs) ?? []
+  const { request } = await cluster.as({ user: 'system:node:node-a', groups: ['system:nodes'] })
+  const uid = await registerNode(request, 'node-a')
+  t.match(await applyReport(request, sampleReport('node-a', uid)), { status: 201 })
+  const report = async () =>
+    (await cluster.request('GET', '/apis/rollcall.dev/v1alpha1/nodereports/node-a')).body
+  const before = await report()
+  await apply('.', ...options.split(' '))
+  t.strictSame(await report(), before)
+  t.match(await applyReport(request, sampleReport('node-a', uid)), { status: 200 })
 })
 
 await t.test('the unit follows the kubelet, by whose start a deleted Node comes back', async (t) => {

@@ -62,6 +62,13 @@ t.test('before 1.36 all is the same, without the kinds that are not served there
   t.strictSame(requiredOf(rendered), controlPlane)
 })
 
+t.test('without the DaemonSet all else stays', async (t) => {
+  t.strictSame(
+    names(await render('overlays/no-daemonset')),
+    names(objects).filter((name) => !name.startsWith('DaemonSet')),
+  )
+})
+
 t.test('with one control-plane Node there is one replica', async (t) => {
   const rendered = await render('overlays/one-control-plane-node')
   t.strictSame(names(rendered), names(objects))
