@@ -56,7 +56,7 @@ export const ROWS: readonly Row[] = [
     what: 'No zone tag or no region tag on anything above the VM',
     cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
     rollcall:
-      'initialises it with the label that there is, and says what is missing; the other follows when the tag comes',
+      'initialises it with the label that there is, and says what is missing; the other follows when the tag comes. With `topology.required: true` a new Node waits for it, and an initialised one goes on',
     because: 'A missing tag is no reason for a node without pods (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario

@@ -5,7 +5,7 @@ import { isShutDown } from './objects.ts'
 import { openStage } from './stage.ts'
 
 // Hundreds of Nodes with zones, two replicas, and all that makes the leader ask: never more than one session of a kind.
-const COUNT = 300
+const COUNT = 200
 const MANY = 40
 const stage = await openStage(t, { vms: COUNT, hosts: 4 })
 const { nodes, vcsim } = stage
@@ -18,7 +18,7 @@ const watch = (async () => {
     highest.soap = Math.max(highest.soap, soap)
     highest.rest = Math.max(highest.rest, rest)
     highest.looks += 1
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 })()
 t.teardown(async () => {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openStage, ZONE_CATEGORY } from './stage.ts'
 
 // A vCenter, or a part of it, that takes calls and never answers.
-const stage = await openStage(t, { vms: 16 })
+const stage = await openStage(t, { vms: 20 })
 const { nodes, reports, vcsim } = stage
 t.afterEach(() => vcsim.clearFaults())
 
@@ -16,7 +16,7 @@ t.test(
     const running = await stage.member('running')
     await running.reportOnce()
     await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
-    await until('it is watched', async () => (await vcsim.calls()).operations.ModifyListView === 1)
+    await until('it is watched', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
     const before = nodes.of(running.name).length
 
     await vcsim.fault({ operation: '*', kind: 'hang' })
@@ -61,4 +61,38 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
     'the labels have come',
     () => zone(first.name) !== undefined && zone(second.name) !== undefined,
   )
+})
+
+t.test('its tag service, where tags are required: a new Node waits, and goes on by itself', async (t) => {
+  const running = await stage.member('running-required')
+  const untagged = { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' }
+  const vm = stage.vms.find(({ cluster }) => cluster === 'DC0_C0')
+  if (vm === undefined) throw new Error('there are too few VMs')
+  stage.vms.splice(stage.vms.indexOf(vm), 1)
+  const earlier = await stage.controller()
+  await running.reportOnce()
+  await nodes.until('a Node runs', () => isInitialized(nodes.last(running.name)))
+  await earlier.stop()
+
+  await vcsim.tag({ ...untagged, detach: true })
+  await vcsim.fault({ operation: 'REST POST /rest/com/vmware/cis/session', kind: 'hang' })
+  const controller = await stage.controller({ topology: { required: 'true' } })
+  t.teardown(() => controller.stop())
+  const member = await stage.member('required', { vm })
+  await member.reportOnce()
+  const waits = (reason: string) => {
+    const resolved = condition(reports.last(member.name), 'TopologyResolved')
+    return resolved?.reason === reason && resolved.message.includes('topology.required is true')
+  }
+  await reports.until('it says that tags cannot be read', () => waits('TagsUnreadable'))
+  t.notOk(isInitialized(nodes.last(member.name)))
+  await vcsim.clearFaults()
+  await reports.until('it says that the tag is missing', () => waits('TagMissing'))
+  t.notOk(isInitialized(nodes.last(member.name)))
+  t.match(condition(reports.last(member.name), 'Initialized'), { status: 'False', reason: 'TagMissing' })
+
+  await vcsim.move({ vm: vm.ref, host: 'DC0_C1_H0' })
+  await nodes.until('it is initialised with the tag', () => isInitialized(nodes.last(member.name)))
+  t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], 'zone-b')
+  t.ok(isInitialized(nodes.last(running.name)), 'the one that runs has never got its taint back')
 })
