@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
 import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
-import { startCPI } from '../fixtures/cpi.ts'
 import { nodeObject } from '../fixtures/kubelet.ts'
 import { productUUID } from '../fixtures/machine.ts'
-import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
@@ -184,44 +182,6 @@ async function create(cluster: Cluster, node: ReturnType<typeof nodeObject>): Pr
     throw new Error(`Node ${node.metadata.name} is not created (${status}): ${body.message}`)
 }
 
-/** Runs the CPI until it has done what it does to each Node, and leaves it running. */
-export async function runCPI({ clusters: { cpi: cluster } }: Bed, { dir, config }: Stage): Promise<Program> {
-  const nodes = [...(await readNodes(cluster)).values()]
-  const program = await startCPI({
-    cluster,
-    dir,
-    config,
-    // Without it, the CPI refuses two families.
-    env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
-    args: [
-      '-v=4',
-      '--node-status-update-frequency=1s',
-      // By its defaults, dozens of Nodes would take seconds.
-      '--kube-api-qps=1000',
-      '--kube-api-burst=1000',
-    ],
-  })
-  const settled = (node: Node) => {
-    const { name } = node.metadata
-    const known = program.stderr.findIndex((line) =>
-      new RegExp(`RegisterNode LEAVE: ${name}$|error discovering node ${name}:`).test(line),
-    )
-    if (known < 0) return false
-    if (!waits(node)) return true
-    if (program.stderr.some((line) => line.includes(`Successfully initialized node ${name} with`)))
-      return true
-    // Before it knew the machine it may have failed for that.
-    return program.stderr.slice(known).filter((line) => line.includes(`error syncing '${name}'`)).length >= 2
-  }
-  await until('the CPI has looked at each Node', () => nodes.every(settled))
-  if (!nodes.every(waits)) {
-    const rounds = () => program.stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
-    const before = rounds()
-    await until('the CPI has written addresses', () => rounds() >= before + 2)
-  }
-  return program
-}
-
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
 export async function runRollcall(
   { vcsim }: Bed,
@@ -231,7 +191,8 @@ export async function runRollcall(
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>
     node.spec.providerID === undefined ? waits(node) : node.spec.providerID.startsWith('vsphere://'),
   )
-  const controller = await startController({ cluster, vcsim, dir, config })
+  await using stack = new AsyncDisposableStack()
+  const controller = stack.use(await startController({ cluster, vcsim, dir, config }))
   await until('Rollcall has judged each Node', async () => {
     const { body } = await cluster.request<{
       items: { metadata: { name: string }; status?: { conditions?: { reason: string }[] } }[]
@@ -243,6 +204,7 @@ export async function runRollcall(
     )
     return ours.every(({ metadata }) => judged.has(metadata.name))
   })
+  stack.move()
   return controller
 }
 

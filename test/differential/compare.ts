@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
-import { type Bed, type Node, readNodes, runCPI, runRollcall, setUp, waits } from './bed.ts'
+import { type Bed, type Node, readNodes, runRollcall, setUp, waits } from './bed.ts'
+import { runCPI } from './run-cpi.ts'
 import type { Case, Scenario } from './scenario.ts'
 
 /** What the two providers made of one Node. */
@@ -26,8 +27,12 @@ export interface Difference {
 /** Lets both providers initialise the Nodes of a scenario, each its own copy of them. */
 export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<Compared[]> {
   await using stage = await setUp(bed, scenario, serial)
-  const running = await Promise.all([runCPI(bed, stage), runRollcall(bed, stage, bed.clusters.rollcall)])
-  await Promise.all(running.map((program) => program.stop()))
+  const running = await Promise.allSettled([
+    runCPI(bed, stage),
+    runRollcall(bed, stage, bed.clusters.rollcall),
+  ])
+  for (const each of running) if (each.status === 'fulfilled') await each.value.stop()
+  for (const each of running) if (each.status === 'rejected') throw each.reason
   const cpi = await readNodes(bed.clusters.cpi)
   const rollcall = await readNodes(bed.clusters.rollcall)
   return scenario.cases.map((each, index) => {

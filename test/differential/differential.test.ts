@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
-import { type Node, openBed, readNodes, runCPI, runRollcall, setUp } from './bed.ts'
+import { type Node, openBed, readNodes, runRollcall, setUp } from './bed.ts'
 import { type Compared, compareScenario } from './compare.ts'
 import { PAGE, ROWS, withTable } from './differences.ts'
 import { judge } from './judge.ts'
+import { runCPI } from './run-cpi.ts'
 import { HANDED_OVER, WRITTEN } from './written.ts'
 
 const bed = await openBed()

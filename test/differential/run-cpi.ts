@@ -1,0 +1,93 @@
+/** Has the CPI do to each Node of a stage what it does to it. */
+import { startCPI } from '../fixtures/cpi.ts'
+import type { Program } from '../fixtures/program.ts'
+import { until } from '../fixtures/until.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import { type Bed, type Node, readNodes, type Stage, waits } from './bed.ts'
+
+/** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
+const ITS_OWN_CRASH = /fatal error: concurrent map/
+/** How often a kubelet here says that it lives, in milliseconds. */
+const HEARTBEAT = 1000
+
+/** Runs the CPI until it has done what it does to each Node, and leaves it running. */
+export async function runCPI({ clusters: { cpi: cluster } }: Bed, stage: Stage): Promise<Program> {
+  for (;;) {
+    await using stack = new AsyncDisposableStack()
+    const program = stack.use(
+      await startCPI({
+        cluster,
+        dir: stage.dir,
+        config: stage.config,
+        // Without it, the CPI refuses two families.
+        env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
+        args: [
+          '-v=4',
+          '--node-status-update-frequency=1s',
+          // By its defaults, dozens of Nodes would take seconds.
+          '--kube-api-qps=1000',
+          '--kube-api-burst=1000',
+        ],
+      }),
+    )
+    await until('the CPI has done what it does to each Node, or ended', hasEndedOrSettled(program, cluster))
+    const exit = program.exit()
+    if (exit === undefined) {
+      stack.move()
+      return program
+    }
+    const output = program.output()
+    if (!ITS_OWN_CRASH.test(output))
+      throw new Error(`the CPI ended with ${exit.code ?? exit.signal}:\n${output.slice(-4000)}`)
+    // As its Deployment starts it anew. What it had initialised stays as it is.
+    console.log('# the CPI ended with concurrent use of a map, and is started anew')
+  }
+}
+
+function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<boolean> {
+  let beat = performance.now()
+  let addressesWritten: number | undefined
+  const rounds = () => program.stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
+  return async () => {
+    if (program.exit() !== undefined) return true
+    const nodes = [...(await readNodes(cluster)).values()]
+    const unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
+    if (unsettled.length === 0) {
+      if (nodes.every(waits)) return true
+      addressesWritten ??= rounds() + 2
+      return rounds() >= addressesWritten
+    }
+    if (performance.now() - beat > HEARTBEAT) {
+      beat = performance.now()
+      for (const { metadata } of unsettled) await sayAlive(cluster, metadata.name)
+    }
+    return false
+  }
+}
+
+/** Whether the CPI has initialised a Node, or failed to although it had looked for its machine. */
+function isSettled(node: Node, said: readonly string[]): boolean {
+  const { name } = node.metadata
+  const looked = new RegExp(`RegisterNode LEAVE: ${name}$|error discovering node ${name}:`)
+  const known = said.findIndex((line) => looked.test(line))
+  if (known < 0) return false
+  if (!waits(node)) return true
+  if (said.some((line) => line.includes(`Successfully initialized node ${name} with`))) return true
+  // Before it knew the machine it may have failed for that.
+  return said.slice(known).filter((line) => line.includes(`error syncing '${name}'`)).length >= 2
+}
+
+/**
+ * What a kubelet does all the time. The CPI tries a Node again when it changes; by itself, where its first tries came
+ * long before it knew the machine, only after minutes.
+ */
+async function sayAlive(cluster: Cluster, name: string): Promise<void> {
+  const lastHeartbeatTime = new Date().toISOString()
+  const { status } = await cluster.request(
+    'PATCH',
+    `/api/v1/nodes/${name}/status`,
+    { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } },
+    { contentType: 'application/strategic-merge-patch+json' },
+  )
+  if (status !== 200) throw new Error(`the kubelet of ${name} may not say that it lives (${status})`)
+}
