@@ -1,8 +1,9 @@
 import t from 'tap'
-import { HELP } from './command-line/help.ts'
-import { COMMANDS, OPTIONS } from './command-line/table.ts'
-import { DEFAULT_TIMING } from './kubernetes/leader-election.ts'
-import { parseCommandLine, type RunFlags } from './options.ts'
+import { DEFAULT_TIMING } from '../kubernetes/leader-election.ts'
+import type { RunFlags } from '../options.ts'
+import { HELP } from './help.ts'
+import { parseCommandLine } from './parse-command-line.ts'
+import { COMMANDS, OPTIONS } from './table.ts'
 
 const DEFAULT: RunFlags = {
   config: '/c',
