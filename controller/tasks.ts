@@ -30,6 +30,32 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
   if (failures.length > 0) throw failures[0]
 }
 
+/** Between two looks whether what goes on has an answer, milliseconds. */
+const POLL_INTERVAL = 50
+
+/**
+ * Lets something run that goes on by itself, until it has an answer or the time is over.
+ *
+ * @param answer undefined while there is none
+ * @param within milliseconds
+ * @throws what it throws
+ */
+export async function firstAnswer<T>(
+  run: Task,
+  answer: () => T | undefined,
+  within: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const end = clock.monotonic() + within
+  const wait: Task = async (signal) => {
+    while (answer() === undefined && clock.monotonic() < end && !signal.aborted)
+      await clock.sleep(POLL_INTERVAL, signal)
+  }
+  await runTogether([run, wait], signal)
+  return answer()
+}
+
 /** Resolves when the signal aborts, at once if it already has. The listener stays as long as the signal does. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()

@@ -2,7 +2,7 @@ import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt, ok, type Result } from '../../agent/shared/result.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
-import { createInterlock } from '../cpi/interlock.ts'
+import { firstLook } from '../cpi/first-look.ts'
 import { ownControllers } from '../cpi/judge-interlock.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
 import { explainNode } from '../explain/explain-node.ts'
@@ -20,9 +20,7 @@ import type { Logger } from '../log.ts'
 import { DEADLINE, decideOnCopy } from '../plan/decide-on-copy.ts'
 import { planOf } from '../plan/node-plan.ts'
 import { readLeader } from '../status/read-leader.ts'
-import { runTogether } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { InterlockState } from '../types/interlock-state.ts'
 import type { Node } from '../types/node.ts'
 
 export interface ExplainOptions {
@@ -47,8 +45,8 @@ const ASSUMED =
 const NODES = '/api/v1/nodes'
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 const NODE_NAME = /^[a-z0-9.-]{1,253}$/
-/** Milliseconds to find out whether a CPI runs. */
-const INTERLOCK_DEADLINE = 10_000
+/** Where a CPI could be there as well, and it is not known whether it handles Nodes. */
+const CPI_UNKNOWN = 'whether a vSphere CPI handles Nodes as well could not be found out'
 
 /**
  * Explains one Node by what stands in the cluster and, with a configuration, by what a leader would decide now: the leader's
@@ -154,11 +152,12 @@ async function lookNow(
     signal,
   )
   const own = { lease: options.lease, controllers: ownControllers(config) }
-  const { state: interlock, remarks } = await lookForCPI(client, own, options, signal)
+  const { state, remarks } = await firstLook({ ...options, client, own }, signal)
+  const interlock = state ?? { state: 'open' }
   const decided = await decideOnCopy({ ...options, config, client, interlock, probed: options.node }, signal)
   const { before, nodes, reports, decisions, settings } = decided
   const node = before.get(options.node)
-  const said = [...remarks, ...decided.remarks]
+  const said = [...(state === undefined ? [CPI_UNKNOWN] : remarks), ...decided.remarks]
   if (node === undefined) return { look: undefined, remarks: said }
   const decision = decisions.get(node.name)
   const plan = planOf({
@@ -169,34 +168,4 @@ async function lookNow(
     settings,
   })
   return { look: { decision, plan }, remarks: said }
-}
-
-/** Whether Nodes are left to a CPI, by one look. */
-async function lookForCPI(
-  client: KubeClient,
-  own: Parameters<typeof createInterlock>[0]['own'],
-  { clock, random, logger }: ExplainOptions,
-  signal: AbortSignal,
-): Promise<{ readonly state: InterlockState; readonly remarks: readonly string[] }> {
-  const interlock = createInterlock({ client, own, clock, random, logger, onChange: () => undefined })
-  let known = false
-  await runTogether(
-    [
-      interlock.run,
-      async (signal) => {
-        await Promise.race([
-          interlock.known.then(() => {
-            known = true
-          }),
-          clock.sleep(INTERLOCK_DEADLINE, signal),
-        ])
-      },
-    ],
-    signal,
-  )
-  if (known) return { state: interlock.state(), remarks: interlock.remarks() }
-  return {
-    state: { state: 'open' },
-    remarks: ['whether a vSphere CPI handles Nodes as well could not be found out'],
-  }
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { runTogether } from '../tasks.ts'
+import { firstAnswer } from '../tasks.ts'
 import { createCredentialWatch } from './credential-watch.ts'
 import { type SourceReads, sourceWatcher } from './watch-source.ts'
 
@@ -8,9 +8,6 @@ export interface ReadCredentialsOptions extends SourceReads {
   /** Milliseconds for all Secrets and folders together. */
   readonly within: number
 }
-
-/** Milliseconds between two looks whether all are read. */
-const POLL_INTERVAL = 100
 
 /**
  * Fills in the users and passwords that Secrets and folders have now. A vCenter whose source gives none has `noCredential`,
@@ -27,12 +24,8 @@ export async function readCredentials(options: ReadCredentialsOptions, signal: A
     clock,
     logger,
   })
-  const settled = async (signal: AbortSignal) => {
-    const end = clock.monotonic() + within
-    while (isPending(credentials.current().config) && clock.monotonic() < end && !signal.aborted)
-      await clock.sleep(POLL_INTERVAL, signal)
-  }
-  await runTogether([credentials.run, settled], signal)
+  const settled = () => (isPending(credentials.current().config) ? undefined : true)
+  await firstAnswer(credentials.run, settled, within, clock, signal)
   signal.throwIfAborted()
   return credentials.current().config
 }

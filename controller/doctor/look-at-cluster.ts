@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { API_GROUP, API_VERSION, KIND } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { createInterlock } from '../cpi/interlock.ts'
+import { firstLook } from '../cpi/first-look.ts'
 import { ownControllers } from '../cpi/judge-interlock.ts'
 import { reviewSelf } from '../kubernetes/access-review.ts'
 import { hasStatus } from '../kubernetes/api-error.ts'
@@ -12,8 +12,9 @@ import type { Logger } from '../log.ts'
 import { createClusterCopy } from '../plan/cluster-copy.ts'
 import { readCluster } from '../plan/read-cluster.ts'
 import { readCPI } from '../plan/read-cpi.ts'
+import { firstAnswer } from '../tasks.ts'
 import type { ClusterFacts, NodeFacts } from './facts.ts'
-import { firstAnswer, type Looked, look } from './look.ts'
+import { type Looked, look } from './look.ts'
 import { lookAtPolicies } from './look-at-policies.ts'
 import { lookAtRights, type RightsOptions } from './look-at-rights.ts'
 import { fieldsOf } from './report-fields.ts'
@@ -139,17 +140,6 @@ async function lookForInterlock(
 ): Promise<Pick<ClusterFacts, 'interlock' | 'interlockRemarks'>> {
   const controllers = config === undefined ? { node: true, lifecycle: true } : ownControllers(config)
   const own = { lease, controllers }
-  const interlock = createInterlock({ client, own, clock, random, logger, onChange: () => undefined })
-  let known = false
-  void interlock.known.then(() => {
-    known = true
-  })
-  const state = await firstAnswer(
-    interlock.run,
-    () => (known ? interlock.state() : undefined),
-    PATIENCE,
-    clock,
-    signal,
-  )
-  return { interlock: state, interlockRemarks: state === undefined ? [] : interlock.remarks() }
+  const { state, remarks } = await firstLook({ client, own, clock, random, logger }, signal)
+  return { interlock: state, interlockRemarks: remarks }
 }

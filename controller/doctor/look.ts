@@ -1,7 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt, ok, type Result } from '../../agent/shared/result.ts'
 import { hasStatus } from '../kubernetes/api-error.ts'
-import type { Task } from '../tasks.ts'
 import { VCenterError } from '../vcenter/wire/errors.ts'
 
 /** What a look has found, or why it could not see. */
@@ -27,33 +26,6 @@ export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
     denied: hasStatus(error, 403),
     noPermission: error instanceof VCenterError && error.reason === 'NoPermission',
   }
-}
-
-/** Between two looks whether what goes on has an answer, milliseconds. */
-const POLL_INTERVAL = 50
-
-/**
- * Lets something run that goes on by itself, until it has an answer or the time is over.
- *
- * @param answer undefined while there is none
- * @param within milliseconds
- */
-export async function firstAnswer<T>(
-  run: Task,
-  answer: () => T | undefined,
-  within: number,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  const end = clock.monotonic() + within
-  const over = new AbortController()
-  const running = run(AbortSignal.any([signal, over.signal]))
-  while (answer() === undefined && clock.monotonic() < end && !signal.aborted)
-    await clock.sleep(POLL_INTERVAL, signal)
-  const found = answer()
-  over.abort()
-  await running
-  return found
 }
 
 /**
