@@ -63,7 +63,10 @@ export interface ExplainFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags
   readonly output: Output
 }
 
-export interface DoctorFlags extends CredentialFlags, LeaseFlags, Pick<RunFlags, 'config'> {
+export interface DoctorFlags extends CredentialFlags, LeaseFlags {
+  /** Without it that of the Pod, or of {@link configSecret}. */
+  readonly config: string | undefined
+  readonly configSecret: { readonly namespace: string; readonly name: string }
   readonly output: Output
 }
 

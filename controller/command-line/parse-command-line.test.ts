@@ -66,12 +66,17 @@ t.same(parseCommandLine(['doctor', '--config', '/c', '--lease-name', 'n', '--out
   kind: 'doctor',
   options: {
     config: '/c',
+    configSecret: { namespace: 'kube-system', name: 'rollcall-config' },
     kubeconfig: undefined,
     context: undefined,
     leaseNamespace: 'kube-system',
     leaseName: 'n',
     output: 'json',
   },
+})
+t.match(parseCommandLine(['doctor', '--namespace=ns', '--config-secret', 'mine']), {
+  kind: 'doctor',
+  options: { config: undefined, configSecret: { namespace: 'ns', name: 'mine' } },
 })
 
 const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
@@ -127,6 +132,8 @@ const wrong: readonly [string, string][] = [
     '--leader-elect-resource-name: expected an object name',
   ],
   ['--cloud-confg=/c', 'unknown flag --cloud-confg: did you mean --cloud-config?'],
+  ['doctor --namespace ../x', '--namespace: expected the name of a namespace'],
+  ['doctor --config-secret a/b', '--config-secret: expected an object name'],
   ['--config /c run', 'the command comes first: expected "run" before --config'],
   ['plan', '--config is missing: expected the path of the vSphere configuration'],
   ['plan --config /c --output yaml', '--output: expected one of table, json'],

@@ -10,7 +10,7 @@ import type {
   RunFlags,
   StatusFlags,
 } from '../options.ts'
-import { checkLease, parseListen } from './parse-values.ts'
+import { checkLease, checkNames, parseListen } from './parse-values.ts'
 import { type GivenOptions, readOptions } from './read-options.ts'
 import { type CommandName, OPTIONS, OUTPUTS, type Output, SHELLS } from './table.ts'
 
@@ -93,10 +93,15 @@ function statusFlags(values: GivenOptions): Result<StatusFlags> {
 }
 
 function doctorFlags(values: GivenOptions): Result<DoctorFlags> {
-  const config = configOf(values)
-  if (!config.ok) return config
+  const secret = checkNames(
+    values.get('namespace') ?? OPTIONS.namespace.default,
+    values.get('config-secret') ?? OPTIONS['config-secret'].default,
+    { namespace: '--namespace', name: '--config-secret' },
+  )
+  if (!secret.ok) return secret
   return map(leaseOf(values), (lease) => ({
-    config: config.value,
+    config: values.get('config'),
+    configSecret: secret.value,
     ...credentialOf(values),
     ...lease,
     output: outputOf(values),

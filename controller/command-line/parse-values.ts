@@ -5,17 +5,24 @@ import type { LeaseFlags, ListenAddress } from '../options.ts'
 
 const WRONG_LISTEN = '--listen: expected ADDRESS:PORT, as in 0.0.0.0:10270, [::]:10270 or :10270, or off'
 
+interface ObjectName {
+  readonly namespace: string
+  readonly name: string
+}
+
 /** @param flags how each of the two is spelt on this command line */
-export function checkLease(
-  leaseNamespace: string,
-  leaseName: string,
-  flags: { readonly namespace: string; readonly name: string },
-): Result<LeaseFlags> {
-  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(leaseNamespace))
+export function checkLease(namespace: string, name: string, flags: ObjectName): Result<LeaseFlags> {
+  const checked = checkNames(namespace, name, flags)
+  return checked.ok ? ok({ leaseNamespace: namespace, leaseName: name }) : checked
+}
+
+/** Whether an object of the API server can have these names: nothing else comes into a path. */
+export function checkNames(namespace: string, name: string, flags: ObjectName): Result<ObjectName> {
+  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
     return failed(`${flags.namespace}: expected the name of a namespace, lower case, at most 63 characters`)
-  if (leaseName.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(leaseName))
+  if (name.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name))
     return failed(`${flags.name}: expected an object name, lower case, at most 253 characters`)
-  return ok({ leaseNamespace, leaseName })
+  return ok({ namespace, name })
 }
 
 /** @returns undefined for `off` */

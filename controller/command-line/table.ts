@@ -36,6 +36,12 @@ export const OPTIONS = {
     help: 'namespace of the Lease that replicas compete for',
   },
   'lease-name': { value: 'NAME', default: 'rollcall-controller', help: 'its name' },
+  namespace: {
+    value: 'NS',
+    default: 'kube-system',
+    help: 'without --config, namespace of the Secret that has the configuration',
+  },
+  'config-secret': { value: 'NAME', default: 'rollcall-config', help: 'its name' },
   identity: {
     value: 'NAME',
     help: "name of this replica in the Lease, to which each start adds a suffix (default: the host's name)",
@@ -81,8 +87,17 @@ export const COMMANDS = {
   },
   doctor: {
     does: 'looks at all that Rollcall needs and says what is wrong, and what to do; exit code 1 where a check fails',
-    required: ['config'],
-    optional: ['kubeconfig', 'context', 'lease-namespace', 'lease-name', 'output'],
+    required: [],
+    optional: [
+      'config',
+      'namespace',
+      'config-secret',
+      'kubeconfig',
+      'context',
+      'lease-namespace',
+      'lease-name',
+      'output',
+    ],
   },
   completion: {
     does: 'prints what completes these commands in a shell, and for kubectl the executable kubectl_complete-rollcall',

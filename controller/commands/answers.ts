@@ -1,8 +1,10 @@
 /** Prints what the commands for people have found out; each function returns the exit code. */
+import { existsSync } from 'node:fs'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { hasFailed, linesJSON, printLines } from '../../agent/shared/diagnosis.ts'
 import type { GivenArguments } from '../config/apply-arguments.ts'
 import type { Environment } from '../config/apply-environment.ts'
+import { MOUNTED_CONFIG } from '../doctor/config-of-cluster.ts'
 import { explanationJSON, printExplanation } from '../explain/print-explanation.ts'
 import { operatorCredentials } from '../kubernetes/find-credentials.ts'
 import { createLogger, type Logger } from '../log.ts'
@@ -141,7 +143,8 @@ export async function showDoctor(
   const lines = await doctor(
     {
       ...common(options, surroundings),
-      config: configSource(options.config, environment),
+      config: doctorConfig(options, environment),
+      configSecret: options.configSecret,
       credentials: operatorCredentials(options, environment),
       // All that is wrong stands in the lines.
       logger: logger('silent', surroundings),
@@ -152,6 +155,12 @@ export async function showDoctor(
     options.output === 'json' ? linesJSON(lines) : printLines(lines, (said) => printable(said, MAX_LINE)),
   )
   return hasFailed(lines) ? 1 : 0
+}
+
+/** The file that is named, or that of the Pod where this is one; undefined where neither is there. */
+function doctorConfig({ config }: DoctorFlags, environment: Environment) {
+  const path = config ?? (existsSync(MOUNTED_CONFIG) ? MOUNTED_CONFIG : undefined)
+  return path === undefined ? undefined : configSource(path, environment)
 }
 
 function common(

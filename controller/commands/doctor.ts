@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
+import { type ConfigSecret, configOfCluster } from '../doctor/config-of-cluster.ts'
 import type { ClusterFacts, ConfigurationFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
 import { judge } from '../doctor/judge.ts'
 import type { Looked } from '../doctor/look.ts'
@@ -21,7 +22,9 @@ import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 
 export interface DoctorOptions {
-  readonly config: ConfigSource
+  /** Without one it is read from {@link configSecret}. */
+  readonly config: ConfigSource | undefined
+  readonly configSecret: ConfigSecret
   /** Or why there is none. */
   readonly credentials: Result<CredentialLocation>
   /** That the replicas compete for. */
@@ -44,10 +47,10 @@ const CREDENTIALS_WITHIN = 15_000
  */
 export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
   const { clock } = options
-  const loaded = await load(options.config)
   const client = connect(options)
   try {
-    const config = loaded.ok ? loaded.value.config : undefined
+    const configured = await loadConfigured(options, client, signal)
+    const config = configured.ok ? configured.value.loaded.config : undefined
     const cluster: SeenCluster = client.ok
       ? lookAtCluster(
           { ...options, client: client.value, inCluster: isInCluster(options.credentials), config },
@@ -55,13 +58,13 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
         )
       : unreachable(client.message)
     const [vCenters, seen] = await Promise.all([
-      config === undefined ? [] : lookAtVCenters(config, cluster, client, options, signal),
+      configured.ok ? lookAtVCenters(configured.value, cluster, client, options, signal) : [],
       cluster.facts,
     ])
     signal.throwIfAborted()
     const facts: Facts = {
       now: clock.now(),
-      configuration: loaded.ok ? ok(configurationFacts(options.config, loaded.value)) : loaded,
+      configuration: configured.ok ? ok(configurationFacts(configured.value)) : configured,
       cluster: seen,
       vCenters,
     }
@@ -71,21 +74,30 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
   }
 }
 
-async function load(
-  source: ConfigSource,
-): Promise<Result<LoadedConfig, { readonly problems: readonly string[] }>> {
+interface Configured {
+  readonly source: ConfigSource
+  readonly loaded: LoadedConfig
+}
+
+async function loadConfigured(
+  { config, configSecret }: DoctorOptions,
+  client: Result<KubeClient>,
+  signal: AbortSignal,
+): Promise<Result<Configured, { readonly problems: readonly string[] }>> {
+  const source = config === undefined ? await configOfCluster(client, configSecret, signal) : ok(config)
+  if (!source.ok) return { ok: false, problems: [source.message] }
   try {
-    return ok(await loadConfig(source))
+    return ok({ source: source.value, loaded: await loadConfig(source.value) })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { ok: false, problems: error.message.split('\n') }
   }
 }
 
-function configurationFacts({ path }: ConfigSource, { config, ...loaded }: LoadedConfig): ConfigurationFacts {
-  const { warnings, requireGiven } = loaded
+function configurationFacts({ source, loaded }: Configured): ConfigurationFacts {
+  const { config, warnings, requireGiven } = loaded
   const vCenters = config.vCenters.map(({ name }) => name)
-  return { path, vCenters, warnings, identity: config.identity, requireGiven }
+  return { path: source.path, vCenters, warnings, identity: config.identity, requireGiven }
 }
 
 function connect({ credentials, clock, version }: DoctorOptions): Result<KubeClient> {
@@ -108,14 +120,15 @@ function unreachable(message: string): SeenCluster {
 }
 
 async function lookAtVCenters(
-  config: Config,
+  configured: Configured,
   cluster: SeenCluster,
   client: Result<KubeClient>,
   options: DoctorOptions,
   signal: AbortSignal,
 ): Promise<readonly VCenterFacts[]> {
   const { clock, random, logger, lease, timings = TIMINGS } = options
-  const filled = await fillCredentials(config, client, options, signal)
+  const { labels } = configured.loaded.config
+  const filled = await fillCredentials(configured, client, options, signal)
   const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
   const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
   return Promise.all(
@@ -125,7 +138,7 @@ async function lookAtVCenters(
         {
           logins,
           alone: annotations.alone,
-          labels: config.labels,
+          labels,
           parentsIn: async (instanceUUID) => boundParents(await cluster.nodes, instanceUUID),
           userAgent: `rollcall-controller/${options.version}`,
           timings,
@@ -141,7 +154,7 @@ async function lookAtVCenters(
 
 /** Secrets need the API server, folders and the file do not. */
 async function fillCredentials(
-  config: Config,
+  { source, loaded: { config } }: Configured,
   client: Result<KubeClient>,
   options: DoctorOptions,
   signal: AbortSignal,
@@ -150,7 +163,7 @@ async function fillCredentials(
   if (!client.ok) return config
   const filled = await attempt(() =>
     readCredentials(
-      { ...options, ...options.config, config, client: client.value, within: CREDENTIALS_WITHIN },
+      { ...options, ...source, config, client: client.value, within: CREDENTIALS_WITHIN },
       signal,
     ),
   )

@@ -1,5 +1,5 @@
 /** What is broken, and the first failing line of `rollcall-controller doctor`, which must name it. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
@@ -42,9 +42,13 @@ interface Diagnosis {
 async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Promise<Diagnosis> {
   const configFile = join(stage.dir, 'doctor.conf')
   await writeFile(configFile, config, { mode: 0o600 })
+  return diagnose(`--config=${configFile}`, `--kubeconfig=${kubeconfig}`)
+}
+
+async function diagnose(...args: string[]): Promise<Diagnosis> {
   const program = startProgram({
     command: await binary('rollcall-controller'),
-    args: ['doctor', `--config=${configFile}`, `--kubeconfig=${kubeconfig}`, '--output=json'],
+    args: ['doctor', ...args, '--output=json'],
   })
   const { code } = await program.ended
   const text = program.stdout.join('\n')
@@ -53,6 +57,7 @@ async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Prom
   return { code, lines: checks, output: program.output() }
 }
 
+const conf = (from: string | RegExp, to: string) => good.replace(from, to)
 const failures = ({ lines }: Diagnosis) => lines.filter(({ status }) => status === 'fail')
 
 t.test('where all is well, no line fails', async (t) => {
@@ -84,6 +89,64 @@ t.test('for people it is a table', async (t) => {
   t.equal((await program.ended).code, 0)
   t.match(program.output(), /^ok {4}vCenter main: login +user and password are accepted$/m)
   t.match(program.output(), /^\d+ ok, \d warn, 0 fail, \d+ skip$/m)
+})
+
+t.test('without a file, the configuration is that of the Secret', async (t) => {
+  const { request } = cluster
+  const kubeconfig = `--kubeconfig=${cluster.adminKubeconfig}`
+  const name = 'rollcall-config'
+  const make = (files: Record<string, string>) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace: 'kube-system', name },
+    data: Object.fromEntries(
+      Object.entries(files).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+    ),
+  })
+  const SECRET = `/api/v1/namespaces/kube-system/secrets/${name}`
+  const first = async (...args: string[]) => (await diagnose(...args)).lines[0]
+
+  t.match(await first(kubeconfig), {
+    check: 'configuration',
+    status: 'fail',
+    message: /the Secret kube-system\/rollcall-config does not exist: .*--config-secret, or .*--config$/,
+  })
+  // As the Pod has them, mounted side by side.
+  const certificate = await readFile(vcsim.certificateFile, 'utf8')
+  const written = good.replace(/caFile: .*/, 'caFile: /etc/rollcall/ca.crt')
+  t.match(
+    await request(
+      'POST',
+      SECRET.replace(/\/[^/]*$/, ''),
+      make({ 'vsphere.conf': written, 'ca.crt': certificate }),
+    ),
+    { status: 201 },
+  )
+  const seen = await diagnose(kubeconfig)
+  t.same(failures(seen), [])
+  t.match(seen.lines[0], {
+    status: 'ok',
+    message: 'Secret kube-system/rollcall-config/vsphere.conf has 1 vCenter (main)',
+  })
+  t.notMatch(seen.output, PASSWORD)
+  t.match(
+    await first(`--kubeconfig=${controller.kubeconfig}`),
+    { status: 'fail', message: /this account may not get the Secret kube-system\/rollcall-config: take the/ },
+    'the controller itself has no right to it',
+  )
+  t.match(await first('--kubeconfig=/nowhere'), { status: 'fail', message: /no API server to read it from/ })
+  t.match(await first(kubeconfig, '--namespace=default', '--config-secret=mine'), {
+    message: /the Secret default\/mine does not exist/,
+  })
+
+  t.match(await request('PUT', SECRET, make({ 'vsphere.conf': conf('port:', 'prot:') })), { status: 200 })
+  t.match(await first(kubeconfig), {
+    status: 'fail',
+    message: /^Secret kube-system\/rollcall-config\/vsphere\.conf:\d+:\d+: .*prot: .*did you mean "?port/,
+  })
+  t.match(await request('PUT', SECRET, make({ 'vsphere.yaml': good })), { status: 200 })
+  t.match(await first(kubeconfig), { message: /has no key vsphere\.conf, but vsphere\.yaml: / })
+  t.match(await request('DELETE', SECRET), { status: 200 })
 })
 
 interface Case {
@@ -133,7 +196,6 @@ async function secondCPI() {
   }
 }
 
-const conf = (from: string | RegExp, to: string) => good.replace(from, to)
 const newNode = async () => {
   const { name } = await stage.member('worker-2')
   return () => cluster.request('DELETE', `/api/v1/nodes/${name}`)
