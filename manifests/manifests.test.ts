@@ -3,11 +3,23 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { parseAllDocuments } from 'yaml'
 import { serverBinary } from '../test/servers/build.ts'
-import { applyManifest, manifestFiles, policiesInForce, readManifests } from '../test/servers/manifests.ts'
+import {
+  applyManifest,
+  applyManifests,
+  manifestFiles,
+  policiesInForce,
+  readManifests,
+} from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
 import { sampleReport } from './testing/sample-report.ts'
 import { applyReport, registerNode } from './testing/writers.ts'
+
+/** Beside `manifests/base/`, where the names of manifests begin. */
+const OPERATOR = ['prometheusrules', 'servicemonitors'].map(
+  (plural) => `../../test/servers/prometheus-operator/monitoring.coreos.com_${plural}.yaml`,
+)
 
 const run = promisify(execFile)
 const systemd = await run('systemd-analyze', ['--version']).then(
@@ -36,16 +48,33 @@ await t.test('the API server takes every object, and knows every field', async (
   for (const file of ['../config.example.yaml', '../credentials.example.yaml'])
     for (const object of await readManifests(file))
       await t.resolves(applyManifest(cluster, object, { dryRun: true }), `${file}: ${object.kind}`)
-  // The kinds of the Prometheus operator are not served here.
-  const overlays = (await readdir(join(import.meta.dirname, 'overlays'))).filter(
-    (name) => name !== 'monitoring',
-  )
-  t.not(overlays.length, 0)
+  // The kinds of the Prometheus operator, which the overlay "monitoring" takes for granted.
+  await applyManifests(cluster, OPERATOR)
+  const overlays = await readdir(join(import.meta.dirname, 'overlays'))
+  t.ok(overlays.includes('monitoring'))
   for (const overlay of overlays)
     await t.resolves(
       apply(`overlays/${overlay}`, '--server-side', '--force-conflicts', '--dry-run=server'),
       overlay,
     )
+})
+
+await t.test('the kinds of the Prometheus operator are known to the last field', async (t) => {
+  await apply('overlays/monitoring', '--server-side', '--force-conflicts')
+  for (const kind of ['servicemonitors/rollcall-controller', 'prometheusrules/rollcall']) {
+    const path = `/apis/monitoring.coreos.com/v1/namespaces/kube-system/${kind}`
+    t.match(await cluster.request('GET', path), { status: 200 }, kind)
+  }
+  for (const [file, right, wrong] of [
+    ['scrape', 'jobLabel:', 'joblabel:'],
+    ['rules', 'annotations:', 'annotation:'],
+  ] as const) {
+    const text = await readFile(join(import.meta.dirname, `components/monitoring/${file}.yaml`), 'utf8')
+    const [object] = parseAllDocuments(text.replaceAll(right, wrong))
+      .map((document) => document.toJS())
+      .filter(({ apiVersion }) => apiVersion === 'monitoring.coreos.com/v1')
+    await t.rejects(applyManifest(cluster, object), { message: /field not declared in schema/ }, wrong)
+  }
 })
 
 await t.test('an upgrade, as the docs have it, keeps the reports and finds nothing in its way', async (t) => {
