@@ -18,6 +18,8 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
     answers: [number, object][]
     is: PolicyState['state']
     message?: RegExp
+    /** Milliseconds between the first and the second answer, and so on; a minute unless given. */
+    apart?: readonly number[]
     /** How often the state changed; once at most where nothing is said. */
     changes?: number
   }[] = [
@@ -54,6 +56,18 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       is: 'in-force',
     },
     {
+      what: 'an API server that starts slowly',
+      answers: [
+        [403, denied],
+        [403, rights],
+        [403, rights],
+        [403, rights],
+        [403, denied],
+      ],
+      apart: [60_000, 4_000, 4_000, 4_000],
+      is: 'in-force',
+    },
+    {
       what: 'a lasting lack of rights',
       answers: [
         [403, denied],
@@ -81,7 +95,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       message: /not by the policy/,
     },
   ]
-  for (const { what, answers, is, message, changes = is === 'pending' ? 0 : 1 } of cases) {
+  for (const { what, answers, is, message, apart = [], changes = is === 'pending' ? 0 : 1 } of cases) {
     const clock = createHandClock()
     await using stub = await startApiStub((_, response) => {
       const [code, body] = answers[Math.min(stub.requests.length, answers.length) - 1] ?? [500, {}]
@@ -90,7 +104,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
     await using check = startPolicyCheck(stub.client, () => undefined, clock)
     for (let asked = 1; asked <= answers.length; asked++) {
       await until(`${what} was asked`, () => stub.requests.length >= asked && clock.sleepers > 0)
-      if (asked < answers.length) await clock.turn(60_000)
+      if (asked < answers.length) await clock.turn(apart[asked - 1] ?? 60_000)
     }
     const state = check.state()
     t.equal(state.state, is, what)

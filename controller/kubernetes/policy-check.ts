@@ -30,6 +30,8 @@ const UID = '00000000-0000-0000-0000-000000000000'
 const INTERVAL = { base: 60_000, max: 60_000 }
 /** If there was no answer for this long after the start, milliseconds, the Nodes that wait for it are told. */
 const PATIENCE = 120_000
+/** An inconclusive answer is believed after that long, milliseconds, if the policy was in force. */
+const DOUBT = 10_000
 /** Between checks otherwise: a policy takes effect some seconds after it was applied. */
 const RETRY = { base: 1_000, max: 30_000 }
 
@@ -62,15 +64,15 @@ type PolicyAnswer =
  * a new report and then an existing one. Both must be rejected by that policy and nothing else. The reports are otherwise
  * valid, so that no other rule of the policy rejects them.
  *
- * What was found stays until the API server says otherwise. An inconclusive answer must come twice, because an API server
- * that has just started rejects requests whose permissions and kinds it has not read yet.
+ * What was found stays until the API server says otherwise. An inconclusive answer must last for {@link DOUBT}, because an
+ * API server that has just started rejects requests whose permissions and kinds it has not read yet.
  */
 export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
   const { client, clock, random, logger, sample, onChange } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })
   let state: PolicyState = { state: 'pending' }
-  let doubted = false
+  let doubtedSince: number | undefined
   let silent = false
   const start = clock.monotonic()
 
@@ -116,9 +118,9 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
       return
     }
     silent = false
-    const first = answer.outcome === 'unproven' && !doubted
-    doubted = answer.outcome === 'unproven'
-    if (first && state.state === 'in-force') return
+    const now = clock.monotonic()
+    doubtedSince = answer.outcome === 'unproven' ? (doubtedSince ?? now) : undefined
+    if (state.state === 'in-force' && doubtedSince !== undefined && now - doubtedSince < DOUBT) return
     if (answer.outcome === 'in-force') {
       if (state.state === 'in-force') return
       state = { state: 'in-force' }

@@ -32,7 +32,6 @@ export function startPolicyCheck(client: KubeClient, sample: () => string | unde
   }
 }
 
-/** An API server that starts knows no rights for some 200 ms: two answers within that time would settle the matter, wrongly. */
 const hasty: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms < 30_000 ? 400 : 100, signal),
