@@ -31,6 +31,8 @@ type pagingCollector struct {
 	size int32
 	// polls makes versions that are no numbers.
 	polls int
+	// told are the machines that a client was told to have entered, and not to have left.
+	told map[types.ManagedObjectReference]bool
 }
 
 func (c *pagingCollector) CreatePropertyCollector(ctx *simulator.Context, _ *types.CreatePropertyCollector) soap.HasFault {
@@ -116,14 +118,53 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 	options.MaxObjectUpdates = limited(options.MaxObjectUpdates)
 	inner.Options = &options
 	answer := c.propertyCollector.WaitForUpdatesEx(ctx, &inner)
-	if body, ok := answer.(*methods.WaitForUpdatesExBody); ok && body.Res != nil && body.Res.Returnval != nil {
-		properties.retell(body.Res.Returnval, specOf(ctx))
-		c.mu.Lock()
+	body, ok := answer.(*methods.WaitForUpdatesExBody)
+	if !ok || body.Res == nil {
+		return answer
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tellLeft(ctx, body.Res)
+	if set := body.Res.Returnval; set != nil {
+		properties.retell(set, specOf(ctx))
 		c.polls++
-		body.Res.Returnval.Version = fmt.Sprintf("%d_1", c.polls)
-		c.mu.Unlock()
+		set.Version = fmt.Sprintf("%d_1", c.polls)
 	}
 	return answer
+}
+
+// tellLeft adds the machines to the answer that have gone without a word: where a list changes in the moment in which one
+// of its members is destroyed, the simulator forgets who was on it before it looks who has left.
+func (c *pagingCollector) tellLeft(ctx *simulator.Context, answer *types.WaitForUpdatesExResponse) {
+	if c.told == nil {
+		c.told = map[types.ManagedObjectReference]bool{}
+	}
+	if answer.Returnval != nil {
+		for _, filter := range answer.Returnval.FilterSet {
+			for _, update := range filter.ObjectSet {
+				switch update.Kind {
+				case types.ObjectUpdateKindEnter:
+					c.told[update.Obj] = true
+				case types.ObjectUpdateKindLeave:
+					delete(c.told, update.Obj)
+				}
+			}
+		}
+	}
+	var left []types.ObjectUpdate
+	for machine := range c.told {
+		if ctx.Map.Get(machine) == nil {
+			left = append(left, types.ObjectUpdate{Obj: machine, Kind: types.ObjectUpdateKindLeave})
+			delete(c.told, machine)
+		}
+	}
+	if len(left) == 0 || len(c.Filter) == 0 {
+		return
+	}
+	if answer.Returnval == nil {
+		answer.Returnval = &types.UpdateSet{}
+	}
+	answer.Returnval.FilterSet = append(answer.Returnval.FilterSet, types.PropertyFilterUpdate{Filter: c.Filter[0], ObjectSet: left})
 }
 
 // pages is the body of a request to limit them.
