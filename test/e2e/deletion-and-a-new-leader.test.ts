@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 const ABSENT_FOR = 3_000
@@ -29,7 +29,7 @@ t.test('one that takes over in the middle begins anew', async (t) => {
   await first.stop()
   await vcsim.resetCalls()
   const second = await stage.controller({ identity: 'second', lifecycle })
-  await nodes.until('the Node is deleted', () => nodes.last(one.name) === undefined)
+  await deleted(stage, one.name)
   t.ok(ledUntil(second, one.name) >= ABSENT_FOR, `after ${ledUntil(second, one.name)} ms`)
   t.ok(((await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0) >= QUICK.confirmations)
   await second.stop()
@@ -44,7 +44,7 @@ t.test('one that is young deletes nothing', async (t) => {
   const message =
     /is gone, and the Node is kept for now: this controller must lead for 9s first \(lifecycle\.leaderAge\)$/
   await deletionPending(stage, other.name, { status: 'True', reason: 'LeaderTooYoung', message })
-  await nodes.until('the Node is deleted', () => nodes.last(other.name) === undefined)
+  await deleted(stage, other.name)
   const led = ledUntil(third, other.name)
   t.ok(led >= LEADER_AGE, `after ${led} ms`)
 })

@@ -1,7 +1,7 @@
 // VMs that vCenter does not have, of machines that live: unregistered, or in a vCenter that is not configured.
 import t from 'tap'
 import { heartbeat, loseHeartbeats, renewLease } from '../fixtures/readiness.ts'
-import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 const ABSENT_FOR = 3_000
@@ -52,7 +52,7 @@ t.test('those that live are kept, as long as they live', async (t) => {
 
 for (const name of Object.keys(signs)) {
   t.test(`after the last sign of life (${name}) it takes all confirmations`, async (t) => {
-    await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+    await deleted(stage, name)
     const took = (nodes.of(name).at(-1)?.at ?? 0) - (last.get(name) ?? 0)
     t.ok(took >= ABSENT_FOR, `${took.toFixed()} ms`)
     t.equal(eventsOfReason(stage, name, 'NodeDeleted').length <= 1, true)

@@ -4,7 +4,7 @@ import { registerNode } from '../fixtures/kubelet.ts'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionsCounted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -40,7 +40,7 @@ await loseHeartbeats(cluster, bound.name, unbound.name, silent.name, migrated.na
 t.test('a Node whose report had bound it is deleted', async (t) => {
   t.notOk(isInitialized(nodes.last(bound.name)), 'it was not initialised')
   t.equal(reports.last(bound.name)?.status?.vm?.moref, bound.vm.ref)
-  await nodes.until('the Node is deleted', () => nodes.last(bound.name) === undefined)
+  await deleted(stage, bound.name)
   await events.until('it is told', () => eventsOfReason(stage, bound.name, 'NodeDeleted').length > 0)
 })
 
@@ -49,7 +49,7 @@ t.test('so is one that no vCenter has ever shown, as its agent has named its VM'
   t.match(eventsOfReason(stage, unbound.name, 'NoVMWithUUID'), [
     { message: /no VM with BIOS UUID .* is visible in vCenter main; check that the VM is there/ },
   ])
-  await nodes.until('the Node is deleted', () => nodes.last(unbound.name) === undefined)
+  await deleted(stage, unbound.name)
   await events.until('it is told', () => eventsOfReason(stage, unbound.name, 'NodeDeleted').length > 0)
   t.match(eventsOfReason(stage, unbound.name, 'NodeDeleted'), [
     { message: new RegExp(`the machine with BIOS UUID ${unbound.vm.uuid} is gone`) },
@@ -75,6 +75,6 @@ t.test('and one that another provider initialised', async (t) => {
   ])
   t.ok(nodes.last(migrated.name))
   t.equal(nodes.of(migrated.name).length, 2, 'as its kubelet and the node lifecycle controller left it')
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="unknown"}'), 1)
+  await deletionsCounted(controller, 'main', 1)
+  await deletionsCounted(controller, 'unknown', 1)
 })

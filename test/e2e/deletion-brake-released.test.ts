@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { serverBinary } from '../servers/build.ts'
-import { deletionPending, wish } from './deletion.ts'
+import { deleted, deletionPending, wish } from './deletion.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE, heldByBrake, openHalf } from './half.ts'
 import { openStage } from './stage.ts'
 
@@ -21,7 +21,7 @@ t.test('one Node goes, the others stay', async (t) => {
   await heldByBrake(stage, names)
   await wish(stage, one, 'proceed')
   const start = performance.now()
-  await nodes.until('the Node is deleted', () => nodes.last(one) === undefined)
+  await deleted(stage, one)
   t.comment(`annotated to deleted: ${(performance.now() - start).toFixed()} ms`)
   // They are looked at again, as if something had happened.
   await wish(stage, others[0] ?? '', 'hold')

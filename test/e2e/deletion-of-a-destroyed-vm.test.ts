@@ -2,12 +2,12 @@
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionsCounted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
-const { cluster, events, nodes, reports, vcsim } = stage
+const { cluster, events, reports, vcsim } = stage
 const controller = await stage.controller({ lifecycle: QUICK })
 const [gone, other] = await verified(stage, 'gone', 'other')
 if (!gone || !other) throw new Error('there are two')
@@ -17,7 +17,7 @@ t.test('its Node is deleted', async (t) => {
   await loseHeartbeats(cluster, gone.name)
   const start = performance.now()
   await vcsim.govc('vm.destroy', gone.vm.name)
-  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
+  await deleted(stage, gone.name)
   const took = Math.round(performance.now() - start)
   t.comment(`destroyed to deleted: ${took} ms`)
   t.ok(took >= 3_000, 'not before its time')
@@ -38,7 +38,7 @@ t.test('its Node is deleted', async (t) => {
   t.equal(logged.length, 1)
   t.match(logged[0], `"uid":"${gone.uid}"`, 'the log keeps what Event and report lose')
   t.match(logged[0], gone.vm.ref, 'with the VM')
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  await deletionsCounted(controller, 'main', 1)
   t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
   t.equal(condition(reports.last(other.name), 'DeletionPending'), undefined, 'nothing is said of the other')
 })

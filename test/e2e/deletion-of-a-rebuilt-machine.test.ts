@@ -6,7 +6,7 @@ import { writeMachine } from '../fixtures/machine.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import { deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
 import { condition, level } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
 
@@ -90,7 +90,7 @@ t.test('a new machine that is silent keeps the Node, and when it goes as well, t
   t.ok(nodes.last(both.name), 'no search finds it in an outage of its datastore, and it is there')
   await vcsim.setState({ vm: vm.ref, connectionState: 'connected', powerState: 'poweredOn', uuid: vm.uuid })
   await vcsim.hide(vm.ref)
-  await nodes.until('the Node is deleted', () => nodes.last(both.name) === undefined)
+  await deleted(stage, both.name)
   await events.until('it is told', () => eventsOfReason(stage, both.name, 'NodeDeleted').length > 0)
   t.match(eventsOfReason(stage, both.name, 'NodeDeleted'), [{ message: new RegExp(both.vm.ref) }])
 })
@@ -105,7 +105,7 @@ t.test('so it is where no agent speaks for the new machine', async (t) => {
   await loseHeartbeats(cluster, agentless.name)
   t.ok(nodes.last(agentless.name), 'its machine is there')
   await vcsim.hide(vm.ref)
-  await nodes.until('the Node is deleted', () => nodes.last(agentless.name) === undefined)
+  await deleted(stage, agentless.name)
 })
 
 t.test('a new machine that no vCenter has ever shown keeps it: it may run elsewhere', async (t) => {
@@ -134,7 +134,7 @@ t.test('after it was a template', async (t) => {
   await loseHeartbeats(cluster, template.name)
   t.ok(nodes.last(template.name), 'a template is there')
   await vcsim.hide(template.vm.ref)
-  await nodes.until('the Node is deleted', () => nodes.last(template.name) === undefined)
+  await deleted(stage, template.name)
 })
 
 t.test('after its report had come from elsewhere', async (t) => {
@@ -149,5 +149,5 @@ t.test('after its report had come from elsewhere', async (t) => {
   await loseHeartbeats(cluster, name)
   t.ok(nodes.last(name))
   await vcsim.hide(macs.vm.ref)
-  await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+  await deleted(stage, name)
 })

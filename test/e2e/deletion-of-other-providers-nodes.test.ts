@@ -5,7 +5,7 @@ import { registerNode } from '../fixtures/kubelet.ts'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import { deletionsCounted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
 import { condition, eventsOf } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -51,7 +51,7 @@ t.test('their VMs are nowhere, and they are not ready', async (t) => {
   })
   t.equal(await metric(controller, 'rollcall_nodes{state="initialized"}'), 1)
   t.equal(await metric(controller, 'rollcall_nodes{state="waiting"}'), 0)
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  await deletionsCounted(controller, 'main', 1)
 })
 
 t.test('one that an agent speaks for is told once why it is left alone', async (t) => {

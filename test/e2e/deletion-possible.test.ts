@@ -6,7 +6,15 @@ import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
-import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
+import {
+  deleted,
+  deletionPending,
+  deletionsCounted,
+  eventsOfReason,
+  QUICK,
+  verified,
+  watched,
+} from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -60,7 +68,7 @@ t.test('it is so: a VM that is destroyed keeps its Node until the account may re
   })
   t.match(message, /vCenter second: the account lacks .* on the root folder/)
   await empty.restore()
-  await nodes.until('the Node is deleted', () => nodes.last(first.name) === undefined)
+  await deleted(stage, first.name)
   // It asks again with each session, and every five minutes.
   await empty.endSessions()
   await reports.until('it is taken back', () => possible(last.name)?.status === 'True')
@@ -72,11 +80,11 @@ t.test('it is so: a VM that is destroyed keeps its Node until the account may re
 t.test('the folder goes with all that is left of the VMs', async (t) => {
   await loseHeartbeats(cluster, second.name, last.name)
   await vcsim.govc('vm.destroy', second.vm.name)
-  await nodes.until('the Node is deleted', () => nodes.last(second.name) === undefined)
+  await deleted(stage, second.name)
   t.ok(nodes.last(last.name))
   await vcsim.govc('vm.destroy', last.vm.name)
   await vcsim.govc('object.destroy', '/DC0/vm/workers')
   t.same(await vcsim.vms(), [], 'no vCenter has any VM')
-  await nodes.until('the Node is deleted', () => nodes.last(last.name) === undefined)
-  t.equal(await metric(controller, 'rollcall_nodes_deleted_total{vcenter="main"}'), 3)
+  await deleted(stage, last.name)
+  await deletionsCounted(controller, 'main', 3)
 })

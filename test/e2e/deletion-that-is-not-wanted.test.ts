@@ -2,7 +2,7 @@
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, eventsOfReason, QUICK, verified, wish } from './deletion.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified, wish } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -57,5 +57,5 @@ t.test('a person holds the Node', async (t) => {
   t.ok(nodes.last(name))
 
   await wish(stage, name, null)
-  await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+  await deleted(stage, name)
 })

@@ -4,7 +4,7 @@ import type { Controller } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, eventsOfReason, QUICK, verified } from './deletion.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -85,7 +85,7 @@ t.test('it is right', async (t) => {
     await deletionPending(stage, name, { status: 'False', reason: 'VMExists' })
     t.equal(condition(reports.last(name), 'VMFound')?.status, 'True')
   }
-  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
+  await deleted(stage, gone.name)
   t.same(
     [one, other].map(({ name }) => nodes.last(name)?.metadata.name),
     ['worker-0', 'worker-1'],

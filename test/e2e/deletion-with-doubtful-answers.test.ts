@@ -3,7 +3,7 @@ import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault, VcsimVM } from '../servers/control.ts'
-import { deletionPending, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 interface Doubt {
@@ -98,7 +98,7 @@ for (const [i, round] of rounds.entries()) {
     await vcsim.clearFaults()
     const cleared = performance.now()
     for (const { name, what } of cases) {
-      await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+      await deleted(stage, name)
       const took = (nodes.of(name).at(-1)?.at ?? 0) - cleared
       t.ok(took >= ABSENT_FOR, `${what}: deleted ${took.toFixed()} ms after it was good again`)
     }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { startControllerManager } from '../fixtures/controller-manager.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { type AnyObject, record } from '../fixtures/recorder.ts'
-import { deletionPending, QUICK, verified, watched } from './deletion.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 const DRIVER = 'csi.vsphere.vmware.com'
@@ -111,5 +111,5 @@ t.test('the volume is free before the Node is gone', async (t) => {
   )
   t.ok(nodes.last(gone.name), 'the Node waits for the driver')
   await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } })
-  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
+  await deleted(stage, gone.name)
 })

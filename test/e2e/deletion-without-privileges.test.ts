@@ -3,7 +3,7 @@
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, probed, QUICK, watched } from './deletion.ts'
+import { deleted, deletionPending, probed, QUICK, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -70,6 +70,6 @@ t.test('those on one folder are lost, and the VM in it is gone', async (t) => {
   t.equal(kept(), NODES, 'what is not proven is kept')
 
   await vcsim.restore()
-  await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+  await deleted(stage, name)
   t.equal(kept(), NODES - 1)
 })

@@ -1,11 +1,12 @@
 /** What tests of deletion have in common. */
 import type { Condition } from '../../agent/contract.ts'
-import type { ControllerOptions } from '../fixtures/controller.ts'
+import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
+import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
 import type { Member, Stage } from './stage.ts'
 
-export { metric } from '../fixtures/metric.ts'
+export { metric }
 
 /** Minutes in production. */
 export const QUICK = {
@@ -59,6 +60,27 @@ export async function deletionPending(
   const found = is()
   if (found === undefined) throw new Error(`DeletionPending of Node ${node} has changed again`)
   return found
+}
+
+/** Waits until the Node is deleted. One that stays fails with what its report says of it. */
+export async function deleted({ nodes, reports }: Stage, name: string): Promise<void> {
+  try {
+    await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+  } catch (error) {
+    const said = JSON.stringify(reports.last(name)?.status?.conditions)
+    throw new Error(`Node ${name} stays, with the conditions ${said}`, { cause: error })
+  }
+}
+
+/** Waits until a controller has counted that many deletions in all, which it does after the API server's answer. */
+export async function deletionsCounted(
+  controller: Pick<Controller, 'url'>,
+  vCenter: string,
+  count: number,
+): Promise<void> {
+  await until(`${count} deletions are counted`, async () => {
+    return (await metric(controller, `rollcall_nodes_deleted_total{vcenter="${vCenter}"}`)) === count
+  })
 }
 
 /** Waits until vCenter pushes what becomes of these members: some seconds after they are initialised. */

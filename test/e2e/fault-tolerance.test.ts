@@ -3,7 +3,7 @@
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, probed, QUICK, settled, watched } from './deletion.ts'
+import { deleted, deletionPending, probed, QUICK, settled, watched } from './deletion.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -58,6 +58,6 @@ t.test('the primary is gone, and the secondary is not: the Node is kept', async 
 t.test('both are gone: the Node is deleted', async (t) => {
   await vcsim.hide(secondary.ref)
   await probed(stage, 1)
-  await nodes.until('the Node is deleted', () => nodes.last(name) === undefined)
+  await deleted(stage, name)
   t.ok(nodes.last(canary.name))
 })

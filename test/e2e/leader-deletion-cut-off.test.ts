@@ -4,7 +4,7 @@ import { countRequests } from '../fixtures/api-requests.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startApiProxy } from './api-proxy.ts'
-import { deletionPending, metric, QUICK, verified, watched, wish } from './deletion.ts'
+import { deletionPending, deletionsCounted, QUICK, verified, watched, wish } from './deletion.ts'
 import { isLeading, standsBy } from './leaders.ts'
 import { openStage } from './stage.ts'
 
@@ -40,6 +40,6 @@ t.test('it deletes nothing, not even when what it sent arrives late', async (t) 
   await until('it stands by', () => standsBy(old, 'next'))
   await nodes.until('the other deletes the Node', () => nodes.last('gone') === undefined)
   t.equal(await deletions(), 1)
-  t.equal(await metric(next, 'rollcall_nodes_deleted_total{vcenter="main"}'), 1)
+  await deletionsCounted(next, 'main', 1)
   t.ok(nodes.last('canary'))
 })

@@ -1,7 +1,7 @@
 // One vCenter under two names, as the CPI's tenants: each with its datacenter, and an account that may read both.
 import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { QUICK, settled, watched } from './deletion.ts'
+import { deleted, QUICK, settled, watched } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -48,7 +48,7 @@ t.test('a Node whose VM is destroyed is deleted, and the others stay', async (t)
   await watched(stage)
   await loseHeartbeats(cluster, gone.name)
   await vcsim.govc('vm.destroy', `/DC1/vm/${gone.vm.name}`)
-  await nodes.until('the Node is deleted', () => nodes.last(gone.name) === undefined)
+  await deleted(stage, gone.name)
   for (const name of ['finance-1', 'hr-1', 'hr-2']) t.ok(nodes.last(name), name)
 })
 
