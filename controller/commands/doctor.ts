@@ -130,7 +130,8 @@ async function lookAtVCenters(
   const { labels } = configured.loaded.config
   const filled = await fillCredentials(configured, client, options, signal)
   const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
-  const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
+  const attempts = createLoginAttempts(annotations)
+  const logins = createLogins({ attempts, timings, clock, random, logger, once: true })
   return Promise.all(
     filled.vCenters.map((vCenter) =>
       lookAtVCenter(

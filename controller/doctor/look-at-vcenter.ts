@@ -4,7 +4,6 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt, failed, ok } from '../../agent/shared/result.ts'
 import type { Config, VCenterConfig } from '../config/config.ts'
 import { matchesDatacenter } from '../datacenter-pattern.ts'
-import { timeOfDay } from '../format-time.ts'
 import type { Logger } from '../log.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import { createCollectors } from '../vcenter/collect/collectors.ts'
@@ -15,12 +14,11 @@ import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
 import { askPrivileges } from '../vcenter/probe/privileges.ts'
 import { createProbeClient } from '../vcenter/probe/probe-client.ts'
 import { createTicketRequests } from '../vcenter/session/clone-ticket.ts'
-import { serverOf, wordsFor } from '../vcenter/session/login-account.ts'
+import { serverOf } from '../vcenter/session/login-account.ts'
 import type { Logins } from '../vcenter/session/logins.ts'
 import { createSession, SERVICE_INSTANCE, type ServiceContent } from '../vcenter/session/session.ts'
 import type { Timings } from '../vcenter/timings.ts'
 import { type Connection, openConnection } from '../vcenter/wire/connection.ts'
-import { LoginRefused } from '../vcenter/wire/errors.ts'
 import { createRESTClient } from '../vcenter/wire/rest.ts'
 import { createSoapClient } from '../vcenter/wire/soap.ts'
 import { childrenOf, textOf } from '../vcenter/wire/xml.ts'
@@ -174,7 +172,10 @@ async function lookInside(
   }
 
   const opened = await attempt(() => session.ensure(signal))
-  if (!opened.ok) return { login: failed(loginFailure(config, opened.error)) }
+  if (!opened.ok) {
+    const { error } = opened
+    return { login: failed(error instanceof Error ? error.message : String(error)) }
+  }
   try {
     return { login: ok({ alone: options.alone() }), ...(await readEach(opened.value)) }
   } finally {
@@ -190,14 +191,4 @@ function inScope(datacenters: Looked<DatacenterFacts>): readonly ParentObject[] 
   return seen
     .filter((each) => wanted.length === 0 || wanted.some((pattern) => matchesDatacenter(pattern, each)))
     .map(({ moref, path }) => ({ type: 'Datacenter', moref, name: path.at(-1) ?? moref }))
-}
-
-/** As the leader says it, but for the next attempt: nobody makes one here. */
-function loginFailure(config: VCenterConfig, error: unknown): string {
-  if (!(error instanceof LoginRefused)) return error instanceof Error ? error.message : String(error)
-  const { refused, another, advice } = wordsFor(config)
-  if (error.reason !== 'InvalidLogin') return error.message
-  return error.cause === undefined
-    ? `${another}, as too many attempts were refused or not answered lately and the account may be locked; ${advice}, and try again after ${timeOfDay(error.retryAt)}`
-    : `${refused}; ${advice}. This was one attempt, which counts towards locking the account`
 }

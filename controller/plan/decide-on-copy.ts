@@ -77,7 +77,8 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
   const due = new Set<string>()
   const queue = { add: (name: string) => void due.add(name) }
   const annotations = createSharedAnnotations(shareLease(client, lease, clock))
-  const logins = createLogins({ attempts: createLoginAttempts(annotations), timings, clock, random, logger })
+  const attempts = createLoginAttempts(annotations)
+  const logins = createLogins({ attempts, timings, clock, random, logger, once: true })
   const onChange = createInventoryHandler({ index, queue })
   const inventories = config.vCenters.map((vCenter) =>
     openInventory({

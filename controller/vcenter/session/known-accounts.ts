@@ -47,7 +47,8 @@ export interface KnownAccounts {
   pause(account: Account, by: LoginInterface): Pause | undefined
 }
 
-export function createKnownAccounts(clock: Clock): KnownAccounts {
+/** @param once as in `LoginsOptions` */
+export function createKnownAccounts(clock: Clock, once: boolean): KnownAccounts {
   const accounts = new Map<string, KnownAccount>()
 
   function get(account: Account): KnownAccount {
@@ -98,7 +99,7 @@ export function createKnownAccounts(clock: Clock): KnownAccounts {
         const { another, advice } = wordsFor(account)
         const { retryAt, reason } = pause.error
         const what = `${another}: it was refused under another name of the same vCenter`
-        return { error: new LoginRefused(what, { retryAt, advice, reason }), left: pause.left }
+        return { error: new LoginRefused(what, { retryAt, once, advice, reason }), left: pause.left }
       }
       return undefined
     },

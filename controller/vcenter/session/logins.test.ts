@@ -20,8 +20,8 @@ function setUp() {
     fails: undefined as ConstructorParameters<typeof VCenterError>[0] | undefined,
     refusesREST: false,
   }
-  function start() {
-    const logins = testLogins({ attempts, clock, random: () => 0.5 })
+  function start(options: { readonly once?: boolean } = {}) {
+    const logins = testLogins({ attempts, clock, random: () => 0.5, ...options })
     const account = { server: 'vc.test', port: 443, user: 'u', password: new Secret('wrong') }
     return {
       account,
@@ -66,6 +66,23 @@ t.test('the same password: once, then every 15 to 30 minutes, said with the time
   t.equal(pause(), undefined)
   await t.rejects(login(), { message: /at 00:46 UTC/ })
   t.equal(sent.length, 2)
+})
+
+t.test('a process that ends promises no other attempt', async (t) => {
+  const { sent, start } = setUp()
+  const once = () => start({ once: true }).login()
+  for (let process = 0; process < 3; process++)
+    await t.rejects(once(), {
+      message:
+        'vc.test:443 refuses the user u with the configured password; ' +
+        'this was one attempt, which counts towards locking the account; check user and password',
+    })
+  await t.rejects(once(), {
+    message:
+      'vc.test:443 is not asked for another login as the user u: 3 were refused or not answered lately; ' +
+      'try again after 00:15 UTC so that the account is not locked out; check user and password',
+  })
+  t.equal(sent.length, 3)
 })
 
 t.test('the identity source is back: the same password is taken, and nothing counts any more', async (t) => {

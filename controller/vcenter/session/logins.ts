@@ -49,12 +49,15 @@ export interface LoginsOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
+  /** Whether the process ends before the next attempt, so that messages promise none; by default it goes on. */
+  readonly once?: boolean
 }
 
 type Change = (before: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined
 
-export function createLogins({ attempts, timings, clock, random, logger }: LoginsOptions): Logins {
-  const known = createKnownAccounts(clock)
+export function createLogins(options: LoginsOptions): Logins {
+  const { attempts, timings, clock, random, logger, once = false } = options
+  const known = createKnownAccounts(clock, once)
   const takeTurns = createTurns()
   let count = 0
 
@@ -81,7 +84,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
     const last = held.get(by)
     const reason = last?.error.reason ?? 'InvalidLogin'
     const what = `${another}: ${count} were refused or not answered lately`
-    const error = new LoginRefused(what, { retryAt: next, advice, reason })
+    const error = new LoginRefused(what, { retryAt: next, once, advice, reason })
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: last?.backoff })
     throw error
   }
@@ -119,7 +122,7 @@ export function createLogins({ attempts, timings, clock, random, logger }: Login
       before?.password.equals(password) && before.backoff?.pace === pace ? before.backoff : undefined
     const backoff = same ?? { pace, by: createBackoff({ ...pace, random }) }
     const wait = backoff.by.next()
-    const error = new LoginRefused(what, { ...rest, retryAt: clock.now() + wait, cause })
+    const error = new LoginRefused(what, { ...rest, once, retryAt: clock.now() + wait, cause })
     held.set(by, { password, error, until: clock.monotonic() + wait, backoff })
     return error
   }

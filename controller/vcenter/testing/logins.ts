@@ -32,6 +32,7 @@ export interface TestLoginsOptions {
   readonly timings?: Timings
   readonly clock?: Clock
   readonly random?: () => number
+  readonly once?: boolean
 }
 
 /** The logins of a process. */

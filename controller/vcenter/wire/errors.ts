@@ -18,20 +18,27 @@ export class VCenterError extends Error {
 
 /** A login that failed in a way that counts, or that is held back because earlier ones did. */
 export class LoginRefused extends VCenterError {
-  /** When the next attempt is made, milliseconds since the epoch. */
+  /** When the next attempt is made, or may be, milliseconds since the epoch. */
   readonly retryAt: number
 
   constructor(what: string, options: LoginRefusedOptions) {
-    const { retryAt, advice, reason = 'InvalidLogin', ...rest } = options
-    const when = `will be retried at ${timeOfDay(retryAt)} so that the account is not locked out`
-    super(reason, `${what}; ${when}${advice === undefined ? '' : `; ${advice}`}`, rest)
+    const { retryAt, advice, once = false, reason = 'InvalidLogin', ...rest } = options
+    const when = `${timeOfDay(retryAt)} so that the account is not locked out`
+    const next = !once ? `will be retried at ${when}` : rest.cause ? ONE_ATTEMPT : `try again after ${when}`
+    super(reason, `${what}; ${next}${advice === undefined ? '' : `; ${advice}`}`, rest)
     this.name = 'LoginRefused'
     this.retryAt = retryAt
   }
 }
 
+/** Until when is not said: another process may try another password at once, and this one for a few times. */
+const ONE_ATTEMPT = 'this was one attempt, which counts towards locking the account'
+
+/** The `cause` is the refusal; without one no attempt was made. */
 interface LoginRefusedOptions extends ErrorOptions {
   readonly retryAt: number
+  /** Whether the process ends before the next attempt. */
+  readonly once?: boolean
   /** The next step, unless `what` has it. */
   readonly advice?: string
   readonly reason?: FailureReason
