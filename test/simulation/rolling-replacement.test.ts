@@ -9,7 +9,7 @@ import { createRandom } from './random.ts'
 import { drawSettings } from './settings.ts'
 import { createTimeline } from './timeline.ts'
 
-const SEEDS = 8
+const SEEDS = 3
 /** One or two VMs may vanish at once, and more are missing at the same time: a proof takes longer than a replacement. */
 const STRICT = { deletion: 'on', maxAbsentShare: 0.2, maxAbsentMinimum: 1, absentFor: 90_000 } as const
 /** Nodes are verified first. */
