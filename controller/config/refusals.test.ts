@@ -27,6 +27,17 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file().replace('pw', '"a'), ['this is not YAML, a closing quote or bracket']],
     [file().replace('pw', '@a'), ['vsphere.conf:5:15: a value cannot begin with this character: put']],
     [
+      file().replace('user: ops', 'user: @ops').replace('pw', String.raw`"a\qb"`),
+      [
+        'vsphere.conf:4:11: a value cannot begin with this character',
+        'vsphere.conf:5:17: this backslash means',
+      ],
+    ],
+    [
+      file('    port: a: b').replace('pw', 'c: d: e'),
+      ['vsphere.conf:5:15: this is not YAML, a value holds', 'vsphere.conf:6:11: this is not YAML, a value'],
+    ],
+    [
       file().replace('pw', '*a'),
       ['vsphere.conf:5:15: this "*" refers to an anchor that is not defined above'],
     ],

@@ -23,12 +23,15 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  // Later errors mostly follow from the first.
-  const [error] = document.errors
-  if (error !== undefined) {
-    findings.refuse('', place(error.pos[0]), whyRefused(error.code, text))
-    return undefined
+  const told = new Set<number>()
+  for (const { code, pos } of document.errors) {
+    const at = place(pos[0])
+    if (told.has(at.line)) continue
+    told.add(at.line)
+    findings.refuse('', at, whyRefused(code, text))
+    if (!OF_ITS_LINE.has(code)) break
   }
+  if (told.size > 0) return undefined
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
   if (document.contents === null) return undefined
   const tree = new TreeBuilder(findings, place).build(document.contents, { line: 1, column: 1 })
@@ -44,6 +47,14 @@ function whyRefused(code: ErrorCode, text: string): string {
     IN_EITHER[code] ?? (text.trimStart().startsWith('{') ? NOT_JSON : (NOT_YAML[code] ?? NOT_YAML_AT_ALL))
   )
 }
+
+/** What is wrong with one line alone. What comes after any other error mostly follows from it. */
+const OF_ITS_LINE: ReadonlySet<ErrorCode> = new Set([
+  'BAD_DQ_ESCAPE',
+  'BAD_SCALAR_START',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'TAB_AS_INDENT',
+])
 
 /** What is as wrong in JSON as in other YAML. */
 const IN_EITHER: Partial<Record<ErrorCode, string>> = {
