@@ -10,7 +10,7 @@ export interface EventObject {
 }
 
 const PERIOD = 50
-const COMES_WITHIN = 5000
+const COMES_WITHIN = 60_000
 
 export async function listEvents({ request }: Pick<Cluster, 'request'>): Promise<readonly EventObject[]> {
   const { body } = await request<{ items?: EventObject[] }>('GET', '/api/v1/events')

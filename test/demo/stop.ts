@@ -1,8 +1,8 @@
 import type { Program } from '../fixtures/program.ts'
 import type { Site } from './site.ts'
 
-/** A Deployment's Pod has this long, and then some. */
-const CONTROLLER_WITHIN = 5000
+/** A Pod of the Deployment has this long, milliseconds, before it is killed. */
+const CONTROLLER_WITHIN = 15_000
 
 /**
  * Ends the agents, then the controller, as a kubelet would.

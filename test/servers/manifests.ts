@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse, parseAllDocuments } from 'yaml'
+import { PATIENCE } from '../fixtures/until.ts'
 import type { Cluster } from './cluster.ts'
 
 const folder = join(import.meta.dirname, '../../manifests/base')
-const patience = 15_000
 
 /** The part of a Kubernetes object that says where it belongs. */
 export interface Manifest {
@@ -136,7 +136,7 @@ async function until(what: string, ask: () => Promise<unknown>): Promise<void> {
   for (;;) {
     const answer = await ask()
     if (answer === true) return
-    if (Date.now() - start > patience)
+    if (Date.now() - start > PATIENCE)
       throw new Error(`gave up waiting until ${what}: ${JSON.stringify(answer)}`)
     await sleep(50)
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PATIENCE } from '../fixtures/until.ts'
 
 export interface ServerOptions {
   /** The name in messages. */
@@ -45,7 +46,7 @@ const garbageCollection = { GOGC: '400', GOMEMLIMIT: '1GiB' }
  * a killed test leaves a server behind.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { name, command, args, readyWithin = 60_000 } = options
+  const { name, command, args, readyWithin = PATIENCE } = options
   const child = spawn(command, args, {
     env: {
       ...garbageCollection,

@@ -1,4 +1,5 @@
 import type { Program } from '../../fixtures/program.ts'
+import { PATIENCE } from '../../fixtures/until.ts'
 import { whatEnded } from '../ended.ts'
 import { observe, type Snapshot } from '../observe.ts'
 import type { Site } from '../site.ts'
@@ -34,7 +35,7 @@ export async function waitFor<T>(
   { site, agents, narrator, signal }: Scenery,
   what: string,
   found: (snapshot: Snapshot, elapsed: number) => T | undefined,
-  { within = 30_000, since = performance.now() }: { within?: number; since?: number } = {},
+  { within = PATIENCE, since = performance.now() }: { within?: number; since?: number } = {},
 ): Promise<Found<T>> {
   let answer: Found<T> | undefined
   const seen = (snapshot: Snapshot): boolean => {
