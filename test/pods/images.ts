@@ -24,8 +24,7 @@ export const PAUSE_IMAGE = 'docker.io/library/rollcall-pause:test'
 export async function imageArchives(): Promise<string[]> {
   await mkdir(FOLDER, { recursive: true })
   const recipe = await recipeHash()
-  const paths: string[] = []
-  for (const name of PROGRAMS) paths.push(await cached(name, recipe))
+  const paths = await Promise.all(PROGRAMS.map((name) => cached(name, recipe)))
   const pause = join(FOLDER, 'pause.oci.tar')
   await writeFile(pause, await pauseImage())
   return [...paths, pause]
