@@ -87,6 +87,7 @@ function setUp(t: Test) {
       ],
       policy: () => ({ state: 'in-force' }),
       interlock: () => ({ state: 'open' }),
+      csiTopologyKeys: () => undefined,
       settings: SETTINGS,
       tracker,
       leadingFor: () => 3_600_000,

@@ -9,14 +9,17 @@ import { leftToAnother } from './left-to-another.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { judgeChanges, labelChanges } from './topology/change.ts'
-import { compareWithCSI } from './topology/csi-topology.ts'
+import { compareWithCSI, keptForCSI, tellKept } from './topology/csi-topology.ts'
 import { type NodeTopology, resolveTopology } from './topology/topology.ts'
 
 /** Zone, region, instance type and addresses of a verified Node. */
 export interface InstanceMetadata {
   readonly topology: NodeTopology
   readonly instanceType: string
-  /** Labels by their standard names with vCenter's values; undefined where vCenter says nothing. */
+  /**
+   * Labels by their standard names with vCenter's values; undefined where vCenter says nothing. Those that stay for the CSI
+   * driver's sake are not among them.
+   */
   readonly labels: readonly (readonly [string, string | undefined])[]
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more addresses. */
@@ -32,28 +35,25 @@ export interface InstanceMetadata {
 
 export function judgeInstanceMetadata(
   { spec, vm, macs, ancestry }: VerifiedIdentity,
-  {
-    node,
-    previous,
-    settings,
-    interlock,
-    addressHolder,
-  }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder'>,
+  facts: Pick<
+    NodeFacts,
+    'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder' | 'csiTopologyKeys'
+  >,
 ): InstanceMetadata {
-  const insists =
-    settings.topology.required &&
-    isUninitialized(node) &&
-    leftToAnother({ settings, interlock }) === undefined
+  const { node, previous, settings, interlock, addressHolder } = facts
+  const writes = leftToAnother(facts) === undefined
+  const insists = settings.topology.required && isUninitialized(node) && writes
   const topology = resolveTopology(ancestry, settings.labels, insists)
   const type = instanceType(vm)
-  const labels = [
+  const places = [
     [LABEL_ZONE, topology.zone],
     [LABEL_REGION, topology.region],
-    [LABEL_INSTANCE_TYPE, type],
   ] as const
+  const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
+  const kept = keptForCSI(facts, writes && !topology.awaitsTags ? places : [], follows)
+  const labels = [...places.filter(([label]) => !kept.has(label)), [LABEL_INSTANCE_TYPE, type] as const]
   const changes = isUninitialized(node) ? [] : labelChanges(node, labels)
   const changed = judgeChanges(changes, settings.topology, topology.condition)
-  const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
   const written = follows ? Object.fromEntries(labels) : {}
   const { identityLevel, addresses: before = [] } = previous
   const { addresses, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
@@ -72,7 +72,7 @@ export function judgeInstanceMetadata(
     awaitsAddresses,
     waitsFor: holders,
     conditions: {
-      TopologyResolved: compareWithCSI(node, written, settings.labels, changed.condition),
+      TopologyResolved: tellKept(kept, compareWithCSI(node, written, settings.labels, changed.condition)),
       AddressesResolved: condition,
     },
     events: changed.events,

@@ -51,6 +51,11 @@ export interface NodeFacts extends KnownNode {
   readonly policy: PolicyState
   /** Whether Nodes are left to a vSphere CPI. */
   readonly interlock: InterlockState
+  /**
+   * The labels of zone and region by which the vSphere CSI driver is, or was last, registered on this Node. Undefined where
+   * that is not known.
+   */
+  readonly csiTopologyKeys: readonly string[] | undefined
   readonly settings: DecisionConfig
   /** What the probes of this Node's VM have shown while it is missing or off. */
   readonly evidence: Evidence | undefined

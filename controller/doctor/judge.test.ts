@@ -34,6 +34,7 @@ const node: Node = {
   deleting: false,
   labels: {},
   providedNodeIP: undefined,
+  hasCSIDriver: false,
   taints: [],
   providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   addresses: [],

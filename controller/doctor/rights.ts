@@ -33,6 +33,7 @@ export function controllerRights(lease: {
     { verbs: ['list', 'watch', 'create'], on: 'nodereports.rollcall.dev' },
     { verbs: ['patch'], on: 'nodereports.rollcall.dev/status' },
     { verbs: ['list'], on: 'volumeattachments.storage.k8s.io' },
+    { verbs: ['list', 'watch'], on: 'csinodes.storage.k8s.io' },
     { verbs: ['create', 'patch'], on: 'events', namespace: 'default' },
     { verbs: ['create'], on: LEASES, namespace: lease.namespace },
     { verbs: ['get', 'update'], on: LEASES, ...lease },

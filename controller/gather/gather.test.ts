@@ -66,6 +66,7 @@ function setUp(names: readonly string[]) {
     ],
     policy: () => ({ state: 'in-force' }),
     interlock: () => ({ state: 'open' }),
+    csiTopologyKeys: () => undefined,
     settings: SETTINGS,
     tracker,
     leadingFor: () => 3_600_000,

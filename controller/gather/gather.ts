@@ -22,6 +22,7 @@ export interface Sources {
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState
+  readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
   readonly settings: DecisionConfig
   readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince' | 'tracksMissing'>
   /** Milliseconds since this replica became leader. */
@@ -53,6 +54,7 @@ export function gather(
         .find((other) => other !== name && heldBy(other, sources).includes(address)),
     policy: sources.policy(),
     interlock: sources.interlock(),
+    csiTopologyKeys: sources.csiTopologyKeys(node),
     settings,
     evidence: tracker.evidence(name),
     provable: provableInEach(boundTo, inventories),

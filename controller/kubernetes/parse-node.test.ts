@@ -13,6 +13,7 @@ const whole = {
     annotations: {
       'alpha.kubernetes.io/provided-node-ip': '10.0.0.1',
       'rollcall.dev/deletion': 'hold',
+      'csi.volume.kubernetes.io/nodeid': '{"csi.vsphere.vmware.com":"420e3f74"}',
       other: 'x',
     },
     managedFields: [{ manager: 'kubelet' }],
@@ -51,6 +52,7 @@ t.test('takes what is needed and nothing else', async (t) => {
     deleting: false,
     labels: { 'kubernetes.io/os': 'linux' },
     providedNodeIP: '10.0.0.1',
+    hasCSIDriver: true,
     taints: [
       { key: 'a', effect: 'NoSchedule' },
       { key: 'b', effect: 'NoExecute', value: 'x', timeAdded: '2026-01-01T00:00:00Z' },
@@ -84,6 +86,7 @@ for (const [what, node] of Object.entries({
       deleting: false,
       labels: {},
       providedNodeIP: undefined,
+      hasCSIDriver: false,
       taints: [],
       providerID: undefined,
       addresses: [],

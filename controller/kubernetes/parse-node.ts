@@ -1,7 +1,10 @@
 import * as v from 'valibot'
+import { CSI_DRIVER } from '../node/well-known.ts'
 import { ANNOTATION_DELETION, type Node } from '../types/node.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
+/** The IDs that the registered CSI drivers have given the Node, as a JSON object with their names as keys. */
+const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid'
 
 /** The API server omits empty lists and maps or writes them as null. */
 const strings = v.nullish(v.record(v.string(), v.string()), {})
@@ -59,6 +62,7 @@ export function parseNode(object: unknown): Node | undefined {
     deleting: typeof metadata.deletionTimestamp === 'string',
     labels: metadata.labels,
     providedNodeIP: metadata.annotations[PROVIDED_NODE_IP],
+    hasCSIDriver: metadata.annotations[CSI_NODE_IDS]?.includes(`"${CSI_DRIVER}":`) === true,
     taints: spec.taints,
     providerID: spec.providerID || undefined,
     addresses: status.addresses,

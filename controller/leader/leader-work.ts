@@ -5,6 +5,7 @@ import { createInterlock } from '../cpi/interlock.ts'
 import { ownControllers } from '../cpi/judge-interlock.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import { createCSINodes } from '../kubernetes/csi-nodes.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
@@ -141,6 +142,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     random,
     logger,
   })
+  const csiNodes = createCSINodes({ client, onChange: queue.add, clock, random, logger })
   const policy = createPolicyCheck({
     client,
     clock,
@@ -177,6 +179,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
       inventories,
       policy: policy.state,
       interlock: interlock.state,
+      csiTopologyKeys: csiNodes.topologyKeysOf,
       settings,
       tracker,
       leadingFor: options.term.leadingFor,
@@ -242,7 +245,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
 
   const work: Task = async (signal) => {
     await Promise.race([
-      Promise.all([synced.nodes.promise, synced.reports.promise, interlock.known]),
+      Promise.all([synced.nodes.promise, synced.reports.promise, csiNodes.known, interlock.known]),
       aborted(signal),
     ])
     if (!signal.aborted) {
@@ -263,6 +266,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     remarks: () => [
       ...scope.remarks(),
       ...interlock.remarks(),
+      ...csiNodes.remarks(),
       ...(settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
     ],
     run: (signal) =>
@@ -270,6 +274,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
         [
           nodes.run,
           reports.run,
+          csiNodes.run,
           policy.run,
           interlock.run,
           scope.run,

@@ -23,6 +23,15 @@ export const BETA_LABELS: Readonly<Record<string, string>> = {
   [LABEL_INSTANCE_TYPE]: 'beta.kubernetes.io/instance-type',
 }
 
+/** Zone and region under all their names. */
+export const TOPOLOGY_LABELS: readonly string[] = [LABEL_ZONE, LABEL_REGION].flatMap((label) => [
+  label,
+  BETA_LABELS[label] ?? label,
+])
+
+/** How the vSphere CSI driver is registered with kubelets. */
+export const CSI_DRIVER = 'csi.vsphere.vmware.com'
+
 /** How strongly the VM behind a Node is known. A kubelet cannot write it: the plugin NodeRestriction guards the prefix. */
 export const LABEL_IDENTITY_LEVEL = 'rollcall.node-restriction.kubernetes.io/identity-level'
 

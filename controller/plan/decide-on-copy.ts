@@ -1,12 +1,15 @@
 import type { Clock } from '../../agent/shared/clock.ts'
+import { attempt } from '../../agent/shared/result.ts'
 import { type Config, type DecisionConfig, settingsOf } from '../config/config.ts'
 import type { Decision } from '../decide/decision.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import { type CSINode, readCSINodes, topologyKeysOf } from '../kubernetes/csi-nodes.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
+import { unread } from '../kubernetes/unread.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { createInhabitantsOf } from '../probes/inhabitants.ts'
@@ -97,6 +100,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
   const handlers = createEventHandlers({ index, queue, inventories })
   const copy = createClusterCopy({ onNode: handlers.onNode, onReport: handlers.onReport })
   const before = await readCluster(client, copy, signal)
+  const csiNodes = await csiNodesOf(options, signal)
   const decisions = new Map<string, Decision | undefined>()
   const tracker = createProbeTracker({ monotonic: clock.monotonic })
   let wantsProbe = false
@@ -108,6 +112,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
       inventories,
       policy: () => ({ state: 'in-force' }),
       interlock: () => options.interlock,
+      csiTopologyKeys: (node) => topologyKeysOf(csiNodes.get(node.name), node),
       settings,
       tracker,
       leadingFor: () => Number.POSITIVE_INFINITY,
@@ -184,4 +189,18 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
     settings,
     remarks: inventories.flatMap((inventory) => silenceOf(inventory, [...before.keys()], index.uuidsOf)),
   }
+}
+
+/** None where they may not be read, as for a leader that lacks the right. */
+async function csiNodesOf(
+  { client, warn }: DecideOnCopyOptions,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, CSINode>> {
+  const read = await attempt(() => readCSINodes(client, signal))
+  if (read.ok) return read.value
+  signal.throwIfAborted()
+  warn(
+    `${unread('CSINodes', read.error)}; zone and region count as set by the CSI driver where it is registered`,
+  )
+  return new Map()
 }

@@ -32,6 +32,7 @@ function node(name: string, uid = `uid-${name}`): Node {
     deleting: false,
     labels: {},
     providedNodeIP: undefined,
+    hasCSIDriver: false,
     taints: [],
     providerID: undefined,
     addresses: [],

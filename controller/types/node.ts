@@ -21,6 +21,8 @@ export interface Node {
   readonly labels: Readonly<Record<string, string>>
   /** `alpha.kubernetes.io/provided-node-ip`: the kubelet's `--node-ip`, one or two addresses with a comma. */
   readonly providedNodeIP: string | undefined
+  /** Whether its kubelet has the vSphere CSI driver registered at this moment. */
+  readonly hasCSIDriver: boolean
   readonly taints: readonly Taint[]
   readonly providerID: string | undefined
   readonly addresses: readonly { readonly type: string; readonly address: string }[]

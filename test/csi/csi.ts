@@ -14,6 +14,7 @@ import { condition } from '../e2e/objects.ts'
 import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'
 import { startControlPlane } from '../fixtures/control-plane.ts'
 import { startControllerManager } from '../fixtures/controller-manager.ts'
+import { registerDriver, unregisterDriver } from '../fixtures/csi-driver.ts'
 import { until } from '../fixtures/until.ts'
 import { askNodeInfo, attachVolume, createVolume, startDriver } from './driver.ts'
 import {
@@ -22,10 +23,8 @@ import {
   forgetTopology,
   placed,
   publishVolume,
-  registerDriver,
   selectedNode,
   topologyOf,
-  unregisterDriver,
 } from './storage.ts'
 
 const CSI_ZONE = `topology.csi.vmware.com/${ZONE_CATEGORY}`
@@ -98,7 +97,7 @@ label = "${LABEL_REGION}"`,
     t.same(segments, ours('zone-a'))
     const volume = await createVolume(driver.socket, { name, segments, datastoreURL: inA })
     t.same(volume.accessibleTopology, [{ segments: ours('zone-a') }])
-    await unregisterDriver(cluster, one.name)
+    await unregisterDriver(cluster, one)
     await forgetTopology(cluster, one.name)
   })
 
@@ -178,7 +177,7 @@ await t.test('a driver that makes labels of its own, by topology-categories', as
     await registerDriver(cluster, one, { nodeId: one.name, accessibleTopology: { segments: csi('zone-a') } })
     await controller.says(/registering node using providerID on the node object/)
     await found(one)
-    await unregisterDriver(cluster, one.name)
+    await unregisterDriver(cluster, one)
   })
 
   await t.test(

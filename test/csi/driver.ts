@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as v from 'valibot'
+import { CSI_DRIVER } from '../../controller/node/well-known.ts'
 import type { Stage } from '../e2e/stage.ts'
+import type { NodeInfo } from '../fixtures/csi-driver.ts'
 import { type Program, startProgram } from '../fixtures/program.ts'
 import { serverBinary } from '../servers/build.ts'
 
-export const DRIVER = 'csi.vsphere.vmware.com'
 const NAMESPACE = 'vmware-system-csi'
 const FEATURES = 'internal-feature-states.csi.vsphere.vmware.com'
 
@@ -59,7 +60,7 @@ export async function startDriver(
     ],
     [
       '/apis/storage.k8s.io/v1/csidrivers',
-      { metadata: { name: DRIVER }, spec: { attachRequired: true, podInfoOnMount: false } },
+      { metadata: { name: CSI_DRIVER }, spec: { attachRequired: true, podInfoOnMount: false } },
     ],
   ] as const) {
     const { status, body } = await cluster.request('POST', path, object)
@@ -134,7 +135,6 @@ const created = v.object({
   }),
 })
 
-export type NodeInfo = v.InferOutput<typeof nodeInfo>
 type Segments = Readonly<Record<string, string>>
 
 /** What a Node's plugin tells the kubelet that registers it. */

@@ -1,56 +1,10 @@
-/** What others do between a claim and the driver: the kubelet and external-provisioner. */
-import { kubeletIdentity, type RegisteredNode } from '../fixtures/kubelet.ts'
+/** What others do between a claim and the driver: external-provisioner and people. */
+
+import { CSI_DRIVER } from '../../controller/node/well-known.ts'
 import type { Cluster } from '../servers/cluster.ts'
-import { type createVolume, DRIVER, type NodeInfo } from './driver.ts'
+import type { createVolume } from './driver.ts'
 
 type Labels = Readonly<Record<string, string>>
-
-/**
- * Writes down what the driver said of a Node, with a kubelet's credential (`updateNode` in its nodeinfomanager.go): the
- * topology as labels, unless the Node has one of another value, then the CSINode.
- */
-export async function registerDriver(
-  cluster: Cluster,
-  { name, uid }: Pick<RegisteredNode, 'name' | 'uid'>,
-  { nodeId, accessibleTopology: { segments } }: NodeInfo,
-): Promise<void> {
-  const kubelet = await cluster.as(kubeletIdentity(name))
-  const request = async (method: string, path: string, body?: object, contentType?: string) => {
-    const answer = await kubelet.request<{ message?: string; metadata: { labels: Labels } }>(
-      method,
-      path,
-      body,
-      contentType === undefined ? {} : { contentType },
-    )
-    if (answer.status > 201) throw new Error(`${path} answers ${answer.status}: ${answer.body.message}`)
-    return answer.body
-  }
-  try {
-    const { labels } = (await request('GET', `/api/v1/nodes/${name}`)).metadata
-    for (const [key, value] of Object.entries(segments)) {
-      if (labels[key] !== undefined && labels[key] !== value)
-        throw new Error(`detected topology value collision: ${key} is ${labels[key]}, driver: ${value}`)
-    }
-    const patch = { metadata: { labels: segments } }
-    await request('PATCH', `/api/v1/nodes/${name}`, patch, 'application/merge-patch+json')
-    const path = '/apis/storage.k8s.io/v1/csinodes'
-    const csiNode = {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSINode',
-      metadata: { name, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
-      spec: { drivers: [{ name: DRIVER, nodeID: nodeId, topologyKeys: Object.keys(segments) }] },
-    }
-    const apply = `${path}/${name}?fieldManager=kubelet&force=true`
-    await request('PATCH', apply, csiNode, 'application/apply-patch+yaml')
-  } finally {
-    await kubelet.close()
-  }
-}
-
-/** Takes back the CSINode alone, as the kubelet does when a plugin's socket is gone; labels stay. */
-export async function unregisterDriver(cluster: Cluster, node: string): Promise<void> {
-  await remove(cluster, `/apis/storage.k8s.io/v1/csinodes/${node}`)
-}
 
 /** Deletes what the driver has written down of a Node's topology. */
 export async function forgetTopology(cluster: Cluster, node: string): Promise<void> {
@@ -84,7 +38,7 @@ export interface Claim {
 export async function claimVolume(cluster: Cluster, { name, ...claim }: Claim): Promise<void> {
   await create(cluster, '/apis/storage.k8s.io/v1/storageclasses', {
     metadata: { name },
-    provisioner: DRIVER,
+    provisioner: CSI_DRIVER,
     parameters: { datastoreurl: claim.datastoreURL },
     volumeBindingMode: 'WaitForFirstConsumer',
     allowedTopologies: [
@@ -159,13 +113,13 @@ export async function publishVolume(
 ): Promise<void> {
   const { uid } = await readClaim(cluster, name)
   await create(cluster, '/api/v1/persistentvolumes', {
-    metadata: { name: `pv-${name}`, annotations: { 'pv.kubernetes.io/provisioned-by': DRIVER } },
+    metadata: { name: `pv-${name}`, annotations: { 'pv.kubernetes.io/provisioned-by': CSI_DRIVER } },
     spec: {
       capacity: { storage: '1Gi' },
       accessModes: ['ReadWriteOnce'],
       storageClassName: name,
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name, uid },
-      csi: { driver: DRIVER, volumeHandle: volumeId },
+      csi: { driver: CSI_DRIVER, volumeHandle: volumeId },
       nodeAffinity: {
         required: {
           nodeSelectorTerms: accessibleTopology.map(({ segments }) => ({

@@ -43,6 +43,7 @@ const look = {
   rules: [
     ...clusterRole.rules,
     { apiGroups: ['apps'], resources: ['daemonsets', 'deployments'], verbs: ['list'] },
+    { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list'] },
   ],
 }
 for (const object of [

@@ -1,15 +1,18 @@
+/**
+ * Where the vSphere CSI driver says another zone or region than vCenter's tags. What it reports when it registers becomes
+ * labels of the Node, under names of its own or under those of Kubernetes, and a kubelet does not register a driver that
+ * reports another value than a label has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
+ */
 import type { DecisionConfig } from '../../config/config.ts'
-import { LABEL_REGION, LABEL_ZONE } from '../../node/well-known.ts'
+import { BETA_LABELS, LABEL_REGION, LABEL_ZONE, TOPOLOGY_LABELS } from '../../node/well-known.ts'
 import type { Node } from '../../types/node.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
+import type { NodeFacts } from '../node-facts.ts'
 
 /** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
 const DOMAIN = 'topology.csi.vmware.com'
 
-/**
- * What ends it: the driver's pod says what its CSINodeTopology says, and a kubelet does not register a driver whose topology
- * differs from a label that the Node has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
- */
+/** What ends it: the driver's pod says what its CSINodeTopology says. */
 const REMEDY =
   "leave one tag of each category on the VM's way up, drain the Node, delete its CSINodeTopology and those labels of the driver, then restart the driver's pod on it"
 
@@ -39,4 +42,59 @@ export function compareWithCSI(
     'CSITopologyDiffers',
     `${different.join('; ')}: volumes follow the CSI driver, pods the labels of Kubernetes; ${REMEDY}`,
   )
+}
+
+const WHY = 'a kubelet refuses a registration that differs from a label'
+const KEPT_REMEDY =
+  "move the VM or the tag back; or drain the Node, delete its CSINodeTopology and those labels, then restart the driver's pod on it"
+
+/**
+ * What is to be said of zone and region, by their labels, where they stay although vCenter says something else: with the
+ * label changed, the kubelet would refuse the driver's next registration. A label and its beta name stay together, whichever
+ * of them is the driver's, since the two must not differ.
+ *
+ * While the driver is not registered, as when its pod is restarted or after a refusal, and where its CSINode cannot be read,
+ * its keys are not known. What was kept stays kept then, and so does what its present registration may rest on.
+ *
+ * @param wanted zone and region with vCenter's values
+ * @param follows whether the labels are to have those; otherwise they stay in any case, and this is what ends it
+ */
+export function keptForCSI(
+  {
+    node,
+    previous,
+    settings,
+    csiTopologyKeys,
+  }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'csiTopologyKeys'>,
+  wanted: readonly (readonly [label: string, value: string | undefined])[],
+  follows: boolean,
+): ReadonlyMap<string, string> {
+  const kept = new Map<string, string>()
+  const told = wasTold(previous)
+  if (!follows && !told && settings.topology.onChange === 'ignore') return kept
+  const keys = csiTopologyKeys ?? (told || (follows && node.hasCSIDriver) ? TOPOLOGY_LABELS : [])
+  for (const [label, value] of wanted) {
+    const names = [label, BETA_LABELS[label] ?? label]
+    const differing = names.filter((name) => (node.labels[name] ?? value) !== value)
+    const theirs = differing.filter((name) => keys.includes(name))
+    if (value === undefined || theirs.length === 0) continue
+    const stay = differing.map((name) => `label ${name} stays ${node.labels[name]}`).join(', ')
+    const whose =
+      csiTopologyKeys === undefined
+        ? `the vSphere CSI driver may have registered with ${theirs.join(', ')}, which no CSINode tells at present`
+        : `the vSphere CSI driver has registered with ${theirs.join(', ')}`
+    kept.set(label, `${stay}, and vCenter says ${value}: ${whose}`)
+  }
+  return kept
+}
+
+function wasTold({ conditions = [] }: NodeFacts['previous']): boolean {
+  return conditions.some(({ type, reason }) => type === 'TopologyResolved' && reason === 'CSITopologyDiffers')
+}
+
+/** The condition about zone and region where any of them is kept. */
+export function tellKept(kept: ReadonlyMap<string, string>, resolved: ConditionValue): ConditionValue {
+  if (kept.size === 0) return resolved
+  const other = resolved.status === 'True' ? '' : `; ${resolved.message}`
+  return no('CSITopologyDiffers', `${[...kept.values()].join('; ')}; ${WHY}: ${KEPT_REMEDY}${other}`)
 }

@@ -8,7 +8,7 @@ import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written
 import { LeaseBody, NewReport, type NodeObject, type ReportObject } from './objects.ts'
 import { wallTime } from './process.ts'
 
-export type ResourceName = 'nodes' | 'reports'
+export type ResourceName = 'nodes' | 'reports' | 'csiNodes'
 export type Stored = NodeObject | ReportObject
 
 /** A write by a controller, as the API server took it. */
@@ -27,6 +27,8 @@ export interface Change {
 export interface ApiServer {
   readonly nodes: ReadonlyMap<string, NodeObject>
   readonly reports: ReadonlyMap<string, ReportObject>
+  /** There is no CSI driver in this world. */
+  readonly csiNodes: ReadonlyMap<string, never>
   /** Who holds the Lease, and since when; empty for nobody. */
   readonly holder: { readonly identity: string; readonly since: number }
   /** When each kubelet has renewed its Lease, by the name of its Node; true time. */
@@ -63,6 +65,7 @@ const REMEMBERED = 500
 const LISTS: Readonly<Record<string, ResourceName>> = {
   '/api/v1/nodes': 'nodes',
   [`/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`]: 'reports',
+  '/apis/storage.k8s.io/v1/csinodes': 'csiNodes',
 }
 
 /** The kind of object whose collection this is. */
@@ -85,8 +88,9 @@ export function createApiServer(
   const watchers = {
     nodes: new Set<(change: Change) => void>(),
     reports: new Set<(change: Change) => void>(),
+    csiNodes: new Set<(change: Change) => void>(),
   }
-  const changes: Record<ResourceName, Change[]> = { nodes: [], reports: [] }
+  const changes: Record<ResourceName, Change[]> = { nodes: [], reports: [], csiNodes: [] }
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
   let holder = { identity: '', since: 0 }
@@ -195,6 +199,7 @@ export function createApiServer(
   const self: ApiServer = {
     nodes,
     reports,
+    csiNodes: new Map<string, never>(),
     get holder() {
       return holder
     },

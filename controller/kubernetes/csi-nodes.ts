@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as v from 'valibot'
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { Logger } from '../log.ts'
+import { CSI_DRIVER, TOPOLOGY_LABELS } from '../node/well-known.ts'
+import type { Task } from '../tasks.ts'
+import type { Node } from '../types/node.ts'
+import type { KubeClient } from './client.ts'
+import { readList } from './list.ts'
+import { createListWatch, type Listed, type ListWatch } from './list-watch.ts'
+
+const PATH = '/apis/storage.k8s.io/v1/csinodes'
+
+/** What the controller keeps of a CSINode. */
+export interface CSINode extends Listed {
+  /** Of the Node that it belongs to; undefined where it does not say. */
+  readonly nodeUID: string | undefined
+  /** The labels of zone and region by which the vSphere CSI driver is registered; undefined where it is not. */
+  readonly topologyKeys: readonly string[] | undefined
+}
+
+const CSINodeObject = v.object({
+  metadata: v.object({
+    name: v.pipe(v.string(), v.minLength(1)),
+    resourceVersion: v.string(),
+    ownerReferences: v.nullish(v.array(v.object({ kind: v.string(), uid: v.string() })), []),
+  }),
+  spec: v.object({
+    drivers: v.nullish(
+      v.array(v.object({ name: v.string(), topologyKeys: v.nullish(v.array(v.string()), []) })),
+      [],
+    ),
+  }),
+})
+
+/** Undefined for anything that is not a CSINode. */
+export function parseCSINode(object: unknown): CSINode | undefined {
+  const parsed = v.safeParse(CSINodeObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec } = parsed.output
+  const keys = spec.drivers.find(({ name }) => name === CSI_DRIVER)?.topologyKeys
+  return {
+    name: metadata.name,
+    resourceVersion: metadata.resourceVersion,
+    nodeUID: metadata.ownerReferences.find(({ kind }) => kind === 'Node')?.uid,
+    topologyKeys: keys && TOPOLOGY_LABELS.filter((label) => keys.includes(label)),
+  }
+}
+
+/** The keys that stand in a Node's CSINode; undefined where it is another Node's of the same name. */
+export function topologyKeysOf(
+  csiNode: CSINode | undefined,
+  { uid }: Pick<Node, 'uid'>,
+): readonly string[] | undefined {
+  return (csiNode?.nodeUID ?? uid) === uid ? csiNode?.topologyKeys : undefined
+}
+
+/** By which labels of zone and region the vSphere CSI driver is registered on each Node. */
+export interface CSINodes {
+  /** Undefined where the driver is not registered, or CSINodes cannot be read. */
+  topologyKeysOf(node: Pick<Node, 'name' | 'uid'>): readonly string[] | undefined
+  /** Resolves once they are listed, or could not be: nobody waits for a right that is not there. */
+  readonly known: Promise<void>
+  /** What people should know, one line. */
+  remarks(): readonly string[]
+  readonly run: Task
+}
+
+export interface CSINodesOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  /** Other keys stand in the CSINode of this name. */
+  readonly onChange: (name: string) => void
+}
+
+/**
+ * Follows the CSINodes. A driver whose Pod is restarted, or whose registration is refused, is taken out of its CSINode, while
+ * its labels stay on the Node: what it was registered by last is remembered as long as there is that CSINode.
+ */
+export function createCSINodes({ onChange, ...options }: CSINodesOptions): CSINodes {
+  const known = Promise.withResolvers<void>()
+  let failing = false
+  const csiNodes: ListWatch<CSINode> = createListWatch({
+    ...options,
+    path: PATH,
+    parse(object) {
+      const current = parseCSINode(object)
+      if (current === undefined || current.topologyKeys !== undefined) return current
+      const before = csiNodes.get(current.name)
+      return before?.nodeUID === current.nodeUID
+        ? { ...current, topologyKeys: before?.topologyKeys }
+        : current
+    },
+    onChange(name, current, previous) {
+      if (!isDeepStrictEqual(current?.topologyKeys, previous?.topologyKeys)) onChange(name)
+    },
+    onSynced: known.resolve,
+    onFailing(error) {
+      failing = error !== undefined
+      known.resolve()
+    },
+  })
+  return {
+    topologyKeysOf: (node) => topologyKeysOf(csiNodes.get(node.name), node),
+    known: known.promise,
+    remarks: () =>
+      failing && !csiNodes.synced
+        ? [
+            'CSINodes cannot be read, so that zone and region stay as they are where the vSphere CSI driver may have set them: see the rights in docs/security.md',
+          ]
+        : [],
+    run: csiNodes.run,
+  }
+}
+
+/**
+ * All CSINodes by name, once.
+ *
+ * @throws as {@link readList}
+ */
+export async function readCSINodes(
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, CSINode>> {
+  const found = new Map<string, CSINode>()
+  const keep = (object: unknown): void => {
+    const parsed = parseCSINode(object)
+    if (parsed !== undefined) found.set(parsed.name, parsed)
+  }
+  await readList(client, { path: PATH }, keep, signal)
+  return found
+}
