@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
+import { CSI_DRIVER, TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
 import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
 import { nodeObject } from '../fixtures/kubelet.ts'
 import { productUUID } from '../fixtures/machine.ts'
@@ -11,7 +11,7 @@ import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { type Models, startWorld } from './places.ts'
+import { type Datacenters, type Models, startWorld } from './places.ts'
 import type { KubeletNode, Scenario } from './scenario.ts'
 
 export interface Node {
@@ -33,12 +33,13 @@ export interface Bed extends AsyncDisposable {
   /** Of each provider. */
   readonly clusters: { readonly cpi: Cluster; readonly rollcall: Cluster }
   readonly models: Models
+  readonly datacenters: Datacenters
 }
 
 /** Starts two API servers and two vCenters, which serve any number of scenarios, one after the other. */
 export async function openBed(): Promise<Bed> {
   await using stack = new AsyncDisposableStack()
-  const [cpi, rollcall, { vcsim, models }, second] = await Promise.all([
+  const [cpi, rollcall, { vcsim, ...world }, second] = await Promise.all([
     borrowCluster().then((each) => stack.use(each)),
     borrowCluster().then((each) => stack.use(each)),
     startWorld().then((world) => {
@@ -49,9 +50,9 @@ export async function openBed(): Promise<Bed> {
   ])
   const owned = stack.move()
   return {
+    ...world,
     vcsim,
     second,
-    models,
     clusters: { cpi, rollcall },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -103,7 +104,10 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       await home.tag({ category: category(label), tag, object: made.ref })
     }
     const object = kubeletNode(name, made, node, vms.at(-1)?.vm)
-    for (const cluster of Object.values(clusters)) await create(cluster, object)
+    for (const cluster of Object.values(clusters)) {
+      await create(cluster, '/api/v1/nodes', object)
+      if (node.topologyKeys !== undefined) await create(cluster, CSI_NODES, csiNode(name, node.topologyKeys))
+    }
     names.push(name)
     vms.push({ vm: made, home })
   }
@@ -119,7 +123,7 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       require: 'asserted',
       ...(nodes === undefined ? {} : { nodes }),
       ...(ipFamily === undefined ? {} : { ipFamily }),
-      ...(datacenters === undefined ? {} : { datacenters: [...datacenters] }),
+      ...(datacenters === undefined ? {} : { datacenters: datacenters.map((each) => referenced(each, bed)) }),
       ...(twoVCenters ? { otherVCenters: { second } } : {}),
     }),
     async [Symbol.asyncDispose]() {
@@ -127,10 +131,20 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       await vcsim.tag(...tags.map((tag) => ({ ...tag, detach: true })))
       for (const cluster of Object.values(clusters)) {
         await cluster.request('DELETE', '/api/v1/nodes')
+        await cluster.request('DELETE', CSI_NODES)
         await cluster.request('DELETE', '/apis/rollcall.dev/v1alpha1/nodereports')
       }
     },
   }
+}
+
+/** An entry under `datacenters` as it goes into the file. */
+function referenced(datacenter: string, { datacenters }: Pick<Bed, 'datacenters'>): string {
+  const [, name] = /^Datacenter:(.*)$/.exec(datacenter) ?? []
+  if (name === undefined) return datacenter
+  const reference = datacenters.get(name)
+  if (reference === undefined) throw new Error(`there is no datacenter ${name}`)
+  return reference
 }
 
 /** As cloud-init reads it from VMware's guestinfo, and the CPI with it. */
@@ -176,10 +190,16 @@ function providerID(
   return spelling === 'foreign' ? 'aws:///eu-west-1a/i-0123456789abcdef0' : `vsphere://${own[spelling]}`
 }
 
-async function create(cluster: Cluster, node: ReturnType<typeof nodeObject>): Promise<void> {
-  const { status, body } = await cluster.request<{ message?: string }>('POST', '/api/v1/nodes', node)
+const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'
+
+function csiNode(name: string, topologyKeys: readonly string[]) {
+  return { metadata: { name }, spec: { drivers: [{ name: CSI_DRIVER, nodeID: name, topologyKeys }] } }
+}
+
+async function create(cluster: Cluster, path: string, object: { metadata: { name: string } }): Promise<void> {
+  const { status, body } = await cluster.request<{ message?: string }>('POST', path, object)
   if (status !== 201)
-    throw new Error(`Node ${node.metadata.name} is not created (${status}): ${body.message}`)
+    throw new Error(`${path}/${object.metadata.name} is not created (${status}): ${body.message}`)
 }
 
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */

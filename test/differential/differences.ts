@@ -115,6 +115,22 @@ export const ROWS: readonly Row[] = [
     },
   },
   {
+    what: "A new Node with a label of zone or region with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), of another value than vCenter's tags have",
+    cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver when it registers the next time",
+    rollcall:
+      'leaves both names of that label as they are, writes all others, and says so: `CSITopologyDiffers`',
+    because: 'Without the driver a Node has no volumes.',
+    explains({ part, rollcall }, { case: { node = {} } }) {
+      const label = labelOf(part)
+      const keys = node.topologyKeys ?? []
+      return (
+        label !== undefined &&
+        keys.some((key) => key.endsWith(`/${label}`) && node.labels?.[key] !== undefined) &&
+        rollcall === node.labels?.[part.slice('label '.length)]
+      )
+    },
+  },
+  {
     what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
     cpi: '`os-unknown`; from 1.37 on as here',
     rollcall:

@@ -35,7 +35,17 @@ const PREFIXES = [
   'fe80::#/64',
   '127.0.0.#/8',
 ]
-const DATACENTERS = ['DC0', 'DC1', '/DC0', '/*1', '/europe/DC2', '/europe/*']
+const DATACENTERS = [
+  'DC0',
+  'DC1',
+  '/DC0',
+  '/*1',
+  '/europe/DC2',
+  '/europe/*',
+  'Datacenter:DC0',
+  'Datacenter:DC1',
+  'Datacenter:DC2',
+]
 
 /** A scenario of a dozen Nodes under one configuration, the same for the same numbers. */
 export function generateScenario(name: string, random: Random): Scenario {
@@ -131,6 +141,14 @@ function generateMachine(twoVCenters: boolean, random: Random): Machine {
 }
 
 function generateNode(random: Random): KubeletNode {
+  const labels = {
+    ...rarely(random, 0.1, () => ({ 'topology.kubernetes.io/zone': 'zone-of-kubelet' })),
+    ...rarely(random, 0.1, () => ({
+      'topology.kubernetes.io/region': 'region-of-old',
+      'failure-domain.beta.kubernetes.io/region': 'region-of-old',
+    })),
+  }
+  const keys = Object.keys(labels)
   return {
     systemUUID: random.chance(0.9) ? random.pick(['swapped', 'plain', 'upper'] as const) : 'unknown',
     ...rarely(random, 0.4, () => ({
@@ -138,13 +156,7 @@ function generateNode(random: Random): KubeletNode {
     })),
     untainted: random.chance(0.25),
     otherTaint: random.chance(0.1),
-    ...rarely(random, 0.1, () => ({ labels: { 'topology.kubernetes.io/zone': 'zone-of-kubelet' } })),
-    ...rarely(random, 0.1, () => ({
-      labels: {
-        'topology.kubernetes.io/region': 'region-of-old',
-        'failure-domain.beta.kubernetes.io/region': 'region-of-old',
-      },
-    })),
+    ...(keys.length === 0 ? {} : { labels, ...rarely(random, 0.3, () => ({ topologyKeys: keys })) }),
   }
 }
 

@@ -78,8 +78,11 @@ export type Place = keyof typeof PLACES
 /** For each place a machine that others are made like, and a host that they move to, on which none can be made. */
 export type Models = Readonly<Record<Place, { readonly like: string; readonly host?: string }>>
 
+/** The managed object references of datacenters, by their names: `Datacenter:datacenter-3`. */
+export type Datacenters = ReadonlyMap<string, string>
+
 /** Starts a vCenter with that inventory. */
-export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models }> {
+export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; datacenters: Datacenters }> {
   // Spread over the three clusters in turn, so that each host has one.
   const vcsim = await startVcsim({ dcs: 3, clusters: 1, hosts: 2, vms: 6 })
   const first = 'DC0_C0_RP0_VM0'
@@ -117,5 +120,11 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models }> {
     '-noverify',
   )
   await vcsim.govc('object.mv', '/DC2', '/europe')
-  return { vcsim, models }
+  const datacenters = new Map<string, string>()
+  for (const name of ['DC0', 'DC1', 'DC2']) {
+    const reference = (await vcsim.govc('find', '-i', '-type=d', `-name=${name}`, '/')).trim()
+    if (!/^Datacenter:\S+$/.test(reference)) throw new Error(`${name} is ${reference || 'not found'}`)
+    datacenters.set(name, reference)
+  }
+  return { vcsim, models, datacenters }
 }

@@ -8,7 +8,7 @@ export interface Scenario {
   /** Which labels are configured; the categories are the scenario's own. Both by default. */
   readonly labels?: readonly Label[]
   readonly tags?: readonly Tagged[]
-  /** Of every vCenter. */
+  /** Of every vCenter. `Datacenter:DC1` stands for the managed object reference of the first one's DC1. */
   readonly datacenters?: readonly string[]
   /** Of both vCenters; as the CPI's own default, IPv4 alone, unless given. */
   readonly ipFamily?: readonly IPFamily[]
@@ -75,4 +75,6 @@ export interface KubeletNode {
   /** The kubelet's --node-ip. */
   readonly nodeIP?: string
   readonly labels?: Readonly<Record<string, string>>
+  /** The labels with which the vSphere CSI driver has registered on it; there is no driver unless given. */
+  readonly topologyKeys?: readonly string[]
 }

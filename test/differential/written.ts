@@ -4,6 +4,7 @@ import type { Case, Machine, Scenario } from './scenario.ts'
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const ZONE = 'topology.kubernetes.io/zone'
+const REGION = 'topology.kubernetes.io/region'
 
 /** Nodes with all that can be odd about them, where zone and region are as one would have them. */
 const nodes: Scenario = {
@@ -61,6 +62,14 @@ const nodes: Scenario = {
       },
     },
     { name: 'a zone label of its kubelet', node: { labels: { [ZONE]: 'zone-of-kubelet' } } },
+    {
+      name: 'a zone label with which the CSI driver has registered',
+      node: { labels: { [ZONE]: 'zone-of-driver' }, topologyKeys: [ZONE, REGION] },
+    },
+    {
+      name: 'a beta zone label with which the CSI driver has registered',
+      node: { labels: { [BETA_ZONE]: 'zone-of-driver' }, topologyKeys: [BETA_ZONE] },
+    },
     { name: 'a label of its kubelet', node: { labels: { 'example.com/disk': 'ssd' } } },
     { name: 'a guest with another name', vm: { hostName: 'localhost' } },
     { name: 'a guest whose name has a domain', vm: { hostName: 'guest.example.com' } },
@@ -170,6 +179,20 @@ const halves: Scenario[] = [
       {
         name: 'in another, initialised before',
         vm: { place: 'second-datacenter' },
+        node: { providerID: 'plain', untainted: true },
+      },
+    ],
+  },
+  {
+    name: 'Datacenters are configured by their references',
+    labels: [],
+    datacenters: ['Datacenter:DC1', 'Datacenter:DC2'],
+    cases: [
+      { name: 'in one of them', vm: { place: 'second-datacenter' } },
+      { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
+      { name: 'in another' },
+      {
+        name: 'in another, initialised before',
         node: { providerID: 'plain', untainted: true },
       },
     ],
