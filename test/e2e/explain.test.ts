@@ -14,12 +14,19 @@ import { serverBinary } from '../servers/build.ts'
 import { applyManifest } from '../servers/manifests.ts'
 import { freePort } from '../servers/ports.ts'
 import { deletionPending, verified } from './deletion.ts'
+import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
 
-const stage = await openStage(t, { vms: 8 })
+const stage = await openStage(t, { clusters: 3, vms: 12 })
 const { cluster, vcsim } = stage
+// The third cluster has no zone.
+const untagged = stage.vms.filter((vm) => vm.cluster === 'DC0_C2')
+stage.vms.splice(0, stage.vms.length, ...stage.vms.filter((vm) => !untagged.includes(vm)))
 // In earnest it takes minutes to prove an absence: here, so that it is still to be proven when it is looked at.
-const { configFile } = await stage.controller({ lifecycle: { leaderAge: '1s' } })
+const { configFile } = await stage.controller({
+  lifecycle: { leaderAge: '1s' },
+  topology: { required: 'true' },
+})
 const [, lost, ...held] = await verified(stage, 'worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5')
 if (lost === undefined) throw new Error('there are five')
 await stage.member('worker-6')
@@ -230,6 +237,27 @@ t.test('a Node that the brake holds', async (t) => {
   t.match(text, /^ {2}no {2}few VMs of its vCenter vanished at once with it \(/m)
   const { text: table } = await told('status', `--kubeconfig=${kubeconfig}`)
   t.match(table, /^the brake on deletions is engaged for \d Nodes of vCenter main$/m)
+})
+
+t.test('a Node that waits for a tag', async (t) => {
+  const [vm] = untagged
+  if (vm === undefined) throw new Error('there is no VM in the third cluster')
+  const waiting = await stage.member('worker-7', { vm })
+  await waiting.reportOnce()
+  await stage.reports.until(
+    'the leader says so',
+    () => condition(stage.reports.last(waiting.name), 'TopologyResolved')?.reason === 'TagMissing',
+  )
+  const says =
+    /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialised until that is mended in vCenter, .*; or set topology\.required to false/m
+  for (const args of [[`--kubeconfig=${kubeconfig}`], [`--kubeconfig=${asker}`, `--config=${configFile}`]]) {
+    const { code, text } = await told('explain', waiting.name, ...args)
+    t.equal(code, 0)
+    t.match(text, /^Node worker-7 waits for a cloud provider: TagMissing$/m)
+    t.match(text, says)
+    t.match(text, /^ {2}- what to do at TagMissing: docs\/reasons\.md$/m)
+    t.notMatch(text, /would (set|change) (labels|providerID|taints)/)
+  }
 })
 
 t.test('a Node that is left to a CPI', async (t) => {

@@ -8,7 +8,7 @@ import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
 import { isInitialized, ready } from './objects.ts'
-import { openStage } from './stage.ts'
+import { openStage, REGION_CATEGORY } from './stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
 const { cluster, nodes, vcsim } = stage
@@ -23,10 +23,12 @@ async function register(name: string, address: string) {
   return stage.member(name)
 }
 
-async function plan(...args: string[]) {
+const plan = (...args: string[]) => planWith(configFile, ...args)
+
+async function planWith(config: string, ...args: string[]) {
   const program = startProgram({
     command: await binary('rollcall-controller'),
-    args: ['plan', `--config=${configFile}`, `--kubeconfig=${kubeconfig}`, ...args],
+    args: ['plan', `--config=${config}`, `--kubeconfig=${kubeconfig}`, ...args],
   })
   const { code } = await program.ended
   return { code, text: program.stdout.join('\n'), said: program.output() }
@@ -82,6 +84,29 @@ t.test('what would change is said, and nothing is written', async (t) => {
     { what: 'taints', from: /uninitialized/ },
   ])
   t.same(written(), before, 'no Node, report or Event was written')
+})
+
+t.test('a new Node waits for a tag where that is required', async (t) => {
+  const region = { category: REGION_CATEGORY, tag: 'region-1', object: 'DC0' }
+  await vcsim.tag({ ...region, detach: true })
+  t.teardown(() => vcsim.tag(region))
+  const required = join(stage.dir, 'required.conf')
+  await writeFile(required, `${await readFile(configFile, 'utf8')}\ntopology:\n  required: true\n`)
+  const { code, text } = await planWith(required, '--output', 'json')
+  t.equal(code, 2)
+  const { nodes: planned }: { nodes: NodePlan[] } = JSON.parse(text)
+  const of = (name: string) => planned.find((each) => each.name === name)
+  t.same(
+    of('worker-4')?.changes.map(({ what }) => what),
+    ['addresses'],
+    'it keeps its taint',
+  )
+  t.match(of('worker-4')?.remarks, [
+    /^TagMissing: no tag of category "k8s-region" \(region\) on .*; topology\.required is true, so the Node stays uninitialised until that is mended in vCenter, .*; or set topology\.required to false$/,
+  ])
+  t.same(of('worker-1')?.changes, [], 'a running one goes on')
+  t.match(of('worker-1')?.remarks, [/^TagMissing: .*; attach a tag in vCenter, the label follows by itself$/])
+  t.match((await planWith(required)).text, /^ {2}! TagMissing: .* topology\.required is true, /m)
 })
 
 t.test('the CPI is found, and the steps of the hand-over are those of this cluster', async (t) => {
