@@ -35,12 +35,13 @@ t.test(`every answer of the API server takes ${2 * DELAY} ms`, async (t) => {
   }
   t.match(await readyz(), /^leading/)
   t.match(await lease(cluster), { leaseTransitions: 0 })
+  proxy.set('works')
 })
 
 t.test('too slow to keep the Lease: it steps down, and goes on when all is well again', async (t) => {
   const [first] = [nodes.of('a').length]
-  const { soap } = await vcsim.sessions()
-  t.equal(soap, 1)
+  await until('it leads', async () => (await readyz()).startsWith('leading'))
+  await until('it has its session', async () => (await vcsim.sessions()).soap === 1)
   proxy.set('works', 6_000)
   await until('it stands by', async () => (await readyz()).startsWith('standby'))
   proxy.set('works')
