@@ -65,7 +65,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     })
   }
 
-  const second = random.pick(['none', 'none', 'few', 'few', 'one', 'empty'] as const)
+  const second = random.pick(['none', 'one', 'few', 'few', 'one', 'empty'] as const)
   const vCenters = [
     vCenter('vc-1', random.derive('vc-1')),
     ...(second === 'none' ? [] : [vCenter('vc-2', random.derive('vc-2'), second === 'few')]),

@@ -7,16 +7,21 @@ import type { Process } from '../model/process.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
 
+/** Milliseconds after a decision, in which its reason is written, and the Node deleted. */
+const WRITING = 60
+
 /** Waits for one decision. */
-function whenDeleting(strike: (world: World, process: Process, focus: Focus) => void): Fault {
+function whenDeleting(
+  strike: (world: World, process: Process, focus: Focus) => void,
+  within: readonly number[] = [WRITING],
+): Fault {
   return (world, focus) => {
     const { judge, timeline, random } = world
     const told = (process: Process, nodeName: string): void => {
       if (nodeName !== focus.machine.nodeName) return
       judge.onDecision.delete(told)
-      timeline.after(random.between(0, 60), `somebody strikes at ${nodeName}`, () =>
-        strike(world, process, focus),
-      )
+      const delay = random.between(0, random.pick(within))
+      timeline.after(delay, `somebody strikes at ${nodeName}`, () => strike(world, process, focus))
     }
     judge.onDecision.add(told)
     return () => judge.onDecision.delete(told)
@@ -47,6 +52,25 @@ function whenAsked(
 /** Before the probe has reached anybody. */
 const AT_ONCE = [0]
 
+/** Waits for a probe that may be the last before the deletion: as the leader knows, the VM was absent for long enough. */
+function atTheLastProbe(strike: (world: World, focus: Focus) => void): Fault {
+  return (world, focus) => {
+    const { judge, timeline, settings, api } = world
+    const told = (nodeName: string): void => {
+      if (nodeName !== focus.machine.nodeName) return
+      const { heard = [] } = judge.work(api.holder.identity, nodeName)
+      const doubt = heard.findIndex(({ whole }) => !whole)
+      const first = heard.at(doubt < 0 ? -1 : doubt - 1)
+      if (doubt === 0 || first === undefined) return
+      if (timeline.now - first.asked.at < settings.lifecycle.absentFor) return
+      judge.onProbe.delete(told)
+      timeline.after(0, `somebody strikes at ${nodeName}`, () => strike(world, focus))
+    }
+    judge.onProbe.add(told)
+    return () => judge.onProbe.delete(told)
+  }
+}
+
 function listAgain(
   { machines }: World,
   { machine, vCenter }: Focus,
@@ -56,10 +80,13 @@ function listAgain(
 }
 
 function stop(how: 'frozen' | 'suspended'): Fault {
-  return whenDeleting(({ timeline, random }, process) => {
-    process.stop(how)
-    timeline.after(random.pick([1_000, 20_000, 60_000, 600_000]), `${process.name} wakes`, process.wake)
-  })
+  return whenDeleting(
+    ({ timeline, random }, process) => {
+      process.stop(how)
+      timeline.after(random.pick([1_000, 20_000, 60_000, 600_000]), `${process.name} wakes`, process.wake)
+    },
+    [WRITING / 4, WRITING],
+  )
 }
 
 export const FAULTS_AT_DECISION: Faults = {
@@ -78,6 +105,11 @@ export const FAULTS_AT_DECISION: Faults = {
     (world, focus) => listAgain(world, focus, { instanceUUID: world.random.uuid() }),
     AT_ONCE,
   ),
+  /** Somebody restores it from a backup, here or in another vCenter: as it was, but for its reference and instance UUID. */
+  'restored-at-the-last-probe': atTheLastProbe(({ machines, random, vCenters }, { machine }) => {
+    if (machine.vm === undefined && !machine.destroyed)
+      machines.register(machine, random.pick(vCenters), { instanceUUID: random.uuid() })
+  }),
   'renews-lease-when-asked': whenAsked(({ machines, api }, { machine }) => {
     if (!api.away && canSpeak(machine)) machines.kubelets.renewLease(machine)
   }),

@@ -101,6 +101,23 @@ export const MACHINE_FAULTS: Faults = {
     )
     return undefined
   },
+  /**
+   * A worker is destroyed and cloned anew under its name where no configured vCenter knows of it. The new kubelet takes the
+   * Node over, and then this machine is destroyed, too.
+   */
+  'taken-over-unseen'({ machines, random, timeline }, { machine, vCenter }) {
+    const { vm, nodeName } = machine
+    if (vm === undefined) return undefined
+    machines.destroy(machine)
+    timeline.after(random.between(0, 30_000), `${nodeName} is made again`, () => {
+      const made = machines.create(nodeName, vCenter, vm.folder)
+      if (made.vm !== undefined) vCenter.unregister(made.vm)
+      timeline.after(random.between(9_000, 40_000), `${nodeName} is destroyed again`, () =>
+        machines.destroy(made),
+      )
+    })
+    return undefined
+  },
   /** A Node of another provider, for which no agent reports, loses its VM while vCenter hangs, so that nobody is told. */
   'unreported-lost-in-hanging'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
     const name = `${nodeName}-${machines.all.length}`

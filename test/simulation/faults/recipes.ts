@@ -17,6 +17,8 @@ export interface Recipe {
   readonly faults: readonly Ingredient[]
   /** Whether it takes a vCenter with so few Nodes that the brake does not mind. */
   readonly small?: boolean
+  /** Whether it takes a machine for which an agent speaks. */
+  readonly reported?: boolean
 }
 
 /** Stands for one of those that make a machine silent. */
@@ -66,7 +68,6 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'volumes-attached' }, { kind: 'volumes-unreadable' }],
   [gone, { kind: 'deletions-refused' }],
   [gone, { kind: 'made-anew-when-deleting' }],
-  [gone, { kind: 'suspended-when-deleting' }],
   [gone, { kind: 'suspended-when-deleting' }, { kind: 'api-server-slow' }],
   [gone, { kind: 'frozen-when-deleting' }, { kind: 'answers-lost', at: 0.5 }],
   [gone, { kind: 'cut-off-when-deleting' }],
@@ -185,7 +186,7 @@ const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vm-registered-again' }, { kind: 'role-without-propagation', at: 0.05 }],
 ]
 
-/** What only few settings let come about. */
+/** What only few settings, or few moments, let come about. */
 const RARE: readonly (readonly Ingredient[])[] = [
   [
     { kind: 'node-cut-off' },
@@ -194,13 +195,16 @@ const RARE: readonly (readonly Ingredient[])[] = [
     { kind: 'back-when-out-of-service' },
   ],
   [{ kind: 'unreported-silent', until: 4.5 }],
+  [{ kind: 'taken-over-unseen' }],
+  [{ kind: 'taken-over-unseen' }, { kind: 'replica-killed', at: 0.5 }],
+  [silent, { kind: 'vm-unregistered-running' }, { kind: 'restored-at-the-last-probe' }],
+  [gone, { kind: 'suspended-when-deleting' }],
 ]
 
 /** Of a vCenter that has one VM beside another provider's Node: few worlds have such a one. */
-const LONELY: readonly Ingredient[] = [
-  silent,
-  { kind: 'vcenter-restarts', at: 0.3 },
-  { kind: 'vm-destroyed', at: 0.4 },
+const LONELY: readonly (readonly Ingredient[])[] = [
+  [silent, { kind: 'vcenter-restarts', at: 0.3 }, { kind: 'vm-destroyed', at: 0.4 }],
+  [silent, { kind: 'vcenter-restarts', at: 0.3, until: 0.31 }, { kind: 'vm-destroyed', at: 0.3 }],
 ]
 
 /** Those for small vCenters as often as all others of some kind. */
@@ -211,5 +215,5 @@ export const RECIPES: readonly Recipe[] = [
     { faults, small: true },
     { faults, small: true },
   ]),
-  ...Array.from({ length: 8 }, () => ({ faults: LONELY, small: true })),
+  ...LONELY.flatMap((faults) => Array.from({ length: 4 }, () => ({ faults, small: true, reported: true }))),
 ]

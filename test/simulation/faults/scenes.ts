@@ -1,5 +1,4 @@
 /** What happens in a scene, and when: drawn at its beginning. */
-import type { VCenterModel } from '../model/vcenter.ts'
 import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 import { KINDS, PAIRS } from './all.ts'
@@ -27,8 +26,10 @@ const NOTICE = 60_000
 /** One of the dangerous scenes, most often with something besides. */
 export function drawRecipe(world: World, random: Random, anywhere: Focus): Scene {
   const { settings } = world
-  const { faults, small = false } = random.pick(RECIPES)
-  const focus = small ? (drawFocus(world, random, world.vCenters.at(-1)) ?? anywhere) : anywhere
+  const { faults, small = false, reported = false } = random.pick(RECIPES)
+  const here = ({ machine, vCenter }: Focus): boolean =>
+    vCenter === world.vCenters.at(-1) && (machine.agent || !reported)
+  const focus = small ? (drawFocus(world, random, here) ?? anywhere) : anywhere
   const { absentFor, leaderAge } = settings.lifecycle
   const proof = NOTICE + Math.max(absentFor, random.chance(0.5) ? leaderAge : 0)
   const length = random.between(1.5, 2.5) * proof
@@ -74,14 +75,17 @@ function drawBeat(world: World, random: Random, kind: string, focus: Focus, leng
 }
 
 /**
- * A machine that a vCenter, or just this one, lists; undefined where there is none left. One number is drawn, however many
+ * A machine that a vCenter lists, and that is such; undefined where there is none left. One number is drawn, however many
  * there are: what comes after it does not depend on what has happened before.
  */
-export function drawFocus({ machines }: World, random: Random, where?: VCenterModel): Focus | undefined {
-  const there = machines.all.flatMap((machine) => {
-    const vCenter = machine.vm?.vCenter
-    return vCenter === undefined || (where !== undefined && where !== vCenter) ? [] : [{ machine, vCenter }]
-  })
+export function drawFocus(
+  { machines }: World,
+  random: Random,
+  isSuch: (focus: Focus) => boolean = () => true,
+): Focus | undefined {
+  const there = machines.all
+    .flatMap((machine) => (machine.vm === undefined ? [] : [{ machine, vCenter: machine.vm.vCenter }]))
+    .filter(isSuch)
   return there[random.below(there.length)]
 }
 

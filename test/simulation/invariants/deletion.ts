@@ -192,7 +192,7 @@ function judgeRate({ judge, settings, timeline }: World, by: string, vCenter: st
   if (recent.length > allowed) says('the rate is kept', `${recent.length} of ${allowed} in a minute`)
 }
 
-/** All answers in the time that a VM must be absent have said so, in one session, and as often as configured. */
+/** All answers in the time that a VM must be absent have said so, in one session, and as often and for as long as configured. */
 function judgeAnswers({ judge, settings }: World, by: string, nodeName: string, says: Says): void {
   const { decided, heard = [] } = judge.work(by, nodeName)
   const { absentFor, confirmations } = settings.lifecycle
@@ -203,8 +203,14 @@ function judgeAnswers({ judge, settings }: World, by: string, nodeName: string, 
   const sessions = new Set(lately.map((each) => each.sessions)).size
   if (doubts > 0) says('the answers agree', `${doubts} of ${lately.length} left a doubt`)
   if (sessions > 1) says('the answers are of one session', `they are of ${sessions}`)
-  const times = heard.filter(({ at }) => at <= until).findIndex(({ whole }) => !whole)
-  if (times >= 0 && times < confirmations) says('absence is confirmed', `${times} times of ${confirmations}`)
+  const known = heard.filter(({ at }) => at <= until)
+  const times = known.findIndex(({ whole }) => !whole)
+  if (times < 0) return
+  if (times < confirmations) says('absence is confirmed', `${times} times of ${confirmations}`)
+  // The first of them counts as well: an answer of which it may be forgotten that vCenter was loading its inventory.
+  const [last, first] = [known[0]?.asked.monotonic ?? 0, known[times - 1]?.asked.monotonic ?? 0]
+  if (times > 0 && last - first < absentFor)
+    says('absence is confirmed', `by answers of ${last - first} ms of ${absentFor}`)
 }
 
 export type Says = (promise: string, what: string) => void

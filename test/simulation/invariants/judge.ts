@@ -126,12 +126,14 @@ export function createJudge(world: () => World): Judge {
     },
     heard(process, nodeName, probes, heartbeat) {
       const known = work(process.name, nodeName)
+      const { asked } = known
+      if (asked === undefined) return
       const sessions = [...new Set(probes.map(({ vCenter, session }) => `${vCenter}=${session}`))].join(' ')
       // Whatever the code has asked: who may not read the root may not know what else there is.
       const blind = known.blind === true && isBlind()
       const gone = probes.every(isWhole)
       const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe))
-      const answer = { at: world().timeline.now, gone, whole, sessions, heartbeat }
+      const answer = { at: world().timeline.now, gone, whole, sessions, heartbeat, asked }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

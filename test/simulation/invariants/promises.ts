@@ -28,6 +28,7 @@ export interface Work {
     readonly sessions: string
     /** Of the kubelet's Lease; undefined where it could not be read. */
     readonly heartbeat: string | undefined
+    readonly asked: Moment
   }[]
   answered?: Moment & { readonly asked: Moment }
   /** When the newest version of the Node's report that has arrived was written. */
