@@ -42,7 +42,8 @@ function waitsInVain(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
     const [machine] = machinesOf(world, uid)
-    if (machine === undefined || machine.destroyed || status?.nodeUID !== uid) return []
+    // Without a VM nothing is verified of a machine, and nothing given to it.
+    if (machine?.vm === undefined || status?.nodeUID !== uid) return []
     if (said?.reason !== 'AddressOfAnotherNode') return []
     if (node.spec.taints.every(({ key }) => key !== UNINITIALIZED)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
