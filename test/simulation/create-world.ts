@@ -75,7 +75,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     timeline,
     random: random.derive('machines'),
     heartbeat: random.between(20_000, 300_000),
-    gracePeriod: drawGracePeriod(random.derive('grace period'), settings.lifecycle.absentFor),
+    gracePeriod: drawGracePeriod(random.derive('grace period')),
     refresh: random.between(30_000, 2.5 * settings.lifecycle.absentFor),
   })
   const processes: Process[] = []
@@ -146,7 +146,7 @@ function populate({ random, vCenters, machines }: World, second: 'none' | 'few' 
   }
 }
 
-/** Mostly the default before Kubernetes 1.32, and at most as long as docs/lifecycle.md lets it be. */
-function drawGracePeriod(random: Random, absentFor: number): number {
-  return random.chance(0.7) ? 40_000 : random.between(40_000, Math.max(40_000, absentFor))
+/** Mostly the default before Kubernetes 1.32; some wait for minutes. */
+function drawGracePeriod(random: Random): number {
+  return random.chance(0.7) ? 40_000 : random.between(40_000, 300_000)
 }

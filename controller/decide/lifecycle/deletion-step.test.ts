@@ -230,8 +230,23 @@ t.test('the first of many goes only when it is known of the others whether they 
   t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).probePlan?.absence, {
     pending: true,
   })
-  const longAgo = monotonic - 2 * lifecycle.absentFor
-  t.match(decide({ ...gone({ node: ready }), absentSince: longAgo }).probePlan?.absence, { pending: false })
+  const longAgo = { ...gone({ node: ready }), absentSince: monotonic - 2 * lifecycle.absentFor }
+  const { evidence } = longAgo
+  t.match(
+    decide(longAgo).probePlan?.absence,
+    { pending: true, counts: false, lives: false },
+    'it is silent, and kube-controller-manager may wait for longer than that',
+  )
+  const spoken = (since: number) =>
+    evidence &&
+    decide({
+      ...longAgo,
+      evidence: { ...evidence, spokenAt: since, absent: { since, last: monotonic, times: 3 } },
+    })
+  t.match(spoken(monotonic)?.probePlan?.absence, { pending: false, lives: true })
+  t.match(spoken(monotonic - 30_000)?.probePlan?.absence, { pending: true, lives: false }, 'silent by now')
+  const unproven = evidence && decide({ ...longAgo, evidence: { ...evidence, absent: undefined } })
+  t.match(unproven?.probePlan?.absence, { pending: false }, 'what cannot be proven holds nobody for ever')
 })
 
 t.test('one that fell silent long after its VM first went missing was there until then', async (t) => {

@@ -14,7 +14,7 @@ import {
   tooManyForNow,
 } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
-import { isSoonKnown, livesOn, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
+import { isStillUnknown, livesOn, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
 
 /** What the next leader must know about a missing VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
@@ -86,8 +86,8 @@ export function judgeDisruptionLimit({
   let holds: Missing | undefined
   if (!passes && inDoubt) holds = vCenterDoubted(node, bound, settings)
   else if (!passes && tooManyVanished) holds = brakeEngaged(node, bound)
-  // For a while only: a VM that stays unproven, or whose Node stays Ready, must not hold the others.
-  const uncertain = missingFor < quietTime(settings) || isSoonKnown(evidence, settings)
+  // For a while only where its absence stays unproven: that must not hold the others.
+  const uncertain = missingFor < quietTime(settings) || isStillUnknown(evidence)
   const pending = there === undefined && !counts && !lives && !isDecided(node) && uncertain
   const latch = engaged
     ? {

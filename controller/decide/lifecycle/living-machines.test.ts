@@ -8,6 +8,7 @@ const QUIET = 2 * settings.absentFor
 const of = (status: string) => node({ taints: [], ready: { status, lastHeartbeatTime: '' } })
 const proven = absence(facts(), { absentFor: 0 })
 const speaks = { ...proven, spokenAt: proven.askedAt }
+const run = (last: number) => ({ since: 0, last, times: 2 })
 const silentSince = { ...proven, spokenAt: proven.askedAt - settings.absentFor }
 
 const ROWS: [string, Parameters<typeof livesOn>, boolean][] = [
@@ -17,6 +18,12 @@ const ROWS: [string, Parameters<typeof livesOn>, boolean][] = [
   ['whatever the last answers prove', [of('True'), { ...speaks, absent: undefined }, 0, settings], true],
   ['its kubelet calls it not Ready', [of('False'), speaks, 0, settings], true],
   ['nobody has noticed that its kubelet fell silent', [of('False'), silentSince, QUIET, settings], false],
+  [
+    'nor that it did so while it was Ready',
+    [of('True'), { ...speaks, absent: run(30_000) }, 0, settings],
+    false,
+  ],
+  ['its Lease may be renewed late', [of('True'), { ...speaks, absent: run(29_999) }, 0, settings], true],
   ['its kubelet is silent, and its agent may be soon', [of('Unknown'), speaks, QUIET - 1, settings], false],
   ['its agent goes on speaking', [of('Unknown'), speaks, QUIET, settings], true],
   ['it has spoken, and is silent', [of('Unknown'), silentSince, QUIET, settings], false],

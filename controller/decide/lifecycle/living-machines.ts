@@ -25,19 +25,26 @@ export function livesOn(
   settings: LifecycleConfig,
 ): boolean {
   if (evidence?.spokenAt === undefined || isDecided(node)) return false
-  if (node.ready?.status === 'True') return true
+  if (node.ready?.status === 'True') return !fellSilent(evidence)
   if (evidence.askedAt - evidence.spokenAt >= settings.absentFor) return false
   return node.ready?.status === 'False' || missingFor >= quietTime(settings)
 }
 
+/** Longer than a living kubelet takes to renew its Lease, milliseconds: it does so every 10 s. */
+const RENEWED = 30_000
+
+/** Whether a machine whose Node is still called Ready is silent: by a sign of life the proof of its absence begins anew. */
+function fellSilent({ absent }: Evidence): boolean {
+  return absent !== undefined && absent.last - absent.since >= RENEWED
+}
+
 /**
- * Whether it is soon known of a machine whether it lives, is gone or is there: it has not been probed yet, or is proven
- * absent while its Node is Ready, which is either confirmed by its kubelet or ends.
+ * Whether it will be known of a machine whether it lives, is gone or is there: it has not been probed yet, or is proven
+ * absent, and silent, while its Node is Ready. That ends when kube-controller-manager has waited for long enough, which may
+ * be long after the others of a wave are no longer Ready. To be asked only where the machine does not live on.
  */
-export function isSoonKnown(evidence: Evidence | undefined, { absentFor }: LifecycleConfig): boolean {
-  if (evidence === undefined) return true
-  const { absent } = evidence
-  return absent !== undefined && absent.last - absent.since < absentFor
+export function isStillUnknown(evidence: Evidence | undefined): boolean {
+  return evidence === undefined || evidence.absent !== undefined
 }
 
 /** Whether vCenter is wrong about more machines than may vanish at once, so that it is not believed about any other. */

@@ -57,8 +57,9 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue
-    // Those of which nobody was told are found when one is lost, and count until they are proven to be gone.
-    if ((proven || gone.untold) && readyOf(known) !== 'True') others.push(gone)
+    // Those of which nobody was told are found when one is lost, and count until they are proven to be gone. Who is proven
+    // gone, and silent, counts even before kube-controller-manager calls its Node not ready.
+    if (proven || (gone.untold && readyOf(known) !== 'True')) others.push(gone)
   }
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound * maxAbsentShare))
   if (living > allowed)

@@ -143,6 +143,20 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'brake: who was silent since it was proven absent has vanished by then',
+    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, '? absent.since : latest', '? latest : latest')],
+  },
+  {
+    name: 'brake: who is proven absent, silent and still Ready may still come to count',
+    edits: [
+      edit(
+        `${LIFECYCLE}/living-machines.ts`,
+        'return evidence === undefined || evidence.absent !== undefined',
+        'return evidence === undefined',
+      ),
+    ],
+  },
+  {
     name: 'brake: it is released after few were missing for long',
     edits: [edit(`${LIFECYCLE}/disruption-limit.ts`, 'fleet.fewFor >= quiet && ', '')],
   },
