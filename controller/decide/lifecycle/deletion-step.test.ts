@@ -454,15 +454,22 @@ t.test('one that is Ready may live or be gone, and counts for the others until t
 
 t.test('a sign of life that came with the first proof is soon known to be the last, or not', async (t) => {
   const facts = gone()
-  const due = (ago: number, beats: boolean, spokenAt?: number) => {
+  const due = (ago: number, beats: boolean, spokenAt?: number, status: 'Unknown' | 'False' = 'Unknown') => {
     const evidence = { ...absence(facts, { absentFor: 0, times: 1, beats }), spokenAt }
-    return decide({ ...facts, evidence: { ...evidence, askedAt: facts.monotonic - ago } }).probePlan?.due
+    const node = { ...facts.node, ready: { lastHeartbeatTime: '', ...facts.node.ready, status } }
+    return decide({ ...facts, node, evidence: { ...evidence, askedAt: facts.monotonic - ago } }).probePlan
+      ?.due
   }
   t.same([due(19_999, true), due(20_000, true)], [false, true])
   t.same(
-    [due(20_000, false), due(20_000, true, 1)],
-    [false, false],
+    [due(20_000, false), due(20_000, false, 1), due(20_000, true, 1, 'False')],
+    [false, false, false],
     'who is silent, or speaks on, is asked less',
+  )
+  t.same(
+    [due(19_999, true, 1), due(20_000, true, 1)],
+    [false, true],
+    'who has spoken once more, and is called silent since, is asked soon',
   )
 })
 

@@ -36,7 +36,8 @@ const LEAST = 1_000
 const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
 /**
  * Time until the next probe where the kubelet may live: while the Node is Ready, and after the first sign of life that came
- * with a proof, which may be from before the VM was destroyed. It has spoken again by then if it lives.
+ * with a proof, which may be from before the VM was destroyed. It has spoken again by then if it lives. The same after a
+ * later sign where kube-controller-manager calls the kubelet silent, which it does not do of one that goes on.
  */
 const LISTENS = 20_000
 /** The first of these doubles with each such result, up to this factor. */
@@ -127,8 +128,11 @@ function listed(missing: readonly Missing[]): string {
 function probeInterval({ node, evidence, settings }: DeletionFacts, missing: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
   const ready = node.ready?.status === 'True'
-  if (evidence.absent !== undefined && (ready || evidence.beats) && evidence.spokenAt === undefined)
-    return Math.min(interval, LISTENS)
+  const doubtful =
+    evidence.spokenAt === undefined
+      ? ready || evidence.beats
+      : evidence.beats && node.ready?.status === 'Unknown'
+  if (evidence.absent !== undefined && doubtful) return Math.min(interval, LISTENS)
   if (evidence.absent === undefined) {
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
     return Math.min(again, MOST_UNPROVEN * settings.absentFor)
