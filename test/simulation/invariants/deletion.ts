@@ -65,7 +65,9 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
     ...ones.map(({ firstVanishedAt = now, vm, lastVM }) => {
       const last = vm ?? lastVM
       const untoldSince = last === undefined || isTold(last) ? now : last.registeredAt
-      return now - Math.min(firstVanishedAt, untoldSince)
+      // A vCenter that was loading its inventory may never have shown it again.
+      const shown = (last && judge.shownAt(last)) ?? now
+      return now - Math.min(firstVanishedAt, untoldSince, shown)
     }),
   )
   // Said here once more, so that the code cannot change it.

@@ -107,6 +107,7 @@ export function createJudge(world: () => World): Judge {
       writes.clear()
       probes.clear()
     },
+    shownAt: (vm) => shownAt.get(vm),
     look() {
       const { vCenters, timeline } = world()
       for (const vCenter of vCenters) {

@@ -1,6 +1,7 @@
 /** What is recorded of a run to check it by. */
 import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
+import type { VM } from '../model/machine.ts'
 import type { Process } from '../model/process.ts'
 import type { LoginJudge } from './logins.ts'
 
@@ -87,6 +88,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly writes: Map<string, number>
   readonly probes: Map<string, number>
   count(): void
+  /** When a vCenter last showed a VM; undefined before the first look. */
+  shownAt(vm: VM): number | undefined
   /** Looks which VMs each vCenter shows; to be called every few seconds. */
   look(): void
 }
