@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { Fault } from '../../test/servers/control.ts'
+import { CLOSED_PORT } from '../../test/servers/ports.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
 import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
@@ -69,8 +70,6 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
         resolve(typeof address === 'object' && address !== null ? address.port : 0)
       })
     })
-  const closed = await listen(() => undefined)
-  await new Promise((resolve) => open.pop()?.close(resolve))
   const silent = await listen((socket) => void socket.resume().on('error', () => undefined))
   const http = await listen(
     (socket) =>
@@ -80,7 +79,7 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
         .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
   )
   const cases: readonly [string, Partial<VCenterConfig>, string][] = [
-    ['closed port', { port: closed }, 'Unreachable'],
+    ['closed port', { port: CLOSED_PORT }, 'Unreachable'],
     ['unknown name', { server: 'vcenter.invalid' }, 'Unreachable'],
     ['silent', { port: silent }, 'TimedOut'],
     ['no TLS', { port: http }, 'NotVCenter'],

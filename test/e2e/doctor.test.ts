@@ -11,7 +11,7 @@ import { until } from '../fixtures/until.ts'
 import { startWrongClock } from '../fixtures/wrong-clock.ts'
 import { applyManifest, applyManifests, type Manifest } from '../servers/manifests.ts'
 import { createCertificateAuthority } from '../servers/pki.ts'
-import { freePort } from '../servers/ports.ts'
+import { CLOSED_PORT } from '../servers/ports.ts'
 import { isInitialized } from './objects.ts'
 import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
 
@@ -222,7 +222,7 @@ const cases: readonly Case[] = [
   },
   {
     what: 'a port at which nobody listens',
-    config: conf(/port: \d+/, `port: ${await freePort()}`),
+    config: conf(/port: \d+/, `port: ${CLOSED_PORT}`),
     check: 'vCenter main: TCP',
     says: /ECONNREFUSED\); nobody listens there/,
   },

@@ -12,7 +12,7 @@ import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import { applyManifest } from '../servers/manifests.ts'
-import { freePort } from '../servers/ports.ts'
+import { CLOSED_PORT } from '../servers/ports.ts'
 import { deletionPending, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -98,7 +98,7 @@ t.test('what cannot be read is said, with the reason', async (t) => {
   const refused = await told('status', `--kubeconfig=${stranger}`)
   t.match(refused, { code: 1, said: /^rollcall-controller: Nodes cannot be read: .*403 .*docs\/explain.md/ })
   const away = join(stage.dir, 'away')
-  const nowhere = `https://127.0.0.1:${await freePort()}`
+  const nowhere = `https://127.0.0.1:${CLOSED_PORT}`
   await writeFile(away, (await readFile(kubeconfig, 'utf8')).replace(cluster.url, nowhere), { mode: 0o600 })
   t.match(await told('status', `--kubeconfig=${away}`), { code: 1, said: /ECONNREFUSED.*kubectl get nodes/ })
 })
