@@ -13,6 +13,7 @@ import { failed, ok, type Result } from '../shared/result.ts'
 import { findKubelet } from './find-kubelet.ts'
 import { type Facts, judge } from './judge.ts'
 import { lookAtSystem } from './look-at-system.ts'
+import { readToolsConf } from './tools-conf.ts'
 
 export interface DoctorOptions {
   readonly agentVersion: string
@@ -55,6 +56,7 @@ export async function doctor(options: DoctorOptions): Promise<readonly Line[]> {
     unreadable: spec(UNKNOWN_UID).unreadable ?? [],
     tools: options.rpctool(),
     toolsVersion: guest.toolsVersion,
+    toolsConf: readToolsConf(root, local.interfaces.ok ? local.interfaces.value.map(({ name }) => name) : []),
     guestinfo: guest.guestinfo,
     claim:
       guest.guestinfo.ok && identity !== undefined

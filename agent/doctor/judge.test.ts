@@ -16,6 +16,7 @@ const good: Facts = {
   unreadable: [],
   tools: { plain: '/usr/bin/vmware-rpctool', privileged: undefined },
   toolsVersion: '12.5.0',
+  toolsConf: { polls: true, excluded: [] },
   guestinfo: ok(undefined),
   claim: { ours: true, message: 'it stands' },
   credential: ok({ server: 'https://192.0.2.1:6443' }),
@@ -60,6 +61,8 @@ const rows: readonly (readonly [Partial<Facts>, string, Status, RegExp])[] = [
     /another UUID.*take serialNumber out/,
   ],
   [{ system: { name: '', hypervisor: '', toolsRun: false } }, 'VMware Tools', 'warn', /start open-vm-tools/],
+  [{ toolsConf: { polls: false, excluded: [] } }, 'tools.conf', 'warn', /poll-interval is 0.*no address/],
+  [{ toolsConf: { polls: true, excluded: ['eth0', 'eth1'] } }, 'tools.conf', 'warn', /matches eth0, eth1:/],
   [
     { unreadable: [{ fact: 'routes', reason: 'Unreadable', message: 'no routes' }] },
     'routes',

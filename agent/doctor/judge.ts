@@ -8,6 +8,7 @@ import { chain, fail, fine, judgeClock, type Line, skip, type Verdict, warn } fr
 import type { Result } from '../shared/result.ts'
 import type { Kubelet } from './find-kubelet.ts'
 import type { SystemFacts } from './look-at-system.ts'
+import { TOOLS_CONF, type ToolsConf } from './tools-conf.ts'
 
 /** What `doctor` has seen of this machine. */
 export interface Facts {
@@ -19,6 +20,8 @@ export interface Facts {
   readonly unreadable: readonly UnreadableFact[]
   readonly tools: RpcTools
   readonly toolsVersion: string | undefined
+  /** Undefined where VMware Tools have no settings of their own. */
+  readonly toolsConf: ToolsConf | undefined
   readonly guestinfo: Result<unknown, Unreadable>
   /** What stands in guestinfo of the claim, in words; undefined where nothing could be read. */
   readonly claim: { readonly ours: boolean; readonly message: string } | undefined
@@ -38,6 +41,7 @@ export function judge(facts: Facts): readonly Line[] {
   const { identity, report, skew } = facts
   return [
     ...judgeSystem(facts),
+    ...judgeToolsConf(facts.toolsConf),
     { check: 'BIOS UUID', ...judgeMachine(facts) },
     ...facts.unreadable
       .filter(({ fact }) => !/^machine\.|^guestinfo$/.test(fact))
@@ -77,6 +81,28 @@ function judgeSystem({ system, toolsVersion }: Facts): readonly Line[] {
       : toolsVersion === undefined
         ? []
         : [{ check: 'VMware Tools', ...fine(`open-vm-tools ${toolsVersion}`) }]),
+  ]
+}
+
+function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
+  const excluded = conf?.excluded.join(', ')
+  if (conf?.polls === false)
+    return [
+      {
+        check: 'tools.conf',
+        ...warn(
+          `poll-interval is 0 in ${TOOLS_CONF}: vCenter learns no address of this VM; take it out and restart open-vm-tools`,
+        ),
+      },
+    ]
+  if (!excluded) return []
+  return [
+    {
+      check: 'tools.conf',
+      ...warn(
+        `exclude-nics in ${TOOLS_CONF} matches ${excluded}: vCenter learns no address of it; take the pattern out and restart open-vm-tools`,
+      ),
+    },
   ]
 }
 
