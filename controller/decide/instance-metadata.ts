@@ -46,9 +46,9 @@ export function judgeInstanceMetadata(
   const topology = resolveTopology(ancestry, settings.labels, insists)
   const type = instanceType(vm)
   const places = [
-    [LABEL_ZONE, topology.zone],
-    [LABEL_REGION, topology.region],
-  ] as const
+    ...(settings.labels.zone === undefined ? [] : [[LABEL_ZONE, topology.zone] as const]),
+    ...(settings.labels.region === undefined ? [] : [[LABEL_REGION, topology.region] as const]),
+  ]
   const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
   const kept = keptForCSI(facts, writes && !topology.awaitsTags ? places : [], follows)
   const labels = [...places.filter(([label]) => !kept.has(label)), [LABEL_INSTANCE_TYPE, type] as const]

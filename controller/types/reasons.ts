@@ -49,6 +49,7 @@ export const REASONS = [
   'InitializationOff',
   'Initialized',
   'LabelOverridden',
+  'LabelsKeptForCSI',
   'LeaderTooYoung',
   'ProceedAnnotationRemoved',
   'LevelTooLow',

@@ -118,7 +118,7 @@ export const ROWS: readonly Row[] = [
     what: "A new Node with a label of zone or region with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), of another value than vCenter's tags have",
     cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver when it registers the next time",
     rollcall:
-      'leaves both names of that label as they are, writes all others, and says so: `CSITopologyDiffers`',
+      'leaves both names of that label as they are, writes all others, and says so: `LabelsKeptForCSI`',
     because: 'Without the driver a Node has no volumes.',
     explains({ part, rollcall }, { case: { node = {} } }) {
       const label = labelOf(part)

@@ -54,9 +54,10 @@ const KEPT_REMEDY =
  * of them is the driver's, since the two must not differ.
  *
  * While the driver is not registered, as when its pod is restarted or after a refusal, and where its CSINode cannot be read,
- * its keys are not known. What was kept stays kept then, and so does what its present registration may rest on.
+ * its keys are not known. What was kept stays kept then, and so does what its present registration may rest on. It stays
+ * kept as well while vCenter tells no value, or it would be forgotten by the time that there is one again.
  *
- * @param wanted zone and region with vCenter's values
+ * @param wanted zone and region, as far as they are configured, with vCenter's values; undefined where it tells none
  * @param follows whether the labels are to have those; otherwise they stay in any case, and this is what ends it
  */
 export function keptForCSI(
@@ -75,26 +76,27 @@ export function keptForCSI(
   const keys = csiTopologyKeys ?? (told || (follows && node.hasCSIDriver) ? TOPOLOGY_LABELS : [])
   for (const [label, value] of wanted) {
     const names = [label, BETA_LABELS[label] ?? label]
-    const differing = names.filter((name) => (node.labels[name] ?? value) !== value)
+    const differing = names.filter((name) => node.labels[name] !== undefined && node.labels[name] !== value)
     const theirs = differing.filter((name) => keys.includes(name))
-    if (value === undefined || theirs.length === 0) continue
+    if (theirs.length === 0 || (value === undefined && !told)) continue
     const stay = differing.map((name) => `label ${name} stays ${node.labels[name]}`).join(', ')
+    const said = value === undefined ? 'tells no value at present' : `says ${value}`
     const whose =
       csiTopologyKeys === undefined
         ? `the vSphere CSI driver may have registered with ${theirs.join(', ')}, which no CSINode tells at present`
         : `the vSphere CSI driver has registered with ${theirs.join(', ')}`
-    kept.set(label, `${stay}, and vCenter says ${value}: ${whose}`)
+    kept.set(label, `${stay}, and vCenter ${said}: ${whose}`)
   }
   return kept
 }
 
 function wasTold({ conditions = [] }: NodeFacts['previous']): boolean {
-  return conditions.some(({ type, reason }) => type === 'TopologyResolved' && reason === 'CSITopologyDiffers')
+  return conditions.some(({ type, reason }) => type === 'TopologyResolved' && reason === 'LabelsKeptForCSI')
 }
 
 /** The condition about zone and region where any of them is kept. */
 export function tellKept(kept: ReadonlyMap<string, string>, resolved: ConditionValue): ConditionValue {
   if (kept.size === 0) return resolved
   const other = resolved.status === 'True' ? '' : `; ${resolved.message}`
-  return no('CSITopologyDiffers', `${[...kept.values()].join('; ')}; ${WHY}: ${KEPT_REMEDY}${other}`)
+  return no('LabelsKeptForCSI', `${[...kept.values()].join('; ')}; ${WHY}: ${KEPT_REMEDY}${other}`)
 }

@@ -57,17 +57,17 @@ for (const [what, labels] of KEYS)
       [TYPE]: /mem/,
     })
     const [key = ''] = Object.keys(labels)
-    t.match(topology(decision), { status: 'False', reason: 'CSITopologyDiffers' })
+    t.match(topology(decision), { status: 'False', reason: 'LabelsKeptForCSI' })
     t.match(topology(decision)?.message, `label ${key} stays zone-x`)
     t.match(topology(decision)?.message, 'vCenter says zone-a: the vSphere CSI driver has registered with')
     t.match(topology(decision)?.message, /delete its CSINodeTopology and those labels/)
-    t.match(decision.events[0], { type: 'Warning', reason: 'CSITopologyDiffers' })
+    t.match(decision.events[0], { type: 'Warning', reason: 'LabelsKeptForCSI' })
     for (const onChange of ['report', 'relabel', 'ignore'] as const) {
       const running = after(first, decision)
       const settings = { ...running.settings, topology: { required: false, onChange } }
       const later = { ...running, settings }
       t.match(decide(later), { patch: undefined, events: [] }, `so it stays: ${onChange}`)
-      t.equal(topology(decide(later))?.reason, 'CSITopologyDiffers')
+      t.equal(topology(decide(later))?.reason, 'LabelsKeptForCSI')
     }
   })
 
@@ -85,13 +85,13 @@ t.test('what is no key of the driver, or stands as vCenter has it, is written', 
 t.test('relabel: the labels do not follow, but for those that are not the driver’s', async (t) => {
   const decision = decide(moved('relabel'))
   t.match(decision.patch?.labels, { [ZONE]: undefined, [BETA]: undefined, [TYPE]: /mem-32gb/ })
-  t.match(topology(decision), { status: 'False', reason: 'CSITopologyDiffers' })
+  t.match(topology(decision), { status: 'False', reason: 'LabelsKeptForCSI' })
   t.match(
     topology(decision)?.message,
     `label ${ZONE} stays zone-a, label ${BETA} stays zone-a, and vCenter says zone-b`,
   )
   const [warned, relabelled] = decision.events
-  t.match(warned, { type: 'Warning', reason: 'CSITopologyDiffers' })
+  t.match(warned, { type: 'Warning', reason: 'LabelsKeptForCSI' })
   t.match(relabelled, { reason: 'Relabelled' })
   t.notMatch(relabelled?.message, /zone-b/)
 })
@@ -100,7 +100,7 @@ t.test('report: what ends it is told for the driver as well; ignore: nothing is 
   const reported = decide(moved('report'))
   t.equal(reported.patch, undefined)
   t.match(topology(reported), {
-    reason: 'CSITopologyDiffers',
+    reason: 'LabelsKeptForCSI',
     message: /; label node.kubernetes.io\/instance-type is /,
   })
   t.match(topology(decide(moved('ignore'))), { status: 'True' })
@@ -112,7 +112,7 @@ t.test('while the driver is away, or no CSINode can be read', async (t) => {
   const first = decide(unread)
   t.equal(first.patch?.labels?.[ZONE], undefined, 'a driver is registered, nobody knows with what')
   t.match(topology(first), {
-    reason: 'CSITopologyDiffers',
+    reason: 'LabelsKeptForCSI',
     message: /may have registered with .* no CSINode tells/,
   })
 
@@ -126,6 +126,42 @@ t.test('while the driver is away, or no CSINode can be read', async (t) => {
   const none = decide({ ...unread, node: { ...unread.node, hasCSIDriver: false } })
   t.match(none.patch?.labels, { [ZONE]: 'zone-b' }, 'where no driver ever was, the labels follow')
   t.equal(topology(decide({ ...moved('report'), csiTopologyKeys: undefined }))?.reason, 'TopologyChanged')
+})
+
+t.test('another zone in labels of the driver’s own keeps nothing, whoever is away', async (t) => {
+  const own = moved('relabel')
+  const labels = { ...own.node.labels, 'topology.csi.vmware.com/k8s-zone': 'zone-a' }
+  const first = { ...own, node: { ...own.node, labels }, csiTopologyKeys: [] }
+  const decision = decide(first)
+  t.match(decision.patch?.labels, { [ZONE]: 'zone-b' })
+  t.equal(topology(decision)?.reason, 'CSITopologyDiffers')
+  const later = after(first, decision)
+  const away = { ...later.node, hasCSIDriver: false, labels: { ...later.node.labels, [ZONE]: 'zone-c' } }
+  t.match(decide({ ...later, node: away, csiTopologyKeys: undefined }).patch?.labels, { [ZONE]: 'zone-b' })
+})
+
+t.test('what was kept is not forgotten while tags cannot be read', async (t) => {
+  const { ancestry, ...rest } = vm()
+  if (ancestry === undefined) throw new Error('the VM of the fixtures has ancestors')
+  const untagged = ancestry.compute.map((each) => ({ ...each, tags: [] }))
+  const outage = { ...rest, ancestry: { ...ancestry, compute: untagged, unreadable: ['the tag service'] } }
+  const { lookups } = facts({ vms: [outage] })
+  for (const csiTopologyKeys of [undefined, [ZONE]]) {
+    const kept = after(moved('relabel'), decide(moved('relabel')))
+    const away = { ...kept, node: { ...kept.node, hasCSIDriver: false }, csiTopologyKeys }
+    const during = { ...away, lookups }
+    const decision = decide(during)
+    t.match(topology(decision), {
+      reason: 'LabelsKeptForCSI',
+      message:
+        /label .*zone stays zone-a, .*vCenter tells no value at present.*not readable: the tag service/,
+    })
+    const back = { ...after(during, decision), csiTopologyKeys: undefined, lookups: away.lookups }
+    t.equal(decide(back).patch?.labels?.[ZONE], undefined)
+  }
+  const unconfigured = after(moved('relabel'), decide(moved('relabel')))
+  const settings = { ...unconfigured.settings, labels: { zone: undefined, region: undefined } }
+  t.equal(topology(decide({ ...unconfigured, settings }))?.reason, 'NotConfigured', 'nor kept for ever')
 })
 
 t.test('without its labels it is over', async (t) => {
