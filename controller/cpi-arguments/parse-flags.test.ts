@@ -95,6 +95,10 @@ t.test('what pflag refuses', async (t) => {
     '--v: expected a whole number',
     'unexpected argument "run": every flag begins with --, and a value follows its flag',
   ])
+  t.same(parseFlags(['--passwrd', '-S3cret', '--v=x'], FLAGS).problems, [
+    'unknown flag --passwrd: see --help',
+    '--v: expected a whole number',
+  ])
 })
 
 t.test('lines of CSV', async (t) => {

@@ -50,8 +50,8 @@ export function parseFlags(
     const taken = arg.startsWith('--') ? takeLong(arg, rows) : takeShort(arg, rows)
     if (!taken.ok) {
       problems.push(taken.message)
-      // What follows a flag that nobody knows is most likely its value, and told by its name.
-      if (!arg.includes('=') && rest[0]?.startsWith('-') === false) rest.shift()
+      // What follows a flag that nobody knows may be its value, and a secret, which could begin with one hyphen.
+      if (!arg.includes('=') && rest[0]?.startsWith('--') === false) rest.shift()
       continue
     }
     const { name, row, value = rest.shift() } = taken.value

@@ -5,6 +5,9 @@ import type { PolicyState } from '../types/policy-state.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
 
+/** Milliseconds between an answer that proves the policy and the next, then between those that do not: half of each ceiling. */
+const RETRIES: readonly number[] = [30_000, 500, 1_000, 2_000, 4_000, 8_000]
+
 t.test('answers that a real API server gives only at bad times', async (t) => {
   const denied = {
     kind: 'Status',
@@ -56,24 +59,27 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       is: 'in-force',
     },
     {
-      what: 'an API server that starts slowly',
+      what: 'an API server that starts slowly, for less than ten seconds',
+      answers: [[403, denied], ...Array<[number, object]>(5).fill([403, rights]), [403, denied]],
+      apart: RETRIES,
+      is: 'in-force',
+    },
+    {
+      what: 'an API server that starts twice, and says nothing in between',
       answers: [
         [403, denied],
         [403, rights],
-        [403, rights],
+        ...Array<[number, object]>(4).fill([503, {}]),
         [403, rights],
         [403, denied],
       ],
-      apart: [60_000, 4_000, 4_000, 4_000],
+      apart: [...RETRIES, 15_000],
       is: 'in-force',
     },
     {
       what: 'a lasting lack of rights',
-      answers: [
-        [403, denied],
-        [403, rights],
-        [403, rights],
-      ],
+      answers: [[403, denied], ...Array<[number, object]>(6).fill([403, rights])],
+      apart: RETRIES,
       is: 'not-in-force',
       message: /may not impersonate/,
       changes: 2,

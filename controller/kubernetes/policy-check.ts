@@ -64,7 +64,7 @@ type PolicyAnswer =
  * a new report and then an existing one. Both must be rejected by that policy and nothing else. The reports are otherwise
  * valid, so that no other rule of the policy rejects them.
  *
- * What was found stays until the API server says otherwise. An inconclusive answer must last for {@link DOUBT}, because an
+ * What was found stays until the API server says otherwise. Inconclusive answers must go on for {@link DOUBT}, because an
  * API server that has just started rejects requests whose permissions and kinds it has not read yet.
  */
 export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
@@ -109,6 +109,7 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
 
   function take(answer: PolicyAnswer): void {
     if (answer.outcome === 'none') {
+      doubtedSince = undefined
       if (!silent) logger.warn({ policy: POLICY, cause: answer.cause }, 'policy proof without an answer')
       silent = true
       if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return

@@ -7,12 +7,14 @@ import { type Bed, type Node, readNodes, type Stage, waits } from './bed.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
 const ITS_OWN_CRASH = /fatal error: concurrent map/
+/** One that crashes each time has another reason. */
+const MAX_STARTS = 5
 /** How often a kubelet here says that it lives, in milliseconds. */
 const HEARTBEAT = 1000
 
 /** Runs the CPI until it has done what it does to each Node, and leaves it running. */
 export async function runCPI({ clusters: { cpi: cluster } }: Bed, stage: Stage): Promise<Program> {
-  for (;;) {
+  for (let start = 1; ; start++) {
     await using stack = new AsyncDisposableStack()
     const program = stack.use(
       await startCPI({
@@ -37,7 +39,7 @@ export async function runCPI({ clusters: { cpi: cluster } }: Bed, stage: Stage):
       return program
     }
     const output = program.output()
-    if (!ITS_OWN_CRASH.test(output))
+    if (!ITS_OWN_CRASH.test(output) || start === MAX_STARTS)
       throw new Error(`the CPI ended with ${exit.code ?? exit.signal}:\n${output.slice(-4000)}`)
     // As its Deployment starts it anew. What it had initialised stays as it is.
     console.log('# the CPI ended with concurrent use of a map, and is started anew')

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
-import { binary } from '../../build/binaries.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
@@ -19,7 +19,7 @@ await writeFile(KUBELET, 'kubelet\0--cloud-provider=external\0')
 
 async function doctor({ root = member.root, kubeconfig = member.kubeconfig } = {}) {
   const program = startProgram({
-    command: await binary('rollcall-agent'),
+    command: await builtProgram('rollcall-agent'),
     args: ['doctor', `--root=${root}`, `--kubeconfig=${kubeconfig}`, '--output=json'],
   })
   const { code } = await program.ended
@@ -49,7 +49,7 @@ t.test('before the first report, and after it', async (t) => {
 
 t.test('of the system itself it says what it can, and never fails for what it cannot', async (t) => {
   const program = startProgram({
-    command: await binary('rollcall-agent'),
+    command: await builtProgram('rollcall-agent'),
     args: ['doctor', '--kubeconfig=/nowhere/kubelet.conf'],
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
   })

@@ -1,6 +1,6 @@
 /** A vSphere CSI driver that registers with the labels that we write, and says another zone than vCenter. */
 import t from 'tap'
-import { binary } from '../../build/binaries.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
 import { registerDriver, unregisterDriver } from '../fixtures/csi-driver.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { settled } from './deletion.ts'
@@ -36,7 +36,7 @@ async function setLabels({ name }: Member, labels: Readonly<Record<string, strin
 }
 
 async function told(...args: string[]): Promise<string> {
-  const program = startProgram({ command: await binary('rollcall-controller'), args })
+  const program = startProgram({ command: await builtProgram('rollcall-controller'), args })
   await program.ended
   return program.output()
 }

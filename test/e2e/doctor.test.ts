@@ -3,8 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
-import { binary } from '../../build/binaries.ts'
 import { cpiObject } from '../../controller/cpi/testing/cpi-object.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
@@ -47,7 +47,7 @@ async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Prom
 
 async function diagnose(...args: string[]): Promise<Diagnosis> {
   const program = startProgram({
-    command: await binary('rollcall-controller'),
+    command: await builtProgram('rollcall-controller'),
     args: ['doctor', ...args, '--output=json'],
   })
   const { code } = await program.ended
@@ -83,7 +83,7 @@ t.test('with the credential of the Pod, what it may not see is said, and nothing
 
 t.test('for people it is a table', async (t) => {
   const program = startProgram({
-    command: await binary('rollcall-controller'),
+    command: await builtProgram('rollcall-controller'),
     args: ['doctor', `--config=${controller.configFile}`, `--kubeconfig=${controller.kubeconfig}`],
   })
   t.equal((await program.ended).code, 0)

@@ -1,7 +1,7 @@
 // The vSphere CPI initialises a cluster and hands it over to Rollcall, which hands it back. Each starts with the same file.
 import t from 'tap'
-import { binary } from '../../build/binaries.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { startCPI } from '../fixtures/cpi.ts'
 import { type Program, startProgram } from '../fixtures/program.ts'
@@ -62,7 +62,7 @@ t.test('a plan says that nothing would change, but for the label', async (t) => 
   await first.stop()
   const configFile = `${dir}/cpi.conf`
   const program = startProgram({
-    command: await binary('rollcall-controller'),
+    command: await builtProgram('rollcall-controller'),
     args: ['plan', '--from-cpi', `--config=${configFile}`, `--kubeconfig=${cluster.adminKubeconfig}`],
   })
   t.equal((await program.ended).code, 0)

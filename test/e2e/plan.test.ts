@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { binary } from '../../build/binaries.ts'
 import { cpiObject } from '../../controller/cpi/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/plan/node-plan.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
@@ -27,7 +27,7 @@ const plan = (...args: string[]) => planWith(configFile, ...args)
 
 async function planWith(config: string, ...args: string[]) {
   const program = startProgram({
-    command: await binary('rollcall-controller'),
+    command: await builtProgram('rollcall-controller'),
     args: ['plan', `--config=${config}`, `--kubeconfig=${kubeconfig}`, ...args],
   })
   const { code } = await program.ended
@@ -147,7 +147,7 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   })
   const admin = await cluster.kubeconfig({ user: 'admin', groups: ['system:masters'] })
   const program = startProgram({
-    command: await binary('rollcall-controller'),
+    command: await builtProgram('rollcall-controller'),
     args: ['plan', '--from-cpi', `--config=${configFile}`, `--kubeconfig=${admin}`],
   })
   t.equal((await program.ended).code, 2)
@@ -167,7 +167,7 @@ t.test('what it cannot tell is an error, and says why', async (t) => {
   t.match(said, /--config: given twice/)
   const refused = async (...args: string[]) => {
     const program = startProgram({
-      command: await binary('rollcall-controller'),
+      command: await builtProgram('rollcall-controller'),
       args: ['plan', `--config=${wrong}`, `--kubeconfig=${kubeconfig}`, ...args],
     })
     t.equal((await program.ended).code, 1)

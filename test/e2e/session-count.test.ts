@@ -92,6 +92,6 @@ t.test('the other replica takes over', async (t) => {
 t.test('at no time was there a second session', async (t) => {
   t.equal(highest.soap, 1)
   t.equal(highest.rest, 1)
-  t.ok(highest.looks > 100, `${highest.looks} looks`)
+  t.ok(highest.looks > 0, `${highest.looks} looks`)
   t.comment(`${highest.looks} looks, ${COUNT} Nodes: never more than 1 SOAP and 1 REST session`)
 })

@@ -6,6 +6,7 @@
  *
  * Not part of `npm test`, for it takes minutes, root and packages of Debian's: `npm run test:vm`.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { showProgress } from '../../build/progress.ts'
 import { condition, isInitialized, level } from '../e2e/objects.ts'
@@ -70,7 +71,10 @@ async function step(what: string, work: (t: Test) => Promise<void>): Promise<voi
 
 async function tellWhy(): Promise<void> {
   const units = `--unit=${UNIT} --unit=kubelet.service --unit=runtime.service`
-  const said = await machine.run(`journalctl --no-pager --lines=100 ${units}`)
+  const said = await Promise.race([
+    machine.run(`journalctl --no-pager --lines=100 ${units}`).catch(String),
+    sleep(30_000, 'the machine does not answer', { ref: false }),
+  ])
   process.stderr.write(`${machine.console()}\n${said}\n`)
 }
 
