@@ -25,13 +25,15 @@ export function createAddressJudge(): { look(world: World): void } {
   }
 }
 
-/** Whether a leader hears and says everything at once. */
+/** Whether a leader hears and says everything at once, and each vCenter is the one that it is taken for. */
 function isCalm(world: World): boolean {
   const { api, vCenters } = world
   const leader = world.leader()
   if (leader?.state !== 'runs' || api.away || api.slow > 0) return false
   const { cut, deaf, lag } = leader.line
-  return !cut && !deaf && lag === 0 && vCenters.every(({ reach, slow }) => reach === 'works' && slow === 0)
+  const isItself = ({ reach, slow, impostor }: (typeof vCenters)[number]): boolean =>
+    reach === 'works' && slow === 0 && impostor === undefined
+  return !cut && !deaf && lag === 0 && vCenters.every(isItself)
 }
 
 /** Nodes that wait for an address though the leader has heard that nobody has it. */
