@@ -817,8 +817,15 @@ t.test('a Node that is Ready again is not left out of service', async (t) => {
   const { status = {} } = settled().report ?? {}
   const invalid = { ok: false, problems: ['it is not what it was'] } as const
   const known = migrated()
+  const away = { state: 'unknown', failure } as const
+  const hostAway = vm({ connectionState: 'disconnected', powerState: 'poweredOff' })
   for (const [what, facts] of [
     ['its VM is missing', settled({ vms: [] })],
+    [
+      'vCenter cannot be asked',
+      { ...settled(), lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: away }] },
+    ],
+    ['its host is away, where it was off', settled({ vms: [hostAway] })],
     ['another VM has its UUID', { ...settled({ vms: [copy] }), report: report({ spec: invalid, status }) }],
     ['it was never verified, and is missing', known],
     [

@@ -39,8 +39,12 @@ function leftToCPI(previous: NodeReportStatus, message: string): LifecycleResult
 }
 
 function judgeMachine(facts: NodeFacts): LifecycleResult {
-  const { node, previous, machines: nodeMachines } = facts
-  if (nodeMachines === undefined) return NOTHING
+  const { node, machines } = facts
+  return machines === undefined ? NOTHING : { ...backInService(node), ...judgePresence(machines, facts) }
+}
+
+function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleResult {
+  const { node, previous } = facts
   const [vm] = nodeMachines.machines
   const presence = presenceOf(nodeMachines, facts.lookups)
   switch (presence.kind) {
@@ -61,13 +65,11 @@ function judgeMachine(facts: NodeFacts): LifecycleResult {
     case 'other':
       return {
         ...keepsNoLatch(facts),
-        ...backInService(node),
         deletionPending: ofAnother(vm, presence.vm),
       }
     case 'named':
       return {
         ...isThere(presence.vm, facts),
-        ...backInService(node),
         // Most likely it is bound in a moment, and that is written anyway.
         ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous)),
       }
@@ -80,11 +82,10 @@ function judgeMachine(facts: NodeFacts): LifecycleResult {
       return isUnseen(vm) && stillSpeaks(node)
         ? {
             ...NOTHING,
-            ...backInService(node),
             ...keptVM(previous),
             ...(isPending(previous) ? { deletionPending: speaks() } : {}),
           }
-        : { ...judgeMissingVM(nodeMachines, facts), ...backInService(node) }
+        : judgeMissingVM(nodeMachines, facts)
   }
 }
 

@@ -50,8 +50,8 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
 }
 
 /**
- * Removes our taint from a Node that is Ready again after its machine was missing. Nothing else would ever remove it, and
- * no pod could stay on the Node.
+ * Removes our taint from a Node that is Ready again, whatever vCenter says, or cannot say: its machine runs, and no pod could
+ * stay there. Where its VM is not shown any more, nothing else would ever remove it.
  */
 export function backInService({ ready, taints }: Pick<Node, 'ready' | 'taints'>): {
   readonly taints?: readonly Taint[]
