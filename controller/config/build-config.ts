@@ -23,7 +23,9 @@ export async function buildConfig(
 ): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
-  if (wanted.length === 0 && !findings.problems.some(({ path }) => path.startsWith('vcenter'))) {
+  const refused =
+    findings.refused('vcenter') || findings.problems.some(({ path }) => path.startsWith('vcenter.'))
+  if (wanted.length === 0 && !refused) {
     const message =
       'no vCenter: write "vcenter:", a name below it, and below that server, user and password; in INI, [VirtualCenter "SERVER"]'
     findings.refuse('vcenter', undefined, message)
@@ -83,7 +85,8 @@ async function checkVCenter(
   }
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
-    if (found !== undefined || findings.refused(`${path}.${key}`) || findings.refused(`global.${key}`)) return
+    const refused = [`${path}.${key}`, `global.${key}`, 'global'].some((each) => findings.refused(each))
+    if (found !== undefined || refused) return
     findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
   }
   // Only the server is not taken from `global`: there it names a vCenter of its own.

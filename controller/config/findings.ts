@@ -1,3 +1,5 @@
+import { printable } from '../printable.ts'
+
 /** Where something stands in the file; both count from 1. */
 export interface SourcePosition {
   readonly line: number
@@ -34,17 +36,22 @@ export class ConfigError extends Error {
   }
 }
 
+/** Longest path in a message: one may have the name of a vCenter in it. */
+const MAX_PATH = 200
+
 /** `vsphere.conf:4:9: vcenter.a.port: ...`, the form that editors jump to; `environment: VSPHERE_PORT: ...`. */
 export function formatProblem(file: string, problem: Problem): string {
   const { path, outside, line, column, message } = problem
   const place = outside ?? (line === undefined ? file : `${file}:${line}:${column}`)
-  return [place, ...(path === '' ? [] : [path]), message].join(': ')
+  return [place, ...(path === '' ? [] : [printable(path, MAX_PATH)]), message].join(': ')
 }
 
 /** What the steps of loading collect, so that one run shows everything. */
 export class Findings {
   readonly problems: Problem[] = []
   readonly warnings: Problem[] = []
+  /** The paths of settings that were probably meant by a misspelt key. */
+  readonly #misspelt = new Set<string>()
 
   refuse(path: string, at: Place | undefined, message: string): void {
     this.problems.push(problemOf(path, at, message))
@@ -61,9 +68,15 @@ export class Findings {
     return this.problems.length > 0
   }
 
-  /** Whether this setting was refused already, so that it is not called missing as well. */
+  /** Refuses a key that nobody knows, and that is probably a misspelt one at the path `meant`. */
+  refuseMisspelt(path: string, at: Place | undefined, message: string, meant: string): void {
+    this.refuse(path, at, message)
+    this.#misspelt.add(meant)
+  }
+
+  /** Whether this setting was refused already, under its name or a misspelt one, so that it is not called missing as well. */
   refused(path: string): boolean {
-    return this.problems.some((problem) => problem.path === path)
+    return this.#misspelt.has(path) || this.problems.some((problem) => problem.path === path)
   }
 }
 

@@ -10,7 +10,7 @@ import type { Branch, ConfigTree, Entry, TextLeaf } from './tree.ts'
  * other escapes, no line continuation and no positions, and passes over lines that it does not understand. A password must
  * come out as the CPI reads it, and a mistake must be found, so the reader is our own.
  *
- * What is wrong is in the findings, all lines of it; messages never quote the file.
+ * What is wrong is in the findings, all lines of it, and not in the tree; messages never quote the file.
  */
 export function readINI(text: string, findings: Findings): ConfigTree {
   return new Reader(text, findings).read()
@@ -75,6 +75,8 @@ class Reader {
 
   #header(): Read<void> {
     const at = this.#place()
+    // What follows a header that is wrong goes nowhere.
+    this.#section = newBranch(at)
     this.#offset++
     this.#match(BLANKS)
     const name = this.#match(IDENTIFIER)
@@ -110,7 +112,8 @@ class Reader {
       return this.#wrong('a section is missing above the first key: write [Global] before it', at)
     }
     const entry = { key, at, value }
-    this.#section.entries.push(value.bare ? { ...entry, doubtful: true } : entry)
+    // After a mistake it may be a line of a value.
+    this.#section.entries.push(value.bare || this.#findings.wrong ? { ...entry, doubtful: true } : entry)
     return undefined
   }
 

@@ -84,14 +84,16 @@ export async function parseConfig(
   { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
 ): Promise<Parsed | undefined> {
   const { findings } = options
+  if (refuseControl(text, findings)) return undefined
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
-  if (findings.wrong) return undefined
   if (tree === undefined) {
-    findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
+    if (!findings.wrong) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
     return undefined
   }
+  // What could not be read may be what is missing, so nothing else is called so.
+  const partial = findings.wrong
   const read = readSections(tree, findings)
-  if (read === undefined) return undefined
+  if (read === undefined || partial) return undefined
   const said = applyEnvironment(read, environment, findings)
   const sections = applyArguments(said, given, findings)
   keepLevel(said.identity, sections.identity, levelInForce, findings)
@@ -101,6 +103,20 @@ export async function parseConfig(
 
 const EXAMPLE =
   '"vcenter: {vc1: {server: vc.example.com, user: NAME, password: \'TEXT\', datacenters: [DC1]}}"'
+
+/** A zero byte and the like, which the CPI's YAML refuses, too, and no request to vCenter can carry. UTF-16 is full of them. */
+function refuseControl(text: string, findings: Findings): boolean {
+  const lines = text.split('\n')
+  const line = lines.findIndex((each) => CONTROL.test(each))
+  if (line === -1) return false
+  const column = (lines[line] ?? '').search(CONTROL) + 1
+  const message = 'a control character stands here: check that it is the right file, and UTF-8 text'
+  findings.refuse('', { line: line + 1, column }, message)
+  return true
+}
+
+/** Without what ends lines and indents, and what XML can carry. */
+const CONTROL = /[^\P{Cc}\t\r\u007f-\u009f]/u
 
 /** In the file's order, and only the first ones: a wrong file gives more problems than anyone reads. */
 function inOrder({ problems }: Findings): readonly Problem[] {

@@ -110,8 +110,19 @@ export function knownEntries(
     const spelt = spelling(entry.key)
     const name = known.get(spelt)
     if (name === undefined) {
-      const { label, hint } = unknownKey(entry, names, [...aliases.keys()], path)
-      findings.refuse(`${prefix}${label}`, entry.at, `unknown key: ${hint}`)
+      const near = didYouMean(entry.key, [...names, ...aliases.keys()])
+      if (near === undefined) {
+        const { label, hint } = unknownKey(entry, names, path)
+        findings.refuse(`${prefix}${label}`, entry.at, `unknown key: ${hint}`)
+      } else {
+        const meant = `${prefix}${known.get(spelling(near))}`
+        findings.refuseMisspelt(
+          `${prefix}${entry.key}`,
+          entry.at,
+          `unknown key: did you mean "${near}"?`,
+          meant,
+        )
+      }
       continue
     }
     const first = found.get(name)
@@ -138,13 +149,9 @@ export function knownEntries(
 function unknownKey(
   { key, doubtful }: Entry,
   known: readonly string[],
-  aliases: readonly string[],
   path: string,
 ): { label: string; hint: string } {
-  const near = didYouMean(key, [...known, ...aliases])
-  const named = near !== undefined || (!doubtful && /^[a-z][a-z0-9_-]{0,39}$/i.test(key))
-  const label = named ? key : '?'
-  if (near !== undefined) return { label, hint: `did you mean "${near}"?` }
+  const label = !doubtful && /^[a-z][a-z0-9_-]{0,39}$/i.test(key) ? key : '?'
   // What can be set for one vCenter as well as for all most likely belongs to the one.
   const { vcenter, ...others } = SECTIONS
   const homes = Object.entries<AnySection>({ 'vcenter.<name>': vcenter, ...others })

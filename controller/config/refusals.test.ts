@@ -41,6 +41,17 @@ await t.test('refused, in words that name the place and the next step', async (t
       file().replace('pw', '*a'),
       ['vsphere.conf:5:15: this "*" refers to an anchor that is not defined above'],
     ],
+    [
+      file('    prot: 1').replace('pw', '*a').replace('user: ops', 'port: ops'),
+      [
+        'vsphere.conf:4:11: vcenter.vc1.port: expected a number from 1 to 65535',
+        'vsphere.conf:5:15: this "*" refers',
+        'vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?',
+      ],
+    ],
+    [file().replace('pw', 'p\0w'), ['vsphere.conf:5:16: a control character stands here: check that']],
+    ['[Global]\nuser = a\x01', ['vsphere.conf:2:9: a control character stands here']],
+    [file().replace(/./gs, '$&\0'), ['vsphere.conf:1:2: a control character stands here']],
     [file().replace('pw', '!a b'), ['vsphere.conf:5:15: a tag (!...) or directive']],
     [file().replace('pw', '!!binary aGk='), ['a tag (!...)']],
     [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
@@ -52,6 +63,16 @@ await t.test('refused, in words that name the place and the next step', async (t
     // keys
     [file('    prot: 1'), ['vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?']],
     [file('', 'vcentre: {}'), ['vsphere.conf:7:1: vcentre: unknown key: did you mean "vcenter"?']],
+    // what is misspelt is not missing as well
+    ['vcentre: {}', ['vsphere.conf:1:1: vcentre: unknown key: did you mean "vcenter"?']],
+    [
+      file().replace('server', 'sever').replace('user', 'usr'),
+      ['vcenter.vc1.sever: unknown key', 'vcenter.vc1.usr: unknown key'],
+    ],
+    [
+      'globl: {user: u, password: p}\nvcenter: {vc1: {server: a}}',
+      ['vsphere.conf:1:1: globl: unknown key: did you mean "global"?'],
+    ],
     [
       file('    secretsDirectory: /x'),
       ['vcenter.vc1.secretsDirectory: unknown key: it belongs under "global"'],
@@ -70,6 +91,10 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vsphere.conf:7:5: vcenter.vc1.caFile: is given twice'],
     ],
     [file('  vc1: {server: a}'), ['vsphere.conf:6:3: vcenter.vc1: is given twice: keep one']],
+    [
+      file().replace('vc1', String.raw`"a\nb\e[31m"`).replace('user', 'usr'),
+      ['vsphere.conf:4:5: vcenter.a\ufffdb\ufffd[31m.usr: unknown key'],
+    ],
     // vCenters
     ['global: {user: u}', ['vsphere.conf: vcenter: no vCenter: write']],
     ['vcenter:\n', ['no vCenter']],

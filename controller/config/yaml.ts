@@ -7,7 +7,7 @@ import type { ConfigTree, Entry } from './tree.ts'
  *
  * The parser's own messages quote the file, passwords included, so every message here is our own.
  *
- * @returns undefined where it is not YAML or empty; what is wrong is then in `findings`
+ * @returns undefined where it is not YAML or empty; where a value is wrong, the tree without it. What is wrong is in `findings`
  */
 export function readYAML(text: string, findings: Findings): ConfigTree | undefined {
   const lines = new LineCounter()
@@ -35,8 +35,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
   if (document.contents === null) return undefined
   const tree = new TreeBuilder(findings, place).build(document.contents, { line: 1, column: 1 })
-  const empty = tree.kind === 'text' && tree.text === ''
-  return empty || findings.problems.length > 0 ? undefined : tree
+  return tree.kind === 'text' && tree.text === '' ? undefined : tree
 }
 
 const QUOTE = 'put a value with special characters in quotes'

@@ -28,6 +28,7 @@ const BROKEN: readonly string[] = [
   'yaml-no-vcenter.conf',
   'yaml-null-password.conf',
   'yaml-tab-indent.conf',
+  'yaml-zero-byte.conf',
 ]
 
 await t.test(

@@ -83,7 +83,7 @@ export const DIFFERENCES: readonly Difference[] = [
     shown: { 'ini-port-zero.conf': 'other values', 'yaml-port-zero.conf': 'same' },
   },
   {
-    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, a thumbprint, subnet or IP family that is none, a CA file that is not there',
+    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, a thumbprint, subnet or IP family that is none, a CA file that is not there, in INI a control character',
     cpi: 'takes it, and fails later: at the login, or at the first Node',
     rollcall: 'refuses it at the start, and keeps the previous configuration where one is in force',
     because: 'A mistake is best told while somebody is looking.',
@@ -95,6 +95,7 @@ export const DIFFERENCES: readonly Difference[] = [
       'yaml-bad-subnet.conf': REFUSED,
       'yaml-bad-family.conf': REFUSED,
       'yaml-ca-file-missing.conf': REFUSED,
+      'ini-control-character.conf': REFUSED,
     },
   },
   {
