@@ -6,7 +6,7 @@ import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
 import type { Logger } from '../log.ts'
 import { DEADLINE, decideOnCopy } from '../plan/decide-on-copy.ts'
-import { givenBy, handOver } from '../plan/hand-over.ts'
+import { environmentOf, givenBy, handOver } from '../plan/hand-over.ts'
 import { planOf } from '../plan/node-plan.ts'
 import type { Plan } from '../plan/print-plan.ts'
 import { readCPI } from '../plan/read-cpi.ts'
@@ -18,7 +18,7 @@ export interface PlanOptions {
   readonly credentials: CredentialLocation
   /** That the replicas compete for. */
   readonly lease: LeaseName
-  /** Whether to look for the CPI as well, and to plan by its arguments. */
+  /** Whether to look for the CPI as well, and to plan by its arguments and environment. */
   readonly fromCPI: boolean
   readonly version: string
   readonly clock: Clock
@@ -50,8 +50,10 @@ export async function plan(options: PlanOptions, signal: AbortSignal): Promise<P
   try {
     if (!options.fromCPI) return await planWith(client, options, signal)
     const findings = await readCPI(client, signal)
-    const loaded = await loadConfig({ ...options.config, given: givenBy(findings) })
-    const plan = await planWith(client, { ...options, config: { ...options.config, loaded } }, signal)
+    const environment = { ...options.config.environment, ...environmentOf(findings) }
+    const config = { ...options.config, environment }
+    const loaded = await loadConfig({ ...config, given: givenBy(findings) })
+    const plan = await planWith(client, { ...options, config: { ...config, loaded } }, signal)
     return { ...plan, handOver: handOver(findings) }
   } finally {
     await client.close()

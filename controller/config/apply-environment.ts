@@ -8,10 +8,12 @@ import {
   IDLE_SUFFIX,
   IDLE_VARIABLES,
   type IdleVariable,
+  KNOWN_VARIABLES,
   LABEL_VARIABLES,
   NAMING,
   NODE_VARIABLES,
   SKIP_DELETION,
+  SUFFIXES,
   type Variables,
   VCENTER_VARIABLES,
 } from './settings/environment.ts'
@@ -103,16 +105,8 @@ function tellIdle(
 
 /** Settings of a vCenter that no variable names, and names that are nearly right. Others may be anybody's. */
 function tellLost(ids: readonly string[], environment: Environment, findings: Findings): void {
-  const known = new Set([
-    ...[GLOBAL_VARIABLES, LABEL_VARIABLES, NODE_VARIABLES].flatMap((variables) =>
-      Object.values(variables).map(({ name }) => name),
-    ),
-    ...IDLE_VARIABLES.map(({ name }) => name),
-    SKIP_DELETION.name,
-  ])
-  const suffixes = [...Object.values(VCENTER_VARIABLES), IDLE_SUFFIX].map(({ name }) => name)
   for (const [variable, value] of Object.entries(environment)) {
-    const suffix = suffixes.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))
+    const suffix = SUFFIXES.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))
     const id = suffix && variable.slice('VCENTER_'.length, -suffix.length - 1)
     if (id && value && !ids.includes(id))
       findings.warn(
@@ -120,9 +114,13 @@ function tellLost(ids: readonly string[], environment: Environment, findings: Fi
         'environment',
         `has no effect while ${NAMING}${id} names no vCenter: set that, or remove this`,
       )
-    if (!/^(VSPHERE|NSXT|SKIP)_/.test(variable) || known.has(variable) || variable.startsWith(NAMING))
+    if (
+      !/^(VSPHERE|NSXT|SKIP)_/.test(variable) ||
+      KNOWN_VARIABLES.has(variable) ||
+      variable.startsWith(NAMING)
+    )
       continue
-    const near = didYouMean(variable, known)
+    const near = didYouMean(variable, KNOWN_VARIABLES)
     if (near !== undefined)
       findings.warn(variable, 'environment', `is not known and has no effect: did you mean ${near}?`)
   }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { SKIP_DELETION } from '../config/settings/environment.ts'
+import { hasEffect, SKIP_DELETION } from '../config/settings/environment.ts'
 import { chooseControllers } from '../cpi-arguments/controllers.ts'
 import { readCSV } from '../cpi-arguments/csv.ts'
 import { bool } from '../cpi-arguments/kinds.ts'
@@ -143,6 +143,8 @@ export interface Manager extends Pick<Workload, 'kind' | 'namespace' | 'name' | 
   readonly serves: { readonly services: boolean; readonly routes: boolean }
   /** Whether its environment keeps it from deleting Nodes. */
   readonly skipsDeletion: boolean
+  /** The names of its other environment variables that count more than the file. */
+  readonly variables: readonly string[]
   /** As given; undefined where they are not. */
   readonly flags: {
     readonly cloudProvider: string | undefined
@@ -208,6 +210,7 @@ function managerOf(workload: Workload): Manager {
     controllers: { node, lifecycle },
     serves: { services, routes },
     skipsDeletion: variables.includes(SKIP_DELETION.name),
+    variables: variables.filter((name) => hasEffect(name) && name !== SKIP_DELETION.name),
     flags: {
       cloudProvider: last('cloud-provider'),
       controllers,

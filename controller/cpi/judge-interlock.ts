@@ -117,6 +117,11 @@ function unseen({ managers, leads }: Sight, own: Own): readonly string[] {
   ]
 }
 
+/** Whether the leader does not see it: it looks in kube-system alone, and at the Lease that all have by default. */
+export function isUnseen({ namespace, lease }: Pick<Manager, 'namespace' | 'lease'>): boolean {
+  return namespace !== DEFAULT_LEASE.namespace && !isSame(lease, DEFAULT_LEASE)
+}
+
 function isSame(a: LeaseName | undefined, b: LeaseName): boolean {
   return a?.namespace === b.namespace && a.name === b.name
 }

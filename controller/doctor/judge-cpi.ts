@@ -1,5 +1,6 @@
 import { fail, fine, type Step, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
 import { handlesNodes, nameOf } from '../cpi/find-cpi.ts'
+import { isUnseen } from '../cpi/judge-interlock.ts'
 import { listed } from '../listed.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
@@ -31,6 +32,11 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
   if (interlock === undefined)
     return warn('whether a CPI handles Nodes could not be read in time; see the API server')
   if (!cpi.ok) return fine('none handles Nodes')
+  const unseen = cpi.value.cpi.find((each) => handlesNodes(each) && isUnseen(each) && each.pods > 0)
+  if (unseen !== undefined)
+    return fail(
+      `${nameOf(unseen)} handles Nodes as well, which the controller does not see outside kube-system; stop it, or start it with --controllers=service,route`,
+    )
   const skips = cpi.value.cpi.find(({ skipsDeletion, pods }) => skipsDeletion && pods > 0)
   if (skips !== undefined)
     return warn(

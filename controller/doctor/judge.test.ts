@@ -246,6 +246,17 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
     /SKIP_NODE_DELETION.*"deletion: off"/,
   ],
   [
+    {
+      cpi: seen({
+        ...noCPI,
+        ...cpi(['--leader-elect=false'], { namespace: 'cloud', status: { currentNumberScheduled: 1 } }),
+      }),
+    },
+    'vSphere CPI',
+    'fail',
+    /DaemonSet cloud\/cpi handles Nodes as well, which the controller does not see/,
+  ],
+  [
     { cpi: seen({ ...noCPI, loadBalancers: ['default/web'] }) },
     'LoadBalancer Services',
     'warn',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findManagers, parseWorkload } from '../cpi/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../cpi/testing/cpi-object.ts'
-import { givenBy, handOver } from './hand-over.ts'
+import { environmentOf, givenBy, handOver } from './hand-over.ts'
 
 function managers(args: readonly string[], changes: CPIObjectChanges = {}) {
   const workload = parseWorkload('DaemonSet', cpiObject(args, changes))
@@ -56,6 +56,57 @@ t.test('they carry the arguments of the CPI over', async (t) => {
   const elsewhere = steps(['--leader-elect-resource-name=own', '--leader-elect-resource-namespace=cpi'])
   t.ok(elsewhere.some((line) => /kubectl -n cpi create role .* --resource-name=own && /.test(line)))
   t.ok(steps(['--leader-elect=false']).some((line) => line.endsWith('runs without leader election')))
+})
+
+t.test('they carry its environment over', async (t) => {
+  const env = ['SKIP_NODE_DELETION', 'VSPHERE_USER', 'VCENTER_1_PASSWORD', 'VCENTER_1_ROUNDTRIP', 'HOME'].map(
+    (name) => ({ name }),
+  )
+  t.match(steps([], { env }), [
+    /./,
+    /./,
+    'DaemonSet kube-system/cpi has SKIP_NODE_DELETION, and deletes no Node',
+    /^DaemonSet kube-system\/cpi has environment variables .*: VSPHERE_USER, VCENTER_1_PASSWORD$/,
+    '',
+    'to hand over:',
+    /asserted\}", with "lifecycle: \{deletion: off\}" for SKIP_NODE_DELETION, with the values of VSPHERE_USER, VCENTER_1_PASSWORD in it, or/,
+  ])
+  t.notMatch(steps([], { env: [{ name: 'HOME' }] }).join('\n'), /environment|deletion/)
+  t.same(environmentOf(managers([], { env })), { SKIP_NODE_DELETION: '' })
+  t.same(environmentOf(managers(['--controllers=service'], { env })), {})
+  t.same(environmentOf(managers([])), {})
+})
+
+t.test('a CPI that the leader does not see is stopped before it starts', async (t) => {
+  const namespace = 'cloud'
+  const own = ['--leader-elect-resource-namespace=cloud']
+  const lines = steps(own, { namespace })
+  const [stop = 0, apply = 0] = [
+    'before Rollcall runs, which sees no CPI there: kubectl -n cloud delete',
+    'apply',
+  ].map((text) => lines.findIndex((line) => line.includes(text)))
+  t.ok(stop > 0 && stop < apply, lines.join('\n'))
+  t.notMatch(lines.join('\n'), /create role|\d\. (look|wait):|annotate/)
+  const balancing = steps(['--leader-elect=false'], { namespace }, ['a/b'])
+  t.match(
+    balancing.join('\n'),
+    /which sees no CPI there: start DaemonSet cloud\/cpi with --controllers=service,route/,
+  )
+})
+
+t.test('a CPI outside kube-system with the Lease of all says that it leaves Nodes alone', async (t) => {
+  const annotate = /annotate lease cloud-controller-manager rollcall.dev\/handles-nodes=false/
+  const there = { namespace: 'cloud' }
+  t.match(steps([], there, ['a/b']).join('\n'), annotate)
+  t.match(steps(['--controllers=service'], there).join('\n'), annotate)
+  t.notMatch(steps([], there).join('\n'), annotate, 'it is stopped')
+  t.notMatch(steps([], {}, ['a/b']).join('\n'), annotate, 'its arguments are seen')
+})
+
+t.test('a CPI of a Supervisor stays', async (t) => {
+  const lines = steps(['--cloud-provider=vsphere-paravirtual'])
+  t.match(lines.at(-1), /^DaemonSet kube-system\/cpi runs with .* do not hand over$/)
+  t.notMatch(lines.join('\n'), /apply|delete/)
 })
 
 t.test('they say how to get its vsphere.conf', async (t) => {

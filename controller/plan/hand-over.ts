@@ -1,6 +1,9 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { GivenArguments } from '../config/apply-arguments.ts'
+import type { Environment } from '../config/apply-environment.ts'
+import { SKIP_DELETION } from '../config/settings/environment.ts'
 import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from '../cpi/find-cpi.ts'
+import { ANNOTATION_HANDLES_NODES, isUnseen } from '../cpi/judge-interlock.ts'
 import { pairs } from '../cpi-arguments/kinds.ts'
 import { type CheckedLabels, checkNodeLabels } from '../cpi-arguments/node-labels.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
@@ -19,6 +22,9 @@ export interface CPIFindings extends Managers {
 const NOT_FOUND =
   'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
 
+const NOT_SERVED =
+  'runs with --cloud-provider=vsphere-paravirtual, which is not served: the Nodes are VMs of a Supervisor, so keep it, and do not hand over'
+
 /** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
 export function givenBy({ cpi }: Managers): GivenArguments {
   const found = cpi.find(handlesNodes)
@@ -30,6 +36,11 @@ export function givenBy({ cpi }: Managers): GivenArguments {
   }
 }
 
+/** What the environment of the CPI that handles Nodes means for a plan. Values of other variables may be secrets, and are not read. */
+export function environmentOf({ cpi }: Managers): Environment {
+  return cpi.find(handlesNodes)?.skipsDeletion === true ? { [SKIP_DELETION.name]: '' } : {}
+}
+
 function labelsOf({ flags: { nodeLabels } }: Manager): Result<CheckedLabels> {
   if (nodeLabels === undefined) return ok({ labels: {}, warnings: [] })
   const parsed = pairs.parse(nodeLabels)
@@ -38,6 +49,8 @@ function labelsOf({ flags: { nodeLabels } }: Manager): Result<CheckedLabels> {
 
 /** What was found, and then the steps of the hand-over in this cluster, one line each. */
 export function handOver(findings: CPIFindings): readonly string[] {
+  const supervised = findings.cpi.find(({ flags }) => flags.cloudProvider === 'vsphere-paravirtual')
+  if (supervised !== undefined) return [...found(findings), `${nameOf(supervised)} ${NOT_SERVED}`]
   return [
     ...found(findings),
     '',
@@ -57,6 +70,7 @@ function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings):
         ? `${nameOf(each)} runs without leader election`
         : `${nameOf(each)} has the Lease ${textOf(each.lease)}`,
       ...labelNotes(each),
+      ...variableNotes(each),
     ]),
     ...(lease === undefined || lease.holder === ''
       ? []
@@ -80,18 +94,48 @@ function labelNotes(cpi: Manager): readonly string[] {
   return labels.ok ? labels.value.warnings : [labels.message]
 }
 
+function variableNotes(cpi: Manager): readonly string[] {
+  const { skipsDeletion, variables } = cpi
+  return [
+    ...(skipsDeletion ? [`${nameOf(cpi)} has ${SKIP_DELETION.name}, and deletes no Node`] : []),
+    ...(variables.length === 0
+      ? []
+      : [
+          `${nameOf(cpi)} has environment variables that count more than its file, and for this plan only where they are set here, too: ${listed(variables)}`,
+        ]),
+  ]
+}
+
 function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly string[] {
   const isNeeded = loadBalancers.length + routedNodes.length > 0
   const handling = cpi.filter(handlesNodes)
+  const [unseen, seen] = [handling.filter(isUnseen), handling.filter((each) => !isUnseen(each))]
+  const isHeld = seen.length > 0 || unseen.length === 0
   return [
     ...handling.flatMap(takeConfig),
-    `apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}"${handling.map(withItsFlags).join('')}`,
-    ...handling.flatMap(mayRead),
-    'look: kubectl get nr has how the VM of each Node is known; Nodes are left to the CPI as long as it handles them, and the Pods of Rollcall say so at /readyz',
-    ...handling.map((each) => stop(each, isNeeded)),
-    'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint',
+    ...unseen.map((each) => `before Rollcall runs, which sees no CPI there: ${stop(each, isNeeded)}`),
+    `apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}"${handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]).join('')}`,
+    ...seen.flatMap(mayRead),
+    ...(isHeld ? [LOOK] : []),
+    ...seen.map((each) => stop(each, isNeeded)),
+    ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbour),
+    ...(isHeld ? [WAIT] : []),
     'let agents run on the nodes; once "kubectl get nr" shows none as asserted, set "identity: {require: reported}"',
     'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; what to remove, and what the CPI writes again, is in docs/hand-over.md',
+  ]
+}
+
+const LOOK =
+  'look: kubectl get nr has how the VM of each Node is known; Nodes are left to the CPI as long as it handles them, and the Pods of Rollcall say so at /readyz'
+const WAIT =
+  'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint'
+
+/** Outside kube-system nobody looks what it does, and its Lease alone would keep Rollcall from Nodes for ever. */
+function isNeighbour(cpi: Manager): readonly string[] {
+  const { namespace, name } = DEFAULT_LEASE
+  if (cpi.namespace === namespace || isUnseen(cpi)) return []
+  return [
+    `say that ${nameOf(cpi)} leaves Nodes alone: kubectl -n ${namespace} annotate lease ${name} ${ANNOTATION_HANDLES_NODES}=false`,
   ]
 }
 
@@ -115,6 +159,12 @@ function withItsFlags({ controllers: { node, lifecycle }, flags }: Manager): str
   ]
   if (given.length === 0) return ''
   return `, its controller started in the CPI's form (docs/command-line.md) with --secure-port=0 as long as both run, for the CPI has ${given.join(' ')}`
+}
+
+function withItsVariables({ skipsDeletion, variables }: Manager): string {
+  const deletion = skipsDeletion ? `, with "lifecycle: {deletion: off}" for ${SKIP_DELETION.name}` : ''
+  if (variables.length === 0) return deletion
+  return `${deletion}, with the values of ${listed(variables)} in it, or these in the environment of its controller`
 }
 
 /** The manifests have the right to read the default Lease alone. */

@@ -115,6 +115,7 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
     cpiObject(args, {
       volumeMounts: [{ name: 'config', mountPath: '/etc/cloud' }],
       volumes: [{ name: 'config', configMap: { name: 'vsphere-cloud-config' } }],
+      env: [{ name: 'SKIP_NODE_DELETION', value: 'false' }],
     }),
     {
       apiVersion: 'v1',
@@ -152,6 +153,8 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   })
   t.equal((await program.ended).code, 2)
   t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/cpi$/m)
+  t.notMatch(program.output(), '+ deletion', 'by its SKIP_NODE_DELETION')
+  t.match(program.output(), /, with "lifecycle: \{deletion: off\}" for SKIP_NODE_DELETION/)
   t.match(program.output(), /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
   t.match(program.output(), /^1\. take the file of the CPI: .* get configmap vsphere-cloud-config /m)
   t.match(program.output(), /^1 Services of type LoadBalancer .*: default\/web$/m)

@@ -124,3 +124,28 @@ export const SKIP_DELETION: Variable = {
   name: 'SKIP_NODE_DELETION',
   cpi: 'if it is set, whatever to, no Node is deleted',
 }
+
+/** What stands behind `VCENTER_<id>_`. */
+export const SUFFIXES: readonly string[] = [...Object.values(VCENTER_VARIABLES), IDLE_SUFFIX].map(
+  ({ name }) => name,
+)
+
+const WITH_EFFECT: ReadonlySet<string> = new Set([
+  ...[GLOBAL_VARIABLES, LABEL_VARIABLES, NODE_VARIABLES].flatMap((variables) =>
+    Object.values(variables).map(({ name }) => name),
+  ),
+  SKIP_DELETION.name,
+])
+
+/** Every name in the table but those of a single vCenter. */
+export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
+  ...WITH_EFFECT,
+  ...IDLE_VARIABLES.map(({ name }) => name),
+])
+
+/** Whether a variable of this name counts more than what the file says. */
+export function hasEffect(variable: string): boolean {
+  if (WITH_EFFECT.has(variable) || variable.startsWith(NAMING)) return true
+  const suffix = SUFFIXES.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))
+  return suffix !== undefined && suffix !== IDLE_SUFFIX.name
+}
