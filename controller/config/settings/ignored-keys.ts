@@ -60,6 +60,8 @@ export const GLOBAL_OTHERS: Others = {
       'csiAuthCheckIntervalInMin',
       'csiFetchPreferredDatastoresIntervalInMin',
       'cnsVolumeOperationRequestCleanupIntervalInMin',
+      'cnsRegisterVolumesCleanupIntervalInMin',
+      'cnsPVCProtectionCleanupIntervalInMin',
       'volumeMigrationCRCleanupIntervalInMin',
       'queryLimit',
       'listVolumeThreshold',
