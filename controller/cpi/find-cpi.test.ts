@@ -49,6 +49,18 @@ t.test('its Lease is what the arguments say', async (t) => {
   })
 })
 
+t.test('arguments in a script of a shell count as well', async (t) => {
+  const script = `set -o allexport
+exec /bin/vsphere-cloud-controller-manager \\
+  --cloud-provider=vsphere --controllers='*,-cloud-node-lifecycle' \\
+  --leader-elect-resource-namespace=cloud --leader-elect-resource-name "own"`
+  t.match(cpi([script], { image: 'example.com/ccm:1', command: ['/bin/bash', '-c'] }), {
+    lease: { namespace: 'cloud', name: 'own' },
+    controllers: { node: true, lifecycle: false },
+  })
+  t.equal(cpi(['--node-labels=a=b --cloud-provider=aws'])?.flags.nodeLabels, 'a=b --cloud-provider=aws')
+})
+
 t.test('what it does to Nodes is what --controllers says', async (t) => {
   const rows: [string[], { node: boolean; lifecycle: boolean }][] = [
     [['--controllers=service,route'], { node: false, lifecycle: false }],

@@ -95,13 +95,18 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
     name,
     account: serviceAccountName,
     images: containers.map(({ image }) => image),
-    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]),
+    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
     mounts: mountsOf(spec.template.spec),
     variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
     pods: (current ?? 0) + (strays ?? 0),
     // Where nobody has looked at it yet, it has no Pods.
     upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
   }
+}
+
+/** A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`. Its quotes part nothing that matters here. */
+function wordsIn(word: string): readonly string[] {
+  return /^-|^\S*$/.test(word) ? [word] : word.replaceAll(/['"]/g, '').split(/\s+/)
 }
 
 function mountsOf({ containers, volumes }: Spec): readonly ConfigMount[] {
