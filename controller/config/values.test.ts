@@ -105,7 +105,8 @@ t.test('a server, or what to write instead', async (t) => {
     ['10.0.0.256', 'got text of 10 characters that looks like an IPv4 address but is not'],
     ['vc example', 'got text of 10 characters'],
     [' vc', 'got text of 3 characters'],
-    ['[vc]', 'got one with'],
+    ['[vc]', 'got one with brackets: write "server: vc"'],
+    ['vc[a]', 'got text of 5 characters'],
     ['-vc', 'got text of 3 characters'],
     [`${'a.'.repeat(200)}b`, 'got text of 401 characters'],
   ]

@@ -128,7 +128,9 @@ function isHostName(text: string): boolean {
 
 function takeApart(text: string): string {
   const match =
-    /^(?<scheme>[a-z]+:\/\/)?(?<host>\[[^\]]*\]|[^:/?#@]*)(:(?<port>\d{1,5}))?(?<path>[/?#].*)?$/i.exec(text)
+    /^(?<scheme>[a-z]+:\/\/)?(?<host>\[[^\]]*\]|[^:/?#@[\]]*)(:(?<port>\d{1,5}))?(?<path>[/?#].*)?$/i.exec(
+      text,
+    )
   const { scheme, host = '', port, path } = match?.groups ?? {}
   const bare = host.replaceAll(/[[\]]/g, '')
   if (match === null || (isIP(bare) === 0 && !isHostName(bare))) return `got ${shapeOfText(text)}`
@@ -136,6 +138,7 @@ function takeApart(text: string): string {
     ...(scheme === undefined ? [] : ['a scheme']),
     ...(port === undefined ? [] : ['a port']),
     ...(path === undefined ? [] : ['a path']),
+    ...(host === bare || isIP(bare) !== 0 ? [] : ['brackets']),
   ].join(' and ')
   const instead = [`"server: ${bare}"`, ...(port === undefined ? [] : [`"port: ${port}"`])].join(' and ')
   return `got one with ${extra}: write ${instead}`
