@@ -139,8 +139,13 @@ t.test('what ends the start, with the next step', async (t) => {
     [[], /^--cloud-config is missing: expected the path of vsphere\.conf/],
     [['--cloud-config='], /^--cloud-config is missing/],
     [
-      [CONFIG, '--cloud-provider=vsphere-paravirtual'],
-      /^--cloud-provider=vsphere-paravirtual is not served: .* keep the CPI$/,
+      [
+        '--cloud-provider=vsphere-paravirtual',
+        '--is-legacy-paravirtual',
+        '--pod-ip-pool-type=Public',
+        '--new',
+      ],
+      /^--cloud-provider=vsphere-paravirtual is not served: [^;]* keep the CPI$/,
     ],
     [[CONFIG, '--cloud-provider=aws'], /^--cloud-provider: expected vsphere$/],
     [[CONFIG, '--master=https://a'], /^--master is not served: name the API server in the kubeconfig/],

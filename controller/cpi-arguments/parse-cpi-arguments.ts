@@ -42,6 +42,8 @@ export type CpiCommandLine =
 /** Reads a command line in the CPI's form; the error names all wrong flags at once, and never repeats a value. */
 export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLine> {
   const { given: flags, problems } = parseFlags(args, FLAGS)
+  // Whatever else is wrong, nobody is to mend it.
+  if (lastOf(flags, FLAGS['cloud-provider']) === 'vsphere-paravirtual') return failed(SUPERVISED)
   if (problems.length > 0) return failed([...problems, ...refusedFlags(flags)].join('; '))
   if (lastOf(flags, FLAGS.help) === true) return ok({ kind: 'help' })
   // `--version=v1.2.3` has the CPI go on under that version.
@@ -93,6 +95,9 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
 
 const LEAST_QPS = 0.01
 
+const SUPERVISED =
+  '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
+
 const NO_CONFIG = '--cloud-config is missing: expected the path of vsphere.conf, as /etc/cloud/vsphere.conf'
 
 /** Each flag that ends the start, with what to do about it. */
@@ -100,7 +105,7 @@ function refusedFlags(flags: GivenFlags): readonly string[] {
   const provider = lastOf(flags, FLAGS['cloud-provider'])
   const lock = lastOf(flags, FLAGS['leader-elect-resource-lock'])
   return [
-    ...(provider === undefined || provider === 'vsphere' ? [] : [wrongProvider(provider)]),
+    ...(provider === undefined || provider === 'vsphere' ? [] : ['--cloud-provider: expected vsphere']),
     ...(lock === undefined || lock === 'leases'
       ? []
       : ['--leader-elect-resource-lock: expected leases, there is no other lock']),
@@ -110,12 +115,6 @@ function refusedFlags(flags: GivenFlags): readonly string[] {
         : [],
     ),
   ]
-}
-
-function wrongProvider(provider: string): string {
-  return provider === 'vsphere-paravirtual'
-    ? '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
-    : '--cloud-provider: expected vsphere'
 }
 
 /** Each flag that is given and has no effect; one that says what is so anyway is not worth a word. */
