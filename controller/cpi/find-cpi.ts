@@ -19,6 +19,8 @@ export interface Workload {
   readonly mounts: readonly ConfigMount[]
   /** The names of the environment variables that it is given. */
   readonly variables: readonly string[]
+  /** Where it is given more of them, by whatever names: `ConfigMap cpi`. */
+  readonly variableSources: readonly string[]
   /** How many Pods there are. */
   readonly pods: number
   /** Whether all of them are of the present template, as far as its controller has looked. */
@@ -33,6 +35,7 @@ export interface ConfigMount {
 
 const count = v.nullish(v.number(), 0)
 const words = v.nullish(v.array(v.string()), [])
+const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
 const WorkloadObject = v.object({
   metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
   spec: v.object({
@@ -45,6 +48,7 @@ const WorkloadObject = v.object({
             command: words,
             args: words,
             env: v.nullish(v.array(v.object({ name: v.string() })), []),
+            envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
             volumeMounts: v.nullish(v.array(v.object({ name: v.string(), mountPath: v.string() })), []),
           }),
         ),
@@ -52,7 +56,7 @@ const WorkloadObject = v.object({
           v.array(
             v.object({
               name: v.string(),
-              configMap: v.nullish(v.object({ name: v.optional(v.string(), '') })),
+              configMap: reference,
               secret: v.nullish(v.object({ secretName: v.optional(v.string(), '') })),
             }),
           ),
@@ -98,6 +102,12 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
     words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
     mounts: mountsOf(spec.template.spec),
     variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
+    variableSources: containers.flatMap(({ envFrom }) =>
+      (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
+        ...(configMapRef ? [`ConfigMap ${configMapRef.name}`] : []),
+        ...(secretRef ? [`Secret ${secretRef.name}`] : []),
+      ]),
+    ),
     pods: (current ?? 0) + (strays ?? 0),
     // Where nobody has looked at it yet, it has no Pods.
     upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
@@ -139,7 +149,8 @@ export interface NodeControllers {
 }
 
 /** A cloud controller manager that is set up in the cluster. */
-export interface Manager extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate'> {
+export interface Manager
+  extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate' | 'variableSources'> {
   /** Undefined where leader election is switched off. */
   readonly lease: LeaseName | undefined
   /** By `--controllers`. */
@@ -196,7 +207,7 @@ function isRollcall(word: string): boolean {
 }
 
 function managerOf(workload: Workload): Manager {
-  const { kind, namespace, name, words, mounts, variables, pods, upToDate } = workload
+  const { kind, namespace, name, words, mounts, variables, variableSources, pods, upToDate } = workload
   const last = (flag: string) => valuesOf(words, flag).at(-1)
   // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
   const all = (flag: string) => {
@@ -212,6 +223,7 @@ function managerOf(workload: Workload): Manager {
     name,
     pods,
     upToDate,
+    variableSources,
     controllers: { node, lifecycle },
     serves: { services, routes },
     skipsDeletion: variables.includes(SKIP_DELETION.name),

@@ -72,6 +72,8 @@ t.test('they carry its environment over', async (t) => {
     /asserted\}", with "lifecycle: \{deletion: off\}" for SKIP_NODE_DELETION, with the values of VSPHERE_USER, VCENTER_1_PASSWORD in it, or/,
   ])
   t.notMatch(steps([], { env: [{ name: 'HOME' }] }).join('\n'), /environment|deletion/)
+  const envFrom = [{ configMapRef: { name: 'a' } }, { secretRef: { name: 'b' }, prefix: 'VSPHERE_' }]
+  t.match(steps([], { envFrom })[2], /SKIP_NODE_DELETION above all, in ConfigMap a, Secret b$/)
   t.same(environmentOf(managers([], { env })), { SKIP_NODE_DELETION: '' })
   t.same(environmentOf(managers(['--controllers=service'], { env })), {})
   t.same(environmentOf(managers([])), {})

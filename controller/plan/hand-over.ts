@@ -95,13 +95,18 @@ function labelNotes(cpi: Manager): readonly string[] {
 }
 
 function variableNotes(cpi: Manager): readonly string[] {
-  const { skipsDeletion, variables } = cpi
+  const { skipsDeletion, variables, variableSources } = cpi
   return [
     ...(skipsDeletion ? [`${nameOf(cpi)} has ${SKIP_DELETION.name}, and deletes no Node`] : []),
     ...(variables.length === 0
       ? []
       : [
           `${nameOf(cpi)} has environment variables that count more than its file, and for this plan only where they are set here, too: ${listed(variables)}`,
+        ]),
+    ...(variableSources.length === 0
+      ? []
+      : [
+          `${nameOf(cpi)} takes environment variables from elsewhere, which this plan does not read: look for those of docs/configuration.md, ${SKIP_DELETION.name} above all, in ${listed(variableSources)}`,
         ]),
   ]
 }

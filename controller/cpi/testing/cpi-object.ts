@@ -9,6 +9,7 @@ export interface CPIObjectChanges {
   readonly volumeMounts?: readonly object[]
   readonly volumes?: readonly object[]
   readonly env?: readonly object[]
+  readonly envFrom?: readonly object[]
   readonly generation?: number
   readonly status?: object
 }
@@ -25,6 +26,7 @@ export function cpiObject(
     volumeMounts = [],
     volumes = [],
     env = [],
+    envFrom = [],
     generation,
     status,
   }: CPIObjectChanges = {},
@@ -40,7 +42,7 @@ export function cpiObject(
         metadata: { labels },
         spec: {
           serviceAccountName: account,
-          containers: [{ name: 'cpi', image, command, args, env, volumeMounts }],
+          containers: [{ name: 'cpi', image, command, args, env, envFrom, volumeMounts }],
           volumes,
         },
       },
