@@ -26,6 +26,18 @@ t.test('the CPI is told by image, command or arguments, and from other clouds', 
     findManagers([workload(args, changes)])
   t.match(none([], { image: 'example.com/aws-cloud-controller-manager:1' }), { cpi: [], others: [{}] })
   t.same(none(['--provider=vsphere'], { image: 'nginx' }), { cpi: [], others: [] })
+  for (const image of [
+    'registry.example.com/cloud-pv-vsphere/cloud-provider-vsphere:v1.36.0',
+    'registry.example.com/cloud-provider-vsphere/cpi/release/manager:v1.27.0',
+    'registry.example.com/mirrored-cloud-provider-vsphere-cpi-release-manager:v1.27.0',
+  ])
+    t.ok(cpi([], { image }), image)
+  for (const image of [
+    'registry.example.com/cloud-provider-vsphere/csi/release/driver:v3.1.2',
+    'registry.example.com/mirrored-cloud-provider-vsphere-csi-release-syncer:v3.1.2',
+    'registry.example.com/csi-vsphere/driver:v3.3.1',
+  ])
+    t.same(none(['--v=4'], { image }), { cpi: [], others: [] }, `${image} is the CSI driver's`)
   t.equal(parseWorkload('Deployment', { metadata: {} }), undefined)
 })
 

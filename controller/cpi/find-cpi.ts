@@ -189,7 +189,8 @@ export function findManagers(workloads: readonly Workload[]): Managers {
   )
   const isCPI = ({ images, words }: Workload) =>
     images.some((image) =>
-      /cloud-provider-vsphere|vsphere-cloud-controller|cloud-provider-for-vsphere/.test(image),
+      // The CSI driver's images were in the same place, cloud-provider-vsphere/csi, and have copies of that name.
+      /cloud-provider-vsphere(?![/-]csi\b)|vsphere-cloud-controller|cloud-provider-for-vsphere/.test(image),
     ) ||
     words.some((word) => /vsphere-cloud-controller-manager/.test(word)) ||
     valuesOf(words, 'cloud-provider').at(-1) === 'vsphere'
