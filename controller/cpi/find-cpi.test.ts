@@ -25,7 +25,9 @@ t.test('the CPI is told by image, command or arguments, and from other clouds', 
   const none = (args: readonly string[], changes: Parameters<typeof cpiObject>[1]) =>
     findManagers([workload(args, changes)])
   t.match(none([], { image: 'example.com/aws-cloud-controller-manager:1' }), { cpi: [], others: [{}] })
+  t.match(none(['--cloud-provider=own'], { image: 'own:1' }), { cpi: [], others: [{}] })
   t.same(none(['--provider=vsphere'], { image: 'nginx' }), { cpi: [], others: [] })
+  t.same(none(['--cloud-provider=external'], { image: 'kube-controller-manager:1' }), { cpi: [], others: [] })
   for (const image of [
     'registry.example.com/cloud-pv-vsphere/cloud-provider-vsphere:v1.36.0',
     'registry.example.com/cloud-provider-vsphere/cpi/release/manager:v1.27.0',

@@ -196,7 +196,8 @@ export function findManagers(workloads: readonly Workload[]): Managers {
     valuesOf(words, 'cloud-provider').at(-1) === 'vsphere'
   const isManager = ({ images, words }: Workload) =>
     [...images, ...words].some((each) => /cloud-controller-manager/.test(each)) ||
-    valuesOf(words, 'cloud-provider').length > 0
+    // With `external` it is one of Kubernetes' own programs, which leaves Nodes to such a manager.
+    valuesOf(words, 'cloud-provider').some((value) => value !== 'external')
   return {
     cpi: theirs.filter(isCPI).map(managerOf),
     others: theirs.filter((each) => isManager(each) && !isCPI(each)).map(managerOf),
