@@ -82,20 +82,38 @@ t.test('bash', { skip: inPath('bash') ? false : 'there is no bash' }, async (t) 
   t.same(replies('rollcall-controller', 'status', '--context', ''), [''])
 })
 
-t.test('zsh and fish read their scripts', async (t) => {
+t.test('zsh', { skip: inPath('zsh') ? false : 'there is no zsh' }, async (t) => {
   const bin = stub(t.testdir({}))
-  for (const shell of ['zsh', 'fish'] as const) {
-    const script = `${bin}/script.${shell}`
-    writeFileSync(script, completionScript(shell))
-    if (!inPath(shell)) {
-      t.comment(`there is no ${shell}: its script is not tried`)
-      continue
-    }
-    t.doesNotThrow(() => execFileSync(shell, ['-n', script]), shell)
+  const script = `${bin}/script`
+  writeFileSync(script, completionScript('zsh'))
+  // As within its completion system: what is handed to it is printed.
+  const system = `compdef() { }; compadd() { shift; print -l -- "$@" }; _files() { print files }`
+  const replies = (...line: string[]) => {
+    const run = `${system}; source '${script}'; words=("$@"); CURRENT=$#; _rollcall_controller`
+    const env = { PATH: `${bin}:${process.env.PATH}` }
+    return execFileSync('zsh', ['-fc', run, 'zsh', ...line], { env, encoding: 'utf8' })
+      .trim()
+      .split('\n')
   }
-  if (inPath('fish')) {
-    const run = `source '${bin}/script.fish'; complete -C 'rollcall-controller explain w'`
+  t.same(replies('rollcall-controller', 'pl'), ['plan'])
+  t.same(replies('kubectl-rollcall', 'explain', 'w'), ['worker-1', 'worker-2'])
+  t.same(replies('rollcall-controller', 'plan', '--output=j'), ['--output=json'])
+  t.same(replies('rollcall-controller', 'status', '--context', ''), [''])
+})
+
+t.test('fish', { skip: inPath('fish') ? false : 'there is no fish' }, async (t) => {
+  const bin = stub(t.testdir({ 'vsphere.conf': '', other: {} }))
+  const script = `${bin}/script`
+  writeFileSync(script, completionScript('fish'))
+  const replies = (line: string) => {
+    const run = `source '${script}'; cd '${bin}/..'; complete -C '${line}'`
     const env = { PATH: `${bin}:${process.env.PATH}`, HOME: bin }
-    t.match(execFileSync('fish', ['-c', run], { env, encoding: 'utf8' }), /worker-1\nworker-2/)
+    return execFileSync('fish', ['-c', run], { env, encoding: 'utf8' }).trim().split('\n')
   }
+  t.same(replies('rollcall-controller pl'), ['plan'])
+  t.same(replies('kubectl-rollcall explain w'), ['worker-1', 'worker-2'])
+  t.same(replies('rollcall-controller plan --output=j'), ['--output=json'])
+  t.same(replies('rollcall-controller plan --config vs'), ['vsphere.conf'])
+  t.same(replies('rollcall-controller plan --config=vs'), ['--config=vsphere.conf'])
+  t.same(replies('rollcall-controller status --context '), [''])
 })

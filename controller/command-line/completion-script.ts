@@ -46,7 +46,11 @@ function __rollcall_controller
   set -l found ($words[1] __complete $words[2..-1] 2>/dev/null)
   test (count $found) -gt 0; or return
   if test "$found[-1]" = :0
-    __fish_complete_path (string replace -r '^--[a-z-]+=' '' -- (commandline -ct))
+    # Of --config=FILE a candidate is the whole.
+    set -l option (string match -r '^--[a-z-]+=' -- (commandline -ct))
+    for path in (__fish_complete_path (string replace -r '^--[a-z-]+=' '' -- (commandline -ct)))
+      echo "$option$path"
+    end
   else if test (count $found) -gt 1
     printf '%s\\n' $found[1..-2]
   end
