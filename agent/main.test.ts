@@ -48,6 +48,14 @@ t.test('--print shows the report and sends nothing', async (t) => {
   t.equal(again.stdout, stdout, 'equal facts give equal bytes')
 })
 
+t.test('--print --kubelet-args is for a machine that has no kubelet yet', async (t) => {
+  const root = makeRoot(t, VM_TREE)
+  const given = /^--provider-id=vsphere:\/\/420e3f74-\S+ --node-ip=[\d.]+\n$/
+  t.match(await run(['--print', '--kubelet-args', '--root', root]), { code: 0, stdout: given, stderr: '' })
+  const nowhere = await run(['--print', '--kubelet-args', '--root', makeRoot(t, {})])
+  t.match(nowhere, { code: 1, stdout: '', stderr: /^rollcall-agent: \S+product_serial [^\n]+\n$/ })
+})
+
 t.test('--once fails where nothing can be sent', async (t) => {
   const root = makeRoot(t, VM_TREE)
   const { code, stderr } = await run(['--once', '--root', root, '--kubeconfig', '/nowhere'])

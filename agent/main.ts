@@ -8,6 +8,7 @@ import { fileFingerprint } from './facts/files.ts'
 import { findTools } from './facts/find-tools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
+import { kubeletArgs } from './kubelet-args.ts'
 import { createLogger, describe } from './log.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { renderReport } from './print.ts'
@@ -53,6 +54,12 @@ async function start(options: Options): Promise<number> {
   process.on('SIGINT', end)
   const { signal } = ending
   const { root } = options
+  if (options.mode === 'kubelet-args') {
+    const printed = kubeletArgs(root, networkInterfaces)
+    if (printed.ok) writeSync(1, `${printed.value}\n`)
+    else writeSync(2, `rollcall-agent: ${printed.message}\n`)
+    return printed.ok ? 0 : 1
+  }
   const { env } = process
   const log = createLogger({ level: options.logLevel, now: Date.now, write: (text) => writeSync(2, text) })
   const guestinfo = createGuestinfo({

@@ -45,6 +45,7 @@ t.test('doctor', (t) => {
   })
   for (const args of [
     ['doctor', '--once'],
+    ['doctor', '--print', '--kubelet-args'],
     ['--output=json'],
     ['doctor', '--output=xml'],
     ['--root=/r', 'doctor'],
@@ -65,6 +66,7 @@ t.test('wrong options are named in one sentence', (t) => {
     [['--root='], '--root: expected a path, got an empty string'],
     [['--kubeconfig=/k', '--kubeconfig='], '--kubeconfig: expected a path, got an empty string'],
     [['--once', '--print'], '--once and --print: give one of the two'],
+    [['--kubelet-args'], '--kubelet-args: only --print has it'],
   ] as const) {
     t.same(parseOptions(args), { kind: 'wrong', message })
   }

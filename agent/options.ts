@@ -15,7 +15,7 @@ export interface Options {
   readonly refresh: number
   /** Milliseconds between two looks at the machine's own facts. */
   readonly look: number
-  readonly mode: 'run' | 'once' | 'print' | 'doctor'
+  readonly mode: 'run' | 'once' | 'print' | 'kubelet-args' | 'doctor'
   /** Of `doctor`. */
   readonly output: (typeof OUTPUTS)[number]
   readonly logLevel: LogLevel
@@ -50,6 +50,8 @@ wrong, and what to do; it sends nothing, and its exit code is 1 where a check fa
                       a change is reported at once
   --once              report once, then exit: 0 when it was sent, else 1
   --print             print the report without sending it
+  --kubelet-args      with --print: print "--provider-id=... --node-ip=..." for the kubelet instead, which need not
+                      have run yet
   --output FORM       of doctor: ${OUTPUTS.join(', ')} (default table)
   --log-level LEVEL   ${LOG_LEVELS.join(', ')} (default info)
   --version           print the version
@@ -64,6 +66,7 @@ const SPEC = {
   look: { type: 'string', default: '30s' },
   once: { type: 'boolean', default: false },
   print: { type: 'boolean', default: false },
+  'kubelet-args': { type: 'boolean', default: false },
   output: { type: 'string', default: 'table' },
   'log-level': { type: 'string', default: 'info' },
   version: { type: 'boolean', default: false },
@@ -95,11 +98,13 @@ export function parseOptions(given: readonly string[]): AgentCommandLine {
   const look = durationOf('look', values.look, MIN_LOOK, '1s')
   if (!look.ok) return wrong(look.message)
   if (values.once && values.print) return wrong('--once and --print: give one of the two')
+  if (values['kubelet-args'] && !values.print) return wrong('--kubelet-args: only --print has it')
   const output = OUTPUTS.find((name) => name === values.output)
   if (output === undefined) return wrong(`--output: expected one of ${OUTPUTS.join(', ')}`)
   if (doctor && (values.once || values.print)) return wrong('doctor: takes neither --once nor --print')
   if (!doctor && values.output !== SPEC.output.default) return wrong('--output: only doctor has it')
-  const mode = doctor ? 'doctor' : values.once ? 'once' : values.print ? 'print' : 'run'
+  const printed = values['kubelet-args'] ? 'kubelet-args' : 'print'
+  const mode = doctor ? 'doctor' : values.once ? 'once' : values.print ? printed : 'run'
   const { kubeconfig, root, rpctool } = values
   const options = {
     kubeconfigs: kubeconfig ?? [],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { startAgent } from '../fixtures/agent.ts'
 import { condition, isInitialized } from './objects.ts'
 import { type MemberOptions, openStage } from './stage.ts'
 
@@ -68,6 +69,24 @@ for (const [name, { expected, first }] of Object.entries(cases)) {
     t.same(reports.last(name)?.status?.addresses, addresses)
   })
 }
+
+t.test('what the agent prints before there is a kubelet is what the Node gets', async (t) => {
+  const [vm] = stage.vms
+  const [nodeIP, providerID] = ['10.0.0.13', `vsphere://${vm?.uuid}`]
+  const addresses = ['10.0.0.100/32', `${nodeIP}/24`]
+  const member = await stage.member('before-the-kubelet', { addresses, nodeIP, providerID })
+  const printed = await startAgent({
+    kubeconfig: '/nowhere',
+    root: member.root,
+    args: ['--print', '--kubelet-args'],
+  })
+  t.equal((await printed.ended).code, 0)
+  t.same(printed.stdout, [`--provider-id=${providerID} --node-ip=${nodeIP}`])
+  await member.agent()
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  t.equal(nodes.last(member.name)?.spec.providerID, providerID)
+  t.match(nodes.last(member.name)?.status.addresses, both(nodeIP))
+})
 
 t.test("the kubelet's choice is not on the machine: refused until it is", async (t) => {
   const member = await stage.member('not-mine', { addresses: ['10.0.0.11/24'], nodeIP: '10.0.0.250' })
