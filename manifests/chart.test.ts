@@ -133,8 +133,13 @@ t.test("the CPI's values become the file, the Secret and the right to it", async
     global: {
       config: {
         thumbprint: `${'AB:'.repeat(19)}CD`,
-        nodes: { internalNetworkSubnetCidr: '10.0.0.0/8', externalVmNetworkName: '' },
+        nodes: {
+          internalNetworkSubnetCidr: '10.0.0.0/8',
+          externalVmNetworkName: '',
+          requireAllFamilies: false,
+        },
       },
+      registry: 'of other charts',
     },
   })
   t.strictSame(rest, [])
@@ -146,7 +151,7 @@ t.test("the CPI's values become the file, the Secret and the right to it", async
     global: { secretName: 'own', secretNamespace: 'kube-system', thumbprint: `${'AB:'.repeat(19)}CD` },
     identity: { require: 'reported' },
     labels: { region: 'k8s-region', zone: 'k8s-zone' },
-    nodes: { internalNetworkSubnetCidr: '10.0.0.0/8' },
+    nodes: { internalNetworkSubnetCidr: '10.0.0.0/8', requireAllFamilies: false },
     vcenter: { 'vc.example.com': { server: 'vc.example.com', datacenters: ['a', 'b'] } },
   })
   const { config: read, warnings } = await load(stringData['vsphere.conf'] ?? '')
@@ -199,6 +204,15 @@ const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
   [{ values: { daemonset: { extraVolumeMount: [] } } }, /extraVolumeMount/],
   [{ values: { config: { ...CPI, thumbprint: 'AB' } } }, /config[./]thumbprint/],
   [{ values: { config: { ...CPI, require: 'some' } } }, /config[./]require/],
+  [
+    { values: { config: { ...CPI, nodes: { internalNetworkSubnetCIDR: '10.0.0.0/8' } } } },
+    /internalNetworkSubnetCIDR/,
+  ],
+  [
+    { values: { config: { ...CPI, nodes: { internalNetworkSubnetCidr: '10.0.0.0' } } } },
+    /internalNetworkSubnetCidr/,
+  ],
+  [{ values: { global: { config: { thumbprnt: 'AB' } } } }, /thumbprnt/],
 ]
 for (const [asked, reason] of refused)
   t.test(`refused: ${JSON.stringify(asked)}`, async (t) => {
@@ -211,18 +225,29 @@ t.test('lint has nothing to say but that there is no icon', async (t) => {
   t.strictSame(render().messages, ['[INFO] Chart.yaml: icon is recommended'])
 })
 
-t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {
+/** The values of the CPI's chart, as it has them itself. */
+function valuesOfCPI(): Values {
   const module = ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/cloud-provider-vsphere']
   const source = execFileSync('go', module, {
     cwd: join(import.meta.dirname, '../test/servers/cpi'),
     encoding: 'utf8',
   })
-  const values: Values = parse(readFileSync(join(source.trim(), 'charts/vsphere-cpi/values.yaml'), 'utf8'))
+  return parse(readFileSync(join(source.trim(), 'charts/vsphere-cpi/values.yaml'), 'utf8'))
+}
+
+t.test("all values of the CPI's chart may be given, as in an edited copy of its file", async (t) => {
+  const values = valuesOfCPI()
+  t.strictSame(chartObjects({ values }), chartObjects({}))
+  const config = { ...v.parse(v.record(v.string(), v.unknown()), values.config), ...CPI }
+  t.strictSame(chartObjects({ values: { ...values, config } }), chartObjects({ values: { config } }))
+})
+
+t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {
   const docs = readFileSync(join(import.meta.dirname, '../docs/helm.md'), 'utf8')
   const told = new Set(
     [...docs.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell = '']) => cell.match(/(?<=`)[\w.]+(?=`)/g) ?? []),
   )
-  for (const path of pathsOf(values)) t.ok(told.has(path), path)
+  for (const path of pathsOf(valuesOfCPI())) t.ok(told.has(path), path)
 })
 
 /** The values that are no groups: lists, empty ones, scalars; of `affinity` the whole. */

@@ -16,8 +16,10 @@
 {{- if or .Values.nameOverride .Values.fullnameOverride }}
 {{- fail "nameOverride, fullnameOverride: names are fixed, for policies and rights name them; leave them out" }}
 {{- end }}
+{{- /* The CPI's own, in a copy of its whole values: the controller's Pods have as much. */}}
+{{- $defaults := dict "tolerations" `[{"effect":"NoSchedule","key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true"},{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane","operator":"Exists"},{"effect":"NoSchedule","key":"node.kubernetes.io/not-ready","operator":"Exists"},{"effect":"NoExecute","key":"CriticalAddonsOnly","operator":"Exists"}]` "affinity" `{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"node-role.kubernetes.io/control-plane","operator":"Exists"}]}]}}}` }}
 {{- range $key, $value := (.Values.daemonset | default dict) }}
-{{- if and (has $key (list "extraVolumes" "extraVolumesMounts" "extraVolumeMounts" "hostAliases" "tolerations" "affinity" "podAnnotations" "podLabels")) $value }}
+{{- if and (has $key (list "extraVolumes" "extraVolumesMounts" "extraVolumeMounts" "hostAliases" "tolerations" "affinity" "podAnnotations" "podLabels")) $value (ne (toJson $value) (get $defaults $key)) }}
 {{- fail (printf "daemonset.%s: is not taken over, for the Pod is not the CPI's; leave it out, docs/helm.md says what to do instead" $key) }}
 {{- else if and (eq $key "cmdline") (dig "additionalParams" nil $value) }}
 {{- fail "daemonset.cmdline.additionalParams: the chart starts rollcall-controller by its own arguments; leave it out, and write what you need into vsphere.conf (docs/command-line.md has each of the CPI's flags)" }}
