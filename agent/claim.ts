@@ -88,5 +88,5 @@ export function createClaimKeeper(guestinfo: Guestinfo): ClaimKeeper {
 const WRITTEN: ClaimResult = {
   written: true,
   reason: 'Written',
-  message: `the claim stands in ${GUESTINFO_CLAIM}`,
+  message: `the claim is in ${GUESTINFO_CLAIM}`,
 }

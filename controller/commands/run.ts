@@ -52,7 +52,7 @@ export interface ControllerOptions {
 }
 
 const COMPONENT = 'rollcall-controller'
-const NO_PORT = 'no port is open: nobody can ask for metrics, and a probe of the kubelet fails'
+const NO_PORT = 'no port is open: metrics cannot be scraped, and probes of the kubelet fail'
 /** What remains of a five second grace period after logging out and releasing the Lease. */
 const FLUSH_MS = 500
 

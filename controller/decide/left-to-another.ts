@@ -10,6 +10,6 @@ export function leftToAnother({
   if (settings.initialization.on) return undefined
   return no(
     'InitializationOff',
-    'Rollcall was started with --controllers=-cloud-node, so another provider is to initialise this Node; take that out if there is none',
+    'Rollcall was started with --controllers=-cloud-node, so another provider must initialise this Node; remove that argument if there is none',
   )
 }

@@ -72,7 +72,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   if (!report.spec.ok) {
     const condition = no(
       'ReportInvalid',
-      `${report.spec.problems.join('; ')}; run the agent version that belongs to this controller`,
+      `${report.spec.problems.join('; ')}; run the agent version that matches this controller`,
     )
     return refused(report, condition)
   }

@@ -69,7 +69,7 @@ export function noLongerRefused(
   return {
     Initialized: isUninitialized(node)
       ? no(instead.reason, instead.message)
-      : yes('Initialized', 'is initialized, and no patch of it is refused any more'),
+      : yes('Initialized', 'is initialized; its patches are no longer refused'),
   }
 }
 
@@ -82,11 +82,11 @@ const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => C
   status: (message) =>
     no(
       'StatusRefused',
-      `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC that belong to this controller`,
+      `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC of this controller's release`,
     ),
   report: (message) =>
     no(
       'ReportRefused',
-      `the API server refuses a NodeReport for this Node, which has no agent: ${message}; apply the CRD, the policies and the RBAC that belong to this controller`,
+      `the API server refuses a NodeReport for this Node, which has no agent: ${message}; apply the CRD, the policies and the RBAC of this controller's release`,
     ),
 }

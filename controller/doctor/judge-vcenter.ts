@@ -116,7 +116,7 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
     const lost = wanted.filter((each) => !seen.some((one) => matchesDatacenter(each, one)))
     if (lost.length > 0)
       return fail(
-        `${listed(lost)} under "datacenters" mean none that the account sees (${listed(paths)}); correct the names, or give the account Read-only there`,
+        `${listed(lost)} under "datacenters" match none that the account can see (${listed(paths)}); correct the names, or give the account Read-only there`,
       )
     const [twice] = wanted.filter(
       (each) => !isPath(each) && seen.filter(({ path }) => path.at(-1) === each).length > 1,

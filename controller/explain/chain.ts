@@ -66,7 +66,7 @@ function kubeletStep({ kubelet, now }: ExplainFacts): Step {
   return {
     name: 'kubelet',
     state: silent ? 'no' : 'ok',
-    says: [silent ? `${says}, and is silent since` : says],
+    says: [silent ? `${says}, and has been silent since` : says],
   }
 }
 

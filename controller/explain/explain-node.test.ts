@@ -134,7 +134,7 @@ t.test('a refusal is in the words of the leader, with the reason in the verdict'
   const found = explain(decided(facts({ vms: [vm({ nics: [{ mac: '00:50:56:00:00:99' }] })] })))
   t.equal(found.verdict, 'waits for a cloud provider: MACsContradict')
   t.match(step(found, 'identity'), { state: 'no', says: [/^MACsContradict: /] })
-  t.match(found.changes, ['what to do at MACsContradict: docs/reasons.md', /within five minutes/])
+  t.match(found.changes, ['what to do about MACsContradict: docs/reasons.md', /within five minutes/])
 })
 
 t.test('a CPI that handles Nodes', async (t) => {
@@ -146,7 +146,7 @@ t.test('a CPI that handles Nodes', async (t) => {
 
 t.test('a VM that is missing: by the leader alone, the proofs are not known one by one', async (t) => {
   const found = explain(decided(missing()))
-  t.equal(found.verdict, 'is kept, and whether its VM is gone cannot be told: NotConfirmed')
+  t.equal(found.verdict, 'is kept, as it is unknown whether its VM is gone: NotConfirmed')
   t.match(step(found, 'deletion'), { state: 'unknown' })
   t.match(item(found, 'CanaryFound'), { state: 'unknown', why: /--config/ })
   t.match(item(found, 'NodeNotReady'), { state: 'ok' })
@@ -167,8 +167,8 @@ t.test('vCenter was asked, and nothing was probed', async (t) => {
 })
 
 t.test('a VM that is proven gone: what comes before the first reason holds', async (t) => {
-  const found = explain(pending('True', 'BrakeEngaged', 'the brake holds: ...'))
-  t.equal(found.verdict, 'is kept for now, and its VM is gone: BrakeEngaged')
+  const found = explain(pending('True', 'BrakeEngaged', 'the deletion brake is engaged: ...'))
+  t.equal(found.verdict, 'is kept for now, although its VM is gone: BrakeEngaged')
   t.match(step(found, 'deletion'), { state: 'no' })
   for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted'])
     t.match(item(found, name), { state: 'ok' }, name)
@@ -263,7 +263,7 @@ t.test('a silent kubelet, and one that never ran', async (t) => {
   const silent = { ...RENEWED, renewTime: '2026-03-01T09:50:00.000000Z' }
   t.match(step(explain(initialised(), { kubelet: silent }), 'kubelet'), {
     state: 'no',
-    says: ['renewed its Lease 10m ago, and is silent since'],
+    says: ['renewed its Lease 10m ago, and has been silent since'],
   })
   t.match(step(explain(initialised(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
   t.match(step(explain(initialised(), { kubelet: undefined }), 'kubelet'), { state: 'unknown' })

@@ -38,17 +38,17 @@ function verdictOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
     case 'waiting':
       return `waits for a cloud provider${because}`
     case 'initialised':
-      return `is initialised${known}${pending === undefined ? '' : `; to be seen to${because}`}`
+      return `is initialised${known}${pending === undefined ? '' : `; needs attention${because}`}`
     case 'doubted':
-      return `runs on what was verified before${known}, which cannot be verified now, or is contradicted${because}`
+      return `keeps what was verified before${known}, which cannot be verified now or is contradicted${because}`
     case 'VM off':
       return `is initialised, and its VM is off${because}`
     case 'VM missing':
-      return `is kept, and whether its VM is gone cannot be told${because}`
+      return `is kept, as it is unknown whether its VM is gone${because}`
     case 'VM gone':
       return pending?.reason === 'VMGone'
         ? `is deleted${because}`
-        : `is kept for now, and its VM is gone${because}`
+        : `is kept for now, although its VM is gone${because}`
     case 'deleting':
       return 'is being deleted by the API server'
     case 'unmanaged':
@@ -57,11 +57,11 @@ function verdictOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
 }
 
 const LOOKS_AGAIN =
-  'it is looked at again by itself: at once when a new report comes or vCenter tells of a change, else within five minutes'
+  'it is checked again automatically: at once when a new report or a change in vCenter arrives, otherwise within five minutes'
 
 function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean): readonly string[] {
   if (missing) return changesOfMissing(name)
-  const explained = pending === undefined ? [] : [`what to do at ${pending.reason}: docs/reasons.md`]
+  const explained = pending === undefined ? [] : [`what to do about ${pending.reason}: docs/reasons.md`]
   switch (state) {
     case 'waiting':
       return pending?.reason === 'NoReport'
@@ -91,8 +91,8 @@ function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean
 
 function changesOfMissing(name: string): readonly string[] {
   return [
-    'its VM is found again, or its kubelet or its agent speaks: it is kept',
+    'its VM is found again, or its kubelet or its agent reports: it is kept',
     `to keep it, whatever is proven: kubectl annotate node ${name} ${ANNOTATION_DELETION}=hold`,
-    `to have it go now: kubectl delete node ${name}`,
+    `to delete it now: kubectl delete node ${name}`,
   ]
 }

@@ -18,7 +18,7 @@ for (const [word, said] of [
   ['worker-1.example', ': did you mean worker-1?'],
   ['10.0.0.5', '; 10.0.0.5 is an address of Node worker-1'],
   ['vm-of-1', '; VM "vm-of-1" is Node worker-1'],
-  ['something', '; "kubectl get nodes" has them all'],
+  ['something', '; "kubectl get nodes" lists them all'],
 ] as const)
   t.equal(suggestNode(word, nodes, reports), said, word)
 t.equal(suggestNode('a', [], reports), '; there are no Nodes')

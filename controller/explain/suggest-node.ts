@@ -17,5 +17,5 @@ export function suggestNode(
     names.find((name) => name.startsWith(`${word}.`) || word.startsWith(`${name}.`)) ??
     didYouMean(word, names)
   if (near !== undefined) return `: did you mean ${near}?`
-  return nodes.length === 0 ? '; there are no Nodes' : '; "kubectl get nodes" has them all'
+  return nodes.length === 0 ? '; there are no Nodes' : '; "kubectl get nodes" lists them all'
 }

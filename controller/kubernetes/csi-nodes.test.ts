@@ -115,7 +115,7 @@ t.test('without the right nobody waits, and it is said', async (t) => {
   const running = csiNodes.run(end.signal)
   await csiNodes.known
   t.equal(csiNodes.topologyKeysOf({ name: 'a', uid: 'u' }), undefined)
-  t.match(csiNodes.remarks(), [/^CSINodes cannot be read, so that zone and region stay/])
+  t.match(csiNodes.remarks(), [/^CSINodes cannot be read, so zone and region stay/])
   t.match(log.lines, [{ path, msg: 'watch failed' }])
   allowed = true
   await until('it goes on by itself', () => changed.length === 1)

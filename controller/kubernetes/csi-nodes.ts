@@ -108,7 +108,7 @@ export function createCSINodes({ onChange, ...options }: CSINodesOptions): CSINo
     remarks: () =>
       failing && !csiNodes.synced
         ? [
-            'CSINodes cannot be read, so that zone and region stay as they are where the vSphere CSI driver may have set them: see the rights in docs/security.md',
+            'CSINodes cannot be read, so zone and region stay as they are where the vSphere CSI driver may have set them: see the rights in docs/security.md',
           ]
         : [],
     run: csiNodes.run,

@@ -75,10 +75,10 @@ const TIMEOUT = 5_000
 
 const REFUSED: Denial = {
   status: 401,
-  line: 'no token and no client certificate that is valid here: show one of this cluster',
+  line: 'no token and no client certificate that is valid here: present one of this cluster',
 }
-const BUSY: Denial = { status: 503, line: 'too many ask at once who may see this: try again' }
-const UNKNOWN: Denial = { status: 503, line: 'the API server cannot be asked who may see this: try again' }
+const BUSY: Denial = { status: 503, line: 'too many requests at once: try again' }
+const UNKNOWN: Denial = { status: 503, line: 'the API server does not say who may see this: try again' }
 
 /**
  * Has the API server say whether somebody may ask for a path (SubjectAccessReview), as Kubernetes' own servers do. Who it is

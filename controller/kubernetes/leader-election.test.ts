@@ -216,7 +216,7 @@ t.test('a leader that does not stop is a problem', async (t) => {
   await clock.turn(30_000)
   t.equal(a.election.status().problem, undefined)
   await clock.turn(10_000)
-  t.equal(a.election.status().problem, 'leads although its lease ended 26 s ago: it must be restarted')
+  t.equal(a.election.status().problem, 'still leads although its Lease ended 26 s ago: it must be restarted')
 })
 
 t.test('only the leader annotates the Lease, and nobody makes one for it', async (t) => {

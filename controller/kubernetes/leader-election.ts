@@ -182,7 +182,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       const late = clock.monotonic() - elector.renewedAt - leaseDuration
       const stuck = leading && late > STUCK_AFTER
       const problem = stuck
-        ? `leads although its lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
+        ? `still leads although its Lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
         : undefined
       return { leading, holder: elector.holder, problem }
     },

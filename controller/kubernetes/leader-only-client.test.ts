@@ -20,7 +20,7 @@ t.test('writes only while the Lease is held, reads always', async (t) => {
   t.same(sent.splice(0), methods)
   holds = false
   for (const method of methods.slice(1)) {
-    const message = `${method} /x was not sent: the Lease may be another's by now`
+    const message = `${method} /x was not sent: another replica may hold the Lease by now`
     await t.rejects(client.request({ method, path: '/x', signal }), { message })
   }
   await client.request({ method: 'GET', path: '/x', signal })

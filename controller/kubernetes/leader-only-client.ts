@@ -9,7 +9,9 @@ export function createLeaderOnlyClient(client: KubeClient, term: Pick<Term, 'hol
   return {
     async request(request) {
       if (request.method !== 'GET' && !term.holds())
-        throw new Error(`${request.method} ${request.path} was not sent: the Lease may be another's by now`)
+        throw new Error(
+          `${request.method} ${request.path} was not sent: another replica may hold the Lease by now`,
+        )
       return client.request(request)
     },
     stream: client.stream,

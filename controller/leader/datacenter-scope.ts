@@ -49,14 +49,14 @@ export function createDatacenterScope(options: DatacenterScopeOptions): Datacent
     remarks: () =>
       unmatched().map(
         ({ name, of, lost }) =>
-          `vCenter ${name}: ${lost.length} of ${of} datacenters in the configuration mean none that the account sees; the log names them`,
+          `vCenter ${name}: ${lost.length} of ${of} datacenters in the configuration match none that the account can see; the log names them`,
       ),
     run: every(INTERVAL, async () => tell(), clock, random),
   }
 }
 
 const UNMATCHED =
-  'datacenters in the configuration mean none that the account sees, and no VM in them is found; correct the names, or give the account Read-only there'
+  'datacenters in the configuration match none that the account can see, and no VM in them is found; correct the names, or give the account Read-only there'
 
 function pathOf({ path }: DatacenterPath): string {
   return `/${path.join('/')}`

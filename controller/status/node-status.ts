@@ -108,7 +108,7 @@ function withoutReport(node: Node): Judgement {
     return { state: 'unmanaged', pending: { condition: undefined, reason: 'ForeignProviderID', message } }
   }
   if (!hasUninitializedTaint(node)) return { state: 'unmanaged', pending: undefined }
-  const message = 'there is no NodeReport of its name: check its agent'
+  const message = 'there is no NodeReport with its name: check its agent'
   return { state: 'waiting', pending: { condition: undefined, reason: 'NoReport', message } }
 }
 

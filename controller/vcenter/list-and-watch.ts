@@ -231,7 +231,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       options.onDatacenters(undefined)
       logger.info(
         { error: error.message },
-        'datacenters cannot be read, so that one which the configuration misspells is only told with its Nodes',
+        'datacenters cannot be read, so a misspelt one in the configuration shows only in the conditions of its Nodes',
       )
     }
   }

@@ -24,7 +24,7 @@ t.test('a VM of which something essential may not be read is refused by its name
   for (const { uuid } of [vm, other]) lab.inventory.follow(uuid)
   t.match(await until('a refusal', refusal), {
     reason: 'NoPermission',
-    message: `config.uuid of the VM "${vm.name}" (${vm.ref}) for want of System.Read`,
+    message: `config.uuid of the VM "${vm.name}" (${vm.ref}) without the privilege System.Read`,
   })
   await answered(lab, other.uuid)
   t.equal(lab.inventory.failure(), undefined, 'vCenter as a whole is well')

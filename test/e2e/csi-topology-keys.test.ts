@@ -120,7 +120,7 @@ t.test('a controller that may not read CSINodes goes on, and leaves what may be 
   t.same([label(one, ZONE), label(one, REGION)], ['zone-x', 'region-1'])
   t.match(topology(one), {
     reason: 'LabelsKeptForCSI',
-    message: /may have registered with .*, which no CSINode tells/,
+    message: /may have registered with .*, although no CSINode says so/,
   })
   t.equal(label(free, ZONE), 'zone-a')
   const ready = await fetch(`${controller.url}/readyz`)

@@ -61,13 +61,13 @@ t.test('nothing is deleted, and it is said why and what ends it', async (t) => {
     status: 'True' as const,
     reason: 'BrakeEngaged' as const,
     message: new RegExp(
-      `kept for now: the brake holds: .*: kubectl annotate node ${name} rollcall.dev/deletion=proceed$`,
+      `kept for now: the deletion brake is engaged: .*: kubectl annotate node ${name} rollcall.dev/deletion=proceed$`,
     ),
   })
   for (const name of namesOf(silent)) {
     const { message } = await deletionPending(stage, name, held(name))
     t.match(message, 'vCenter main does not show the VMs of more machines that run than')
-    t.match(message, 'it releases itself 8s after those VMs are registered again')
+    t.match(message, 'it is released 8s after those VMs are registered again')
     await events.until('it is told aloud', () => eventsOfReason(stage, name, 'BrakeEngaged').length > 0)
   }
   await until('all are missed', async () => {

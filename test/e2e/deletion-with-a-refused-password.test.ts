@@ -36,7 +36,7 @@ async function outlast(controller: Controller): Promise<void> {
 async function checkKept(t: Tap, controller: Controller, attempts: number): Promise<void> {
   for (const { name } of members) {
     const { message } = await deletionPending(stage, name, { status: 'Unknown', reason: 'InvalidLogin' })
-    t.match(message, /^whether its VM is gone cannot be asked, and the Node is kept: .*password/)
+    t.match(message, /^vCenter cannot be asked whether its VM is gone, so the Node is kept: .*password/)
   }
   await outlast(controller)
   t.equal(await logins(), attempts, 'one attempt')

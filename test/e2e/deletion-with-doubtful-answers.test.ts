@@ -92,7 +92,7 @@ for (const [i, round] of rounds.entries()) {
     })
     for (const { name, reason, what } of cases) {
       const { message } = await deletionPending(stage, name, { status: 'Unknown', reason })
-      t.match(message, /^whether VM .+ is gone cannot be told, and the Node is kept: /, what)
+      t.match(message, /^it is unknown whether VM .+ is gone, so the Node is kept: /, what)
       t.ok(nodes.last(name), 'kept')
     }
     await vcsim.clearFaults()

@@ -38,7 +38,7 @@ for (const { what, fault, reason, rest } of cases) {
     const id = await vcsim.fault({ operation: 'RetrievePropertiesEx', ...fault })
     const controller = await stage.controller({ identity: what, lifecycle, until: 'answering' })
     const { message } = await deletionPending(stage, living.name, { status: 'Unknown', reason })
-    t.match(message, /^whether its VM is gone cannot be asked, and the Node is kept: /)
+    t.match(message, /^vCenter cannot be asked whether its VM is gone, so the Node is kept: /)
     if (rest) {
       await nodes.until('the other Node is deleted', () => nodes.last(gone.name) === undefined)
     } else {

@@ -58,7 +58,7 @@ t.test(
       [stuck, 1],
     ] as const) {
       const message = new RegExp(
-        `for now: ${count} VolumeAttachments still name Node ${name}, and the taint .* has them detached; it waits for at most 16s`,
+        `for now: ${count} VolumeAttachments still name Node ${name}; the taint .* has them detached; the Node waits 16s at most`,
       )
       await deletionPending(stage, name, { status: 'True', reason: 'VolumesAttached', message })
       t.ok(nodes.last(name))

@@ -263,7 +263,7 @@ const cases: readonly Case[] = [
     what: 'a datacenter that is not there',
     config: conf('DC0', 'DC9'),
     check: 'vCenter main: datacenters',
-    says: /^DC9 .*mean none that the account sees \(\/DC0\)/,
+    says: /^DC9 .*match none that the account can see \(\/DC0\)/,
   },
   {
     what: 'a tag category that is not there',

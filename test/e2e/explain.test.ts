@@ -195,7 +195,7 @@ t.test('status follows what happens', async (t) => {
 t.test('a deletion in progress: what is proven, and what is missing', async (t) => {
   const { code, text } = await explained(lost.name)
   t.equal(code, 0)
-  t.match(text, /^Node worker-2 is kept for now, and its VM is gone: NotConfirmed$/m)
+  t.match(text, /^Node worker-2 is kept for now, although its VM is gone: NotConfirmed$/m)
   t.match(
     text,
     /^ {2}no {2}deletion +NotConfirmed: VM "\S+" .* is gone, and the Node is kept for now: it takes 3/m,
@@ -236,8 +236,8 @@ t.test('a Node that the brake holds', async (t) => {
   const [one] = held
   await deletionPending(stage, one?.name ?? '', { status: 'True', reason: 'BrakeEngaged' })
   const { text } = await explained(one?.name ?? '')
-  t.match(text, /is kept for now, and its VM is gone: BrakeEngaged$/m)
-  t.match(text, /^ {2}no {2}few VMs of its vCenter vanished at once with it \(/m)
+  t.match(text, /is kept for now, although its VM is gone: BrakeEngaged$/m)
+  t.match(text, /^ {2}no {2}not too many VMs of its vCenter vanished at once \(/m)
   const { text: table } = await told('status', `--kubeconfig=${kubeconfig}`)
   t.match(table, /^the brake on deletions is engaged for \d Nodes of vCenter main$/m)
 })
@@ -252,13 +252,13 @@ t.test('a Node that waits for a tag', async (t) => {
     () => condition(stage.reports.last(waiting.name), 'TopologyResolved')?.reason === 'TagMissing',
   )
   const says =
-    /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialised until that is mended in vCenter, .*; or set topology\.required to false/m
+    /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false/m
   for (const args of [[`--kubeconfig=${kubeconfig}`], [`--kubeconfig=${asker}`, `--config=${configFile}`]]) {
     const { code, text } = await told('explain', waiting.name, ...args)
     t.equal(code, 0)
     t.match(text, /^Node worker-7 waits for a cloud provider: TagMissing$/m)
     t.match(text, says)
-    t.match(text, /^ {2}- what to do at TagMissing: docs\/reasons\.md$/m)
+    t.match(text, /^ {2}- what to do about TagMissing: docs\/reasons\.md$/m)
     t.notMatch(text, /would (set|change) (labels|providerID|taints)/)
   }
 })
@@ -288,6 +288,6 @@ t.test('a Node that is left to a CPI', async (t) => {
     const found = await explained(lost.name)
     return found.text.includes('CPIRuns') && found
   })
-  t.match(text, /^Node worker-2 is kept, and whether its VM is gone cannot be told: CPIRuns$/m)
+  t.match(text, /^Node worker-2 is kept, as it is unknown whether its VM is gone: CPIRuns$/m)
   t.match(text, /^ {2}\? {3}deletion +CPIRuns: Nodes are left to whoever leads by the Lease/m)
 })

@@ -39,7 +39,7 @@ export async function openHalf(stage: Stage, count = stage.vms.length / 2): Prom
 
 /** Waits until these are kept by the brake and by nothing else: all that time brings is there. */
 export async function heldByBrake(stage: Stage, names: readonly string[]): Promise<void> {
-  const message = /is gone, and the Node is kept for now: the brake holds: [^;]+; [^;]+$/
+  const message = /is gone, and the Node is kept for now: the deletion brake is engaged: [^;]+; [^;]+$/
   const wanted = { status: 'True', reason: 'BrakeEngaged', message } as const
   await Promise.all(names.map((name) => deletionPending(stage, name, wanted)))
 }

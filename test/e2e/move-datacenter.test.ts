@@ -32,7 +32,7 @@ t.before(async () => {
 t.test('a datacenter that there is not is told at once, one with wildcards is found', async (t) => {
   const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
   await until('it is told', async () => (await readyz()).includes('datacenters'))
-  t.match(await readyz(), /^leading\nvCenter main: 1 of 2 datacenters in the configuration mean none/)
+  t.match(await readyz(), /^leading\nvCenter main: 1 of 2 datacenters in the configuration match none/)
   await until('the log names it', () => controller.output().includes('"datacenters":["/europe/DC8"]'))
   t.match(controller.output(), '"seen":["/DC0","/DC1","/europe/DC9"]')
 })

@@ -71,7 +71,7 @@ t.test('what would change is said, and nothing is written', async (t) => {
     lacks: of('worker-1')?.lacks,
     remarks: [],
   })
-  t.match(of('worker-1')?.lacks, /may do without an agent/)
+  t.match(of('worker-1')?.lacks, /does not need an agent/)
   t.match(of('worker-4')?.changes, [
     { what: 'labels.beta.kubernetes.io/instance-type', to: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu' },
     { what: 'labels.failure-domain.beta.kubernetes.io/region', to: 'region-1' },
@@ -102,10 +102,10 @@ t.test('a new Node waits for a tag where that is required', async (t) => {
     'it keeps its taint',
   )
   t.match(of('worker-4')?.remarks, [
-    /^TagMissing: no tag of category "k8s-region" \(region\) on .*; topology\.required is true, so the Node stays uninitialised until that is mended in vCenter, .*; or set topology\.required to false$/,
+    /^TagMissing: no tag of category "k8s-region" \(region\) on .*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false$/,
   ])
   t.same(of('worker-1')?.changes, [], 'a running one goes on')
-  t.match(of('worker-1')?.remarks, [/^TagMissing: .*; attach a tag in vCenter, the label follows by itself$/])
+  t.match(of('worker-1')?.remarks, [/^TagMissing: .*; attach a tag in vCenter; the label follows by itself$/])
   t.match((await planWith(required)).text, /^ {2}! TagMissing: .* topology\.required is true, /m)
 })
 

@@ -26,7 +26,7 @@ t.test('a VM of which something essential may not be read is named, with the pri
   await reports.until('it is said', () => found()?.reason === 'NoPermission')
   t.match(found(), {
     status: 'Unknown',
-    message: `runtime.connectionState of the VM "${member.vm.name}" (${member.vm.ref}) for want of System.Read`,
+    message: `runtime.connectionState of the VM "${member.vm.name}" (${member.vm.ref}) without the privilege System.Read`,
   })
   t.notOk(isInitialized(nodes.last(member.name)))
   await stage.events.until('an Event', () =>

@@ -28,7 +28,7 @@ export function leftOut([first]: readonly CandidateAddress[]): string {
 }
 
 export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
-  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} is that of Node ${holder}`)
+  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} belongs to Node ${holder}`)
   return no(
     'AddressOfAnotherNode',
     `${words.join(', ')}, and is left out until that Node's machine is proven gone; delete that Node, or find out why two machines have one address`,
@@ -72,10 +72,10 @@ export function networkUnknown(candidates: readonly CandidateAddress[], vm: Virt
   const unknown = candidates.filter(({ network }) => network === undefined).map(({ address }) => address)
   const tools = vm.unreadable.includes('guestNICs')
     ? 'the vCenter account may not read guest.net: give it the role Read-only'
-    : 'VMware Tools do not say: it passes once they report from this VM'
+    : 'VMware Tools have not reported it; this ends once they report from this VM'
   return no(
     'NetworkUnknown',
-    `a network's name under nodes decides, and nobody knows which network ${unknown.join(', ')} is in; ${tools}`,
+    `a network's name under nodes decides, and it is not known which network ${unknown.join(', ')} is in; ${tools}`,
   )
 }
 
@@ -84,10 +84,10 @@ export function familyMissing(missing: readonly Family[], words: string, waits: 
   const names = missing.map((family) => NAMES[family]).join(', ')
   const consequence = waits
     ? ', and the Node waits for one (nodes.requireAllFamilies)'
-    : ', one is added once it is seen'
+    : ', and one is added once it is seen'
   return no(
     'FamilyMissing',
-    `${words}; ipFamily asks for ${names} too, of which there is no address${consequence}: bring it up, or take the family out of ipFamily`,
+    `${words}; ipFamily asks for ${names} too, but there is no such address${consequence}: bring one up, or take the family out of ipFamily`,
   )
 }
 
@@ -120,7 +120,7 @@ export function noAddress(
     : `${vm.guestNICs.length} entries`
   return no(
     'NoAddress',
-    `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up, the address follows by itself`,
+    `neither the agent (${names}) nor VMware Tools (${tools}) sees a usable address on the VM's vNICs; bring the network up; the address follows by itself`,
   )
 }
 

@@ -23,7 +23,7 @@ export function judgeClaim(
   if (text === undefined && vm.unreadable.includes('claim')) {
     return absent(
       'ClaimUnreadable',
-      `the vCenter account may not read ${GUESTINFO_CLAIM} of the VM; give it the role Read-only from the root on, with propagation`,
+      `the vCenter account may not read ${GUESTINFO_CLAIM} of the VM; give it the role Read-only on the root folder, with propagation`,
     )
   }
   if (text === undefined || text === '') {
@@ -61,7 +61,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   if (named === undefined) {
     return absent(
       'ClaimOfFormerNode',
-      `${GUESTINFO_CLAIM} names a Node that no longer exists, as after a new registration, or in a VM made from a template`,
+      `${GUESTINFO_CLAIM} names a Node that no longer exists: the Node was registered again, or the VM was made from a template`,
     )
   }
   if (named.boundTo === undefined) {
@@ -77,7 +77,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   if (isBoundTo(named.boundTo, vm)) return { kind: 'contradicts', nodeName: named.name }
   return absent(
     'ClaimCopied',
-    `${GUESTINFO_CLAIM} names Node ${named.name}, which is another VM (${named.boundTo.moref}): it came with a clone, and the agent's own replaces it`,
+    `${GUESTINFO_CLAIM} names Node ${named.name}, which is another VM (${named.boundTo.moref}): it was copied with a clone, and the agent will write its own`,
   )
 }
 

@@ -66,7 +66,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     return {
       level: 'proven',
       ends: false,
-      condition: yes('Proven', `${describeVM(vm)} itself names this Node and its present boot`),
+      condition: yes('Proven', `${describeVM(vm)} itself names this Node and its current boot`),
     }
   }
   return withoutClaim(vm, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
@@ -86,7 +86,7 @@ function withoutClaim(
       provenUntil: until,
       condition: yes(
         'ProvenBefore',
-        `${describeVM(vm)} named this Node before; not now: ${why}; the level falls to reported at ${until} unless it does again`,
+        `${describeVM(vm)} named this Node before, but not now: ${why}; the level falls to reported at ${until} unless it names the Node again`,
       ),
     }
   }
@@ -98,7 +98,7 @@ function withoutClaim(
       ends: false,
       condition: yes(
         'Asserted',
-        `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node may do without an agent`,
+        `the kubelet's system UUID is that of ${describeVM(vm)}, and nothing else was checked: the Node does not need an agent`,
       ),
     }
   }

@@ -137,7 +137,7 @@ function noVM(uuid: string, { uuids }: MachineUUID, { lookups }: NodeFacts): Con
   const names = [...new Set(searched.map(({ vCenter }) => vCenter))].join(', ')
   return no(
     'NoVMWithUUID',
-    `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM is there and that the vCenter account has System.Read on it, or delete the Node if its machine is gone`,
+    `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM exists and that the vCenter account has System.Read on it, or delete the Node if its machine is gone`,
   )
 }
 

@@ -34,7 +34,7 @@ t.test('an empty vCenter that a running Node keeps in doubt names it, and what e
     })[0]?.message
   const letGo =
     'let that Node go, so that vCenter vc2 counts as empty: kubectl delete node n1, or kubectl annotate node n1 rollcall.dev/deletion=proceed'
-  const empty = 'vCenter vc2 shows no VM at all, so that not finding one proves nothing, though'
+  const empty = 'vCenter vc2 shows no VM at all, so not finding one proves nothing, though'
   t.equal(
     told('unlisted', 'n1'),
     `${empty} Node n1 is Ready and had its VM there: register that VM again, or ${letGo}`,

@@ -71,7 +71,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'PrivilegesProven',
-    holds: 'the account may read the root folder and all that stood above the VM',
+    holds: 'the account may read the root folder and all that was above the VM',
     missing: ({ probes }) =>
       first(byVCenter(probes), (accounts) => (accounts.some(mayRead) ? undefined : lacking(accounts))),
   },
@@ -87,7 +87,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   },
   {
     name: 'ReferenceNotFound',
-    holds: 'vCenter knows no VM of its reference',
+    holds: 'vCenter knows no VM with its managed object reference',
     missing({ vm, probes }) {
       const findings = ownProbes(vm, probes).map(({ moref }) => moref)
       // One account may not read what another one finds.
@@ -204,7 +204,7 @@ function fromFinding(finding: VMExistence | undefined, how: string): Missing | u
 function nothingShown(vCenter: string, inhabitants: Inhabitants): Missing {
   return {
     reason: 'CanaryNotFound',
-    message: `vCenter ${vCenter} shows no VM at all, so that not finding one proves nothing, though ${livesThere(vCenter, inhabitants)}`,
+    message: `vCenter ${vCenter} shows no VM at all, so not finding one proves nothing, though ${livesThere(vCenter, inhabitants)}`,
   }
 }
 

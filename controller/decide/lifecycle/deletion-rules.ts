@@ -32,10 +32,14 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         : undefined,
   },
   { name: 'NotHeld', holds: 'no annotation keeps the Node', missing: ({ node }) => heldBy(node) },
-  { name: 'SeenOrWanted', holds: 'a vCenter has shown the VM before, or need not have', missing: neverSeen },
+  {
+    name: 'SeenOrWanted',
+    holds: 'a vCenter has shown the VM before, or that is not required',
+    missing: neverSeen,
+  },
   {
     name: 'BrakeReleased',
-    holds: 'few VMs of its vCenter vanished at once with it',
+    holds: 'not too many VMs of its vCenter vanished at once',
     missing: ({ braked }) => braked,
   },
   {
@@ -52,7 +56,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NoLifeSign',
-    holds: 'its agent has not reported since, nor its kubelet written Ready',
+    holds: 'since then its agent has not reported, nor its kubelet written Ready',
     missing: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
   },
   {
@@ -87,17 +91,17 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'ConfirmedJustNow',
-    holds: 'the last answer is of this moment',
+    holds: 'the last answer came just now',
     missing: ({ evidence, monotonic, now }) =>
       !isFresh(evidence, { monotonic, now })
-        ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before' }
+        ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before the deletion' }
         : undefined,
   },
   {
     // vCenter may push only part of a mass disappearance. Without this rule those Nodes would be deleted before the
     // others are known to be missing, and the brake can engage.
     name: 'OthersRead',
-    holds: 'all other VMs of that vCenter were read again since',
+    holds: 'all other VMs of that vCenter have been read again since',
     missing: ({ othersRead }) =>
       othersRead
         ? undefined
@@ -108,7 +112,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'VolumesDetached',
-    holds: 'no volume is attached to the Node, or none is waited for',
+    holds: 'no volume is attached to the Node, or the wait for them is over',
     missing: volumesAttached,
   },
   {
@@ -124,7 +128,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'RateAllows',
-    holds: 'few Nodes were deleted in the last minute',
+    holds: 'not too many Nodes were deleted in the last minute',
     missing: ({ fleet, settings }) =>
       waitForRate(fleet, settings) > 0
         ? {
@@ -154,7 +158,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       const name = uncounted()
       return name === undefined
         ? undefined
-        : { reason: 'NotConfirmed', message: `the VM of Node ${name} is missing too, and is looked at first` }
+        : { reason: 'NotConfirmed', message: `the VM of Node ${name} is missing too, and is checked first` }
     },
   },
 ]

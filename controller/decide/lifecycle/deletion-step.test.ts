@@ -508,7 +508,7 @@ t.test('who deletes nothing leaves no latch behind', async (t) => {
   for (const deletion of ['dry-run', 'off'] as const) {
     const decision = decide(gone({ ...many(4), ...settings({ deletion }) }))
     t.equal(decision.status?.brakeEngagedAt, undefined, deletion)
-    t.match(pending(decision)?.message, /the brake holds/, 'though it says what it would do')
+    t.match(pending(decision)?.message, /the deletion brake is engaged/, 'though it says what it would do')
     const engaged = decide(gone(many(4)))
     const former = { report: report({ ...gone().report, status: engaged.status ?? {} }) }
     const away = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } as const }]
@@ -656,7 +656,7 @@ t.test('that the brake engages is told, whatever the condition has to say first'
 t.test('a brake that only waits for what may still count is said last, and by no Event yet', async (t) => {
   const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
   const decision = decide(gone({ ...uncertain, leadingFor: 0 }))
-  t.match(pending(decision), { reason: 'LeaderTooYoung', message: /; the brake holds: / })
+  t.match(pending(decision), { reason: 'LeaderTooYoung', message: /; the deletion brake is engaged: / })
   t.same(
     decision.events.filter(({ reason }) => reason === 'BrakeEngaged'),
     [],

@@ -116,7 +116,7 @@ function judge(
   if (exists.length > 0) return no('VMExists', `the Node is kept: ${listed(exists)}`)
   const list = listed(missing)
   return proofs.length > 0
-    ? unknown(first.reason, `whether ${gone} cannot be told, and the Node is kept: ${list}`)
+    ? unknown(first.reason, `it is unknown whether ${gone}, so the Node is kept: ${list}`)
     : yes(first.reason, `${gone}, and the Node is kept for now: ${list}`)
 }
 

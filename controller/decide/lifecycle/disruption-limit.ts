@@ -156,7 +156,7 @@ export function brakeEngaged(
   const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeEngaged',
-    message: `the brake holds: more ${machines} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow; bring them back, or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or all that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
+    message: `the deletion brake is engaged: more ${machines} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow; bring them back, or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or all Nodes that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
 }
 

@@ -58,7 +58,7 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
         ...keeps(facts),
         deletionPending: unknown(
           reason,
-          `whether its VM is gone cannot be asked, and the Node is kept: ${message}`,
+          `vCenter cannot be asked whether its VM is gone, so the Node is kept: ${message}`,
         ),
       }
     }
@@ -135,7 +135,7 @@ function isPending({ conditions }: NodeReportStatus): boolean {
 }
 
 function speaks(): ConditionValue {
-  return no('NodeReady', 'its kubelet speaks again, so its machine runs; the Node is kept')
+  return no('NodeReady', 'its kubelet reports again, so its machine runs; the Node is kept')
 }
 
 /** What becomes of a pending deletion when the machine is back. */

@@ -92,7 +92,10 @@ t.test('with lifecycle.shutdownTaint: false nobody is tainted, and no taint is t
     decide({ ...seeing(changes, taints), settings })
   const off = decided({ powerState: 'poweredOff' })
   t.equal(off.patch, undefined)
-  t.match(off.status?.conditions?.find(({ type }) => type === 'VMFound')?.message, /pods still may come/)
+  t.match(
+    off.status?.conditions?.find(({ type }) => type === 'VMFound')?.message,
+    /pods may still be scheduled/,
+  )
   t.equal(decided({}, [SHUTDOWN]).patch, undefined)
   t.same(decided({}, [SHUTDOWN, OUT_OF_SERVICE]).patch?.taints, [SHUTDOWN])
 })

@@ -42,7 +42,7 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhen
   if (state === 'off') {
     const condition = yes(
       vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
-      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? 'no pods come to the Node until it runs again' : 'lifecycle.shutdownTaint is false, so pods still may come to the Node'}`,
+      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? 'no new pods are scheduled to the Node until it runs again' : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node'}`,
     )
     const added = [
       ...(wanted.shutdown && !taints.some(isShutdownTaint) ? [SHUTDOWN] : []),

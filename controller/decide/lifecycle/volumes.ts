@@ -13,7 +13,7 @@ export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   const { waitForVolumes } = settings
   if (waitForVolumes === undefined || evidence.attachments === 0 || leftForVolumes(facts) <= 0)
     return undefined
-  const until = `it waits for at most ${duration(waitForVolumes)} (lifecycle.waitForVolumes)`
+  const until = `the Node waits ${duration(waitForVolumes)} at most (lifecycle.waitForVolumes)`
   if (evidence.attachments === undefined) {
     return {
       reason: 'VolumesUnknown',
@@ -24,8 +24,8 @@ export function volumesAttached(facts: DeletionFacts): Missing | undefined {
   return {
     reason: 'VolumesAttached',
     message: awaitsDetaching(facts)
-      ? `${evidence.attachments} VolumeAttachments still name Node ${node.name}; when nothing else keeps it, it gets ${taint}, by which they are detached`
-      : `${evidence.attachments} VolumeAttachments still name Node ${node.name}, and ${taint} has them detached; ${until}`,
+      ? `${evidence.attachments} VolumeAttachments still name Node ${node.name}; once nothing else keeps it, it gets ${taint}, which has them detached`
+      : `${evidence.attachments} VolumeAttachments still name Node ${node.name}; ${taint} has them detached; ${until}`,
   }
 }
 

@@ -36,7 +36,7 @@ export function judgeChanges(
   if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }
   if (onChange === 'relabel') {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
-    const message = `the VM moved or was changed, the labels follow: ${how}`
+    const message = `the VM moved or was changed, so the labels were changed: ${how}`
     return {
       condition: resolved,
       events: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],

@@ -83,7 +83,7 @@ export function keptForCSI(
     const said = value === undefined ? 'tells no value at present' : `says ${value}`
     const whose =
       csiTopologyKeys === undefined
-        ? `the vSphere CSI driver may have registered with ${theirs.join(', ')}, which no CSINode tells at present`
+        ? `the vSphere CSI driver may have registered with ${theirs.join(', ')}, although no CSINode says so at present`
         : `the vSphere CSI driver has registered with ${theirs.join(', ')}`
     kept.set(label, `${stay}, and vCenter ${said}: ${whose}`)
   }

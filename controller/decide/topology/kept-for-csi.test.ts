@@ -113,7 +113,7 @@ t.test('while the driver is away, or no CSINode can be read', async (t) => {
   t.equal(first.patch?.labels?.[ZONE], undefined, 'a driver is registered, nobody knows with what')
   t.match(topology(first), {
     reason: 'LabelsKeptForCSI',
-    message: /may have registered with .* no CSINode tells/,
+    message: /may have registered with .* no CSINode says so/,
   })
 
   const kept = after(moved('relabel'), decide(moved('relabel')))

@@ -31,7 +31,7 @@ const WAITS: readonly {
     vms: tagged([]),
     reason: 'TagMissing',
     words:
-      /no tag of category "k8s-zone" .*; topology\.required is true, so the Node stays uninitialised until that is mended in vCenter, .*; or set topology\.required to false$/,
+      /no tag of category "k8s-zone" .*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false$/,
   },
   {
     name: 'has a tag that no label could have',

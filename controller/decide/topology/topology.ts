@@ -42,11 +42,12 @@ export function resolveTopology(
     }
     const value = nearestLabelValue(found)
     if (value === undefined)
-      problems.push(`the ${label} tag "${found}" has no letter or digit that a label could have; rename it`)
+      problems.push(
+        `the ${label} tag "${found}" has no letter or digit, so no label value can be made from it; rename it`,
+      )
     else {
       labels[label] = value
-      if (value !== found)
-        renamed.push(`the ${label} tag is "${found}", which no label can have as its value`)
+      if (value !== found) renamed.push(`the ${label} tag is "${found}", which is not a valid label value`)
     }
   }
   const awaitsTags = insists && problems.length > 0
@@ -79,7 +80,7 @@ function judge(
   }
   if (ancestry.unreadable.length > 0) {
     const next = awaitsTags
-      ? `; ${UNTIL} they are read: mend that in vCenter, or set topology.required to false`
+      ? `; ${UNTIL} they are read: fix that in vCenter, or set topology.required to false`
       : ''
     return no(
       'TagsUnreadable',
@@ -87,8 +88,8 @@ function judge(
     )
   }
   const next = awaitsTags
-    ? `${UNTIL} that is mended in vCenter, where tags are read every five minutes; or set topology.required to false`
-    : 'attach a tag in vCenter, the label follows by itself'
+    ? `${UNTIL} that is fixed in vCenter (tags are read every five minutes); or set topology.required to false`
+    : 'attach a tag in vCenter; the label follows by itself'
   return no('TagMissing', `${problems.join('; ')}; ${next}`)
 }
 

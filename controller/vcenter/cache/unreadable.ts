@@ -39,10 +39,10 @@ export function refused(fault: SoapFault, what: string, vm: string, name: string
   // This is not about privileges: the VM is gone by now.
   if (isGone(fault, { type: 'VirtualMachine', value: vm })) return fault
   const described = name === undefined ? vm : `"${name}" (${vm})`
-  const lacks = fault.privilege === undefined ? '' : ` for want of ${fault.privilege}`
+  const lacks = fault.privilege === undefined ? '' : ` without the privilege ${fault.privilege}`
   const message =
     fault.fault === 'NoPermission'
-      ? `the account may not read ${what} of the VM ${described}${lacks}; give it the role Read-only from the root on, with propagation`
+      ? `the account may not read ${what} of the VM ${described}${lacks}; give it the role Read-only on the root folder, with propagation`
       : `${what} of the VM ${described} cannot be read: ${fault.message}`
   return new VCenterError(fault.reason, message, { cause: fault })
 }

@@ -103,8 +103,8 @@ export async function proveCanary(
   const tried = Math.min(TRIES, canaries.length)
   return unproven(
     tried === 0
-      ? 'vCenter shows no VM that is connected, so that its search cannot be tried: bring its hosts back'
-      : `vCenter's search finds none of ${tried} other VM(s) that exist, so that not finding one proves nothing` +
+      ? 'vCenter shows no connected VM, so its search cannot be tried: bring its hosts back'
+      : `vCenter's search finds none of ${tried} other VM(s) that exist, so not finding one proves nothing` +
           `${refusal === undefined ? '' : ` (${refusal.message})`}: check the account's role and vCenter's services`,
   )
 }

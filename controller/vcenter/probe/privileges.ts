@@ -108,7 +108,7 @@ async function ask(
   if (login?.key === undefined) {
     throw new VCenterError(
       'MalformedAnswer',
-      'vCenter did not name the session when it was opened, so that its privileges cannot be asked for, ' +
+      'vCenter did not name the session when it was opened, so its privileges cannot be asked for, ' +
         'check for a proxy in between',
     )
   }

@@ -102,6 +102,6 @@ async function readFound(client: ProbeClient, moref: string): Promise<SeenVM> {
 
 function withoutUUID(vCenter: string): VCenterFailure {
   const message =
-    'the VM was bound without a BIOS UUID, so that it cannot be searched for; delete the Node by hand'
+    'the VM was bound without a BIOS UUID, so it cannot be searched for; delete the Node by hand'
   return { vCenter, reason: 'UUIDUnknown', message }
 }

@@ -118,7 +118,7 @@ function reasonOf(fault: string): FailureReason {
 }
 
 function detail(fault: string, text: string): string {
-  if (fault === 'NoPermission') return '; give the account the role Read-only from the root on'
+  if (fault === 'NoPermission') return '; give the account the role Read-only on the root folder'
   return text === '' || text === fault ? '' : `: ${text.slice(0, 200)}`
 }
 
