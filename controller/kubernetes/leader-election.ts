@@ -2,7 +2,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../log.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'
-import { createLeaseElector, type LeaseElector, type LeaseElectorOptions } from './lease-elector.ts'
+import { createLeaseRenewer, type LeaseRenewer, type LeaseRenewerOptions } from './lease-renewer.ts'
 import { createTerm, type Term } from './term.ts'
 
 export type { Term } from './term.ts'
@@ -33,7 +33,7 @@ export interface LeaderElectionOptions {
   readonly identity: string
   /** {@link DEFAULT_TIMING} by default. */
   readonly timing?: ElectionTiming
-  /** See {@link LeaseElectorOptions.onSlowPath}. */
+  /** See {@link LeaseRenewerOptions.onSlowPath}. */
   readonly onSlowPath?: () => void
   readonly clock: Clock
   readonly random: () => number
@@ -49,8 +49,8 @@ export type Lead = (term: Term, signal: AbortSignal) => Promise<void>
 export interface LeaderElection {
   /** Competes for the Lease until the signal aborts, then releases it. */
   run(lead: Lead, signal: AbortSignal): Promise<void>
-  /** While this replica leads; see {@link LeaseElector.annotate}. */
-  readonly annotate: LeaseElector['annotate']
+  /** While this replica leads; see {@link LeaseRenewer.annotate}. */
+  readonly annotate: LeaseRenewer['annotate']
   status(): LeadershipStatus
 }
 
@@ -76,17 +76,17 @@ export interface LeadershipStatus {
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const { clock, random, logger, identity, timing = DEFAULT_TIMING } = options
   const { leaseDuration, renewDeadline, retryPeriod } = timing
-  const elector = createLeaseElector({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })
+  const renewer = createLeaseRenewer({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })
   let leading = false
   let current: Term | undefined
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      if (await attempt(elector.acquireOrRenew, renewDeadline, signal)) return true
+      if (await attempt(renewer.acquireOrRenew, renewDeadline, signal)) return true
       const retry = retryPeriod * (1 + random() * RETRY_JITTER)
       // The moment of expiry is known: waiting longer would leave the cluster without a leader for up to one retry.
-      const expiry = elector.expiresIn
+      const expiry = renewer.expiresIn
       await clock.sleep(expiry > 0 ? Math.min(expiry, retry) : retry, signal)
     }
     return false
@@ -98,16 +98,16 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     for (;;) {
       await clock.sleep(retryPeriod, signal)
       if (signal.aborted) return true
-      const left = elector.renewedAt + renewDeadline - clock.monotonic()
+      const left = renewer.renewedAt + renewDeadline - clock.monotonic()
       // An attempt under way is finished even when the signal aborts: the release must know its outcome.
-      if (left > 0) await attempt(elector.renew, left, never)
-      const lost = elector.holder !== identity || clock.monotonic() - elector.renewedAt >= renewDeadline
+      if (left > 0) await attempt(renewer.renew, left, never)
+      const lost = renewer.holder !== identity || clock.monotonic() - renewer.renewedAt >= renewDeadline
       if (lost) return false
     }
   }
 
   /** One attempt to get or keep the Lease; an error is logged and counts as not successful. */
-  async function attempt(step: LeaseElector['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
+  async function attempt(step: LeaseRenewer['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
     const deadline = createDeadline(clock, ms, signal)
     try {
       return await step(deadline.signal)
@@ -122,7 +122,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
   async function release(): Promise<void> {
     const deadline = createDeadline(clock, RELEASE_TIMEOUT, new AbortController().signal)
     try {
-      await elector.release(deadline.signal)
+      await renewer.release(deadline.signal)
       logger.info({ identity }, 'leadership given back')
     } catch (error) {
       // Not worth failing for: the next leader just waits until the Lease expires.
@@ -142,10 +142,10 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
     logger.info({ identity }, 'leadership begins')
     leading = true
     const term = createTerm({
-      elector,
+      renewer,
       identity,
       renewDeadline,
-      renew: (ms, over) => attempt(elector.renew, ms, over),
+      renew: (ms, over) => attempt(renewer.renew, ms, over),
       clock,
     })
     current = term
@@ -156,7 +156,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       keep(done.signal).then(async (still) => {
         kept = still
         if (still) return
-        logger.error({ identity, holder: elector.holder }, 'leadership lost')
+        logger.error({ identity, holder: renewer.holder }, 'leadership lost')
         stop.abort()
         // A confirmation that comes late must not bring the term back to life.
         await term.end()
@@ -177,14 +177,14 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
         if (!lost) return
       }
     },
-    annotate: async (edit, signal) => current?.holds() === true && (await elector.annotate(edit, signal)),
+    annotate: async (edit, signal) => current?.holds() === true && (await renewer.annotate(edit, signal)),
     status() {
-      const late = clock.monotonic() - elector.renewedAt - leaseDuration
+      const late = clock.monotonic() - renewer.renewedAt - leaseDuration
       const stuck = leading && late > STUCK_AFTER
       const problem = stuck
         ? `still leads although its Lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
         : undefined
-      return { leading, holder: elector.holder, problem }
+      return { leading, holder: renewer.holder, problem }
     },
   }
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createLeaseStore } from './lease.ts'
-import { createLeaseElector } from './lease-elector.ts'
+import { createLeaseRenewer } from './lease-renewer.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { adminClient } from './testing/cluster-client.ts'
 
@@ -129,20 +129,20 @@ t.test('a leader that renews the Lease meanwhile neither loses it nor what is re
   const client = adminClient(cluster)
   t.teardown(() => client.close())
   const lease = createLeaseStore(client, 'kube-system', 'remembers')
-  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock: systemClock })
-  t.ok(await elector.acquireOrRenew(signal))
-  const attempts = createLoginAttempts(elector)
+  const renewer = createLeaseRenewer({ lease, identity: 'a', durationSeconds: 15, clock: systemClock })
+  t.ok(await renewer.acquireOrRenew(signal))
+  const attempts = createLoginAttempts(renewer)
   let count = 0
   const add = () =>
     attempts.update(['vc/1'], ([before = []]) => [...before, { at: AT + count++, refused: false }], signal)
-  for (let i = 0; i < 5; i++) await Promise.all([elector.renew(signal), add()])
+  for (let i = 0; i < 5; i++) await Promise.all([renewer.renew(signal), add()])
   t.match((await lease.get(signal))?.record, { holder: 'a', transitions: 0 })
   await cluster.request('DELETE', '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/remembers')
   await add()
-  await elector.release(signal)
+  await renewer.release(signal)
   t.match((await lease.get(signal))?.record, { holder: '' })
   await t.rejects(add(), /does not lead/)
-  const next = createLeaseElector({ lease, identity: 'b', durationSeconds: 15, clock: systemClock })
+  const next = createLeaseRenewer({ lease, identity: 'b', durationSeconds: 15, clock: systemClock })
   t.ok(await next.acquireOrRenew(signal))
   let remembered: number | undefined
   await createLoginAttempts(next).update(

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type LoginAttempt, type LoginAttempts, REMEMBERED } from '../types/login-attempts.ts'
-import type { LeaseElector } from './lease-elector.ts'
+import type { LeaseRenewer } from './lease-renewer.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
 /** Accounts that are kept: far more than anyone configures, and little beside the 256 KiB of an object's annotations. */
@@ -21,7 +21,7 @@ type Accounts = v.InferOutput<typeof AccountsText>
  * annotation with the Lease, and no further permission is needed. Each write also renews the Lease, so it never delays a
  * renewal.
  */
-export function createLoginAttempts(lease: Pick<LeaseElector, 'annotate'>): LoginAttempts {
+export function createLoginAttempts(lease: Pick<LeaseRenewer, 'annotate'>): LoginAttempts {
   return {
     async update(names, change, signal) {
       for (let tries = 0; tries < TRIES; tries++) {

@@ -4,9 +4,9 @@ import { WrongClock } from '../types/login-attempts.ts'
 import { reviewSelf } from './access-review.ts'
 import type { KubeClient } from './client.ts'
 import { type Annotations, createLeaseStore, type LeaseStore } from './lease.ts'
-import type { EditAnnotations, LeaseElector } from './lease-elector.ts'
+import type { EditAnnotations, LeaseRenewer } from './lease-renewer.ts'
 
-export interface SharedAnnotations extends Pick<LeaseElector, 'annotate'> {
+export interface SharedAnnotations extends Pick<LeaseRenewer, 'annotate'> {
   /** Why others do not see what is annotated here; undefined as long as they do. */
   alone(): string | undefined
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { LeaseElector } from './lease-elector.ts'
+import type { LeaseRenewer } from './lease-renewer.ts'
 
 /** One uninterrupted period as leader, for work that must be sure to lead. */
 export interface Term {
@@ -19,7 +19,7 @@ export interface Term {
 }
 
 export interface TermOptions {
-  readonly elector: Pick<LeaseElector, 'holder' | 'renewedAt' | 'renewedAtWall'>
+  readonly renewer: Pick<LeaseRenewer, 'holder' | 'renewedAt' | 'renewedAtWall'>
   readonly identity: string
   /** Milliseconds after the last renewal at which the term is over. */
   readonly renewDeadline: number
@@ -45,18 +45,18 @@ const CONFIRM_TIMEOUT = 4_000
 const SHARED_FOR = 1_000
 
 export function createTerm(options: TermOptions): RunningTerm {
-  const { elector, identity, renewDeadline, renew, clock } = options
+  const { renewer, identity, renewDeadline, renew, clock } = options
   const began = clock.monotonic()
   const over = new AbortController()
   let latest: Confirmation | undefined
 
   function holds(): boolean {
-    if (over.signal.aborted || elector.holder !== identity) return false
+    if (over.signal.aborted || renewer.holder !== identity) return false
     // The monotonic clock of a suspended machine stands still while a successor takes over. The wall clock may be set at any
     // time, but that can only stop writes until the next renewal.
     return (
-      clock.monotonic() - elector.renewedAt < renewDeadline &&
-      Math.abs(clock.now() - elector.renewedAtWall) < renewDeadline
+      clock.monotonic() - renewer.renewedAt < renewDeadline &&
+      Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline
     )
   }
 
@@ -69,7 +69,7 @@ export function createTerm(options: TermOptions): RunningTerm {
 
   return {
     holds,
-    leadingFor: () => (holds() ? Math.max(0, elector.renewedAt - began) : 0),
+    leadingFor: () => (holds() ? Math.max(0, renewer.renewedAt - began) : 0),
     async confirm(signal) {
       // Not even tried when the term is over: a Lease that nobody took meanwhile could still be renewed.
       if (signal.aborted || !holds()) return false

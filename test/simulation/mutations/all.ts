@@ -346,7 +346,7 @@ const OTHERS: readonly Mutation[] = [
       edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
       edit(
         'controller/kubernetes/term.ts',
-        'Math.abs(clock.now() - elector.renewedAtWall) < renewDeadline',
+        'Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline',
         'true',
       ),
     ],

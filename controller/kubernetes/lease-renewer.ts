@@ -1,7 +1,7 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
 
-export interface LeaseElectorOptions {
+export interface LeaseRenewerOptions {
   readonly lease: LeaseStore
   readonly identity: string
   readonly durationSeconds: number
@@ -12,8 +12,8 @@ export interface LeaseElectorOptions {
 
 export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
-/** A replica that competes for a Lease: what it has seen of the Lease, and the single steps. The election has the loops. */
-export interface LeaseElector {
+/** Acquires, renews and releases a Lease, one request at a time, and knows what was last seen of it. The election has the loops. */
+export interface LeaseRenewer {
   /** Who held the Lease when it was last read. */
   readonly holder: string
   /** Milliseconds until another's Lease expires; 0 if it has expired or nobody holds it. */
@@ -47,13 +47,13 @@ export interface LeaseElector {
 }
 
 /** The rules of client-go's `tryAcquireOrRenew` and `release`. */
-export function createLeaseElector({
+export function createLeaseRenewer({
   lease: store,
   identity,
   durationSeconds,
   onSlowPath,
   clock,
-}: LeaseElectorOptions): LeaseElector {
+}: LeaseRenewerOptions): LeaseRenewer {
   let seen: Lease | undefined
   let seenAt = 0
   let renewed = { at: 0, wall: 0 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
-import { createLeaseElector } from './lease-elector.ts'
+import { createLeaseRenewer } from './lease-renewer.ts'
 
 t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()
@@ -14,13 +14,13 @@ t.test('a slow answer makes the term no longer', async (t) => {
     create: slowly,
     update: (_, record) => slowly(record),
   }
-  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
+  const renewer = createLeaseRenewer({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await elector.acquireOrRenew(signal))
-  t.equal(elector.renewedAt, 0, 'when it was sent, not when the answer came')
+  t.ok(await renewer.acquireOrRenew(signal))
+  t.equal(renewer.renewedAt, 0, 'when it was sent, not when the answer came')
   await clock.turn(2_000)
-  t.ok(await elector.acquireOrRenew(signal))
-  t.equal(elector.renewedAt, 5_000)
+  t.ok(await renewer.acquireOrRenew(signal))
+  t.equal(renewer.renewedAt, 5_000)
 })
 
 t.test('the time that is left is counted from the last change that was seen', async (t) => {
@@ -32,19 +32,19 @@ t.test('the time that is left is counted from the last change that was seen', as
     create: async () => undefined,
     update: async () => undefined,
   }
-  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
+  const renewer = createLeaseRenewer({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.equal(elector.expiresIn, 0, 'nothing is known yet')
-  t.notOk(await elector.acquireOrRenew(signal))
-  t.equal(elector.expiresIn, 15_000)
+  t.equal(renewer.expiresIn, 0, 'nothing is known yet')
+  t.notOk(await renewer.acquireOrRenew(signal))
+  t.equal(renewer.expiresIn, 15_000)
   await clock.turn(10_000)
-  t.notOk(await elector.acquireOrRenew(signal))
-  t.equal(elector.expiresIn, 5_000, 'looking again changes nothing')
+  t.notOk(await renewer.acquireOrRenew(signal))
+  t.equal(renewer.expiresIn, 5_000, 'looking again changes nothing')
   current = { record: { ...record, renewTime: '2' }, annotations: {}, metadata: {} }
-  t.notOk(await elector.acquireOrRenew(signal))
-  t.equal(elector.expiresIn, 15_000)
+  t.notOk(await renewer.acquireOrRenew(signal))
+  t.equal(renewer.expiresIn, 15_000)
   await clock.turn(20_000)
-  t.equal(elector.expiresIn, 0)
+  t.equal(renewer.expiresIn, 0)
 })
 
 t.test('of two renewals at once the answers may come in either order', async (t) => {
@@ -59,18 +59,18 @@ t.test('of two renewals at once the answers may come in either order', async (t)
       return new Promise((resolve) => answers.push(resolve))
     },
   }
-  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
+  const renewer = createLeaseRenewer({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await elector.acquireOrRenew(signal))
+  t.ok(await renewer.acquireOrRenew(signal))
   await clock.turn(1_000)
-  const first = elector.renew(signal)
+  const first = renewer.renew(signal)
   await clock.turn(1_000)
-  const second = elector.renew(signal)
+  const second = renewer.renew(signal)
   for (const index of [1, 0]) {
     const record = records[index]
     if (record) answers[index]?.({ record, annotations: {}, metadata: {} })
     t.ok(await (index === 1 ? second : first))
-    t.equal(elector.renewedAt, 2_000, 'the later one counts')
+    t.equal(renewer.renewedAt, 2_000, 'the later one counts')
   }
 })
 
@@ -83,17 +83,17 @@ t.test('an answer that comes late does not put back the annotations of before', 
     update: (sent, record) =>
       new Promise((resolve) => answers.push(() => resolve({ ...sent, record, metadata: {} }))),
   }
-  const elector = createLeaseElector({ lease, identity: 'a', durationSeconds: 15, clock })
+  const renewer = createLeaseRenewer({ lease, identity: 'a', durationSeconds: 15, clock })
   const signal = new AbortController().signal
-  t.ok(await elector.acquireOrRenew(signal))
-  const first = elector.annotate(() => ({ logins: 'before' }), signal)
+  t.ok(await renewer.acquireOrRenew(signal))
+  const first = renewer.annotate(() => ({ logins: 'before' }), signal)
   await clock.turn(1_000)
-  const second = elector.annotate(() => ({ logins: 'after' }), signal)
+  const second = renewer.annotate(() => ({ logins: 'after' }), signal)
   const record = { holder: 'a', durationSeconds: 15, acquireTime: '', renewTime: '', transitions: 0 }
   for (const index of [1, 0]) answers[index]?.({ record, annotations: {}, metadata: {} })
   t.same(await Promise.all([first, second]), [true, true])
   let known: unknown
-  await elector.annotate((annotations) => {
+  await renewer.annotate((annotations) => {
     known = annotations
     return undefined
   }, signal)
