@@ -1,6 +1,7 @@
 /** What vCenter pushes of a VM: where a change of its power state, host, addresses or claim is learned. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
+import type { Update } from '../collect/updates.ts'
 import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
@@ -44,6 +45,46 @@ export function readPushed(values: Values): PushedProperties {
     faultTolerance: readFaultTolerance(values.get('config.ftInfo')),
     claim: readOption(values.get(CLAIM_PATH)),
   }
+}
+
+export interface AppliedUpdates<M> {
+  readonly changed: readonly M[]
+  /** Morefs of VMs whose UUIDs must be searched for again. */
+  readonly left: readonly string[]
+  /** Morefs of VMs that must be read again. */
+  readonly unclear: readonly string[]
+}
+
+/**
+ * Applies updates; `known` returns the present state of a VM. Updates of VMs that are no longer followed are ignored. An
+ * update may come twice without harm.
+ */
+export function applyUpdates<M extends PushedProperties>(
+  updates: readonly Update[],
+  known: (vm: string) => M | undefined,
+): AppliedUpdates<M> {
+  const machines = new Map<string, M>()
+  const left = new Set<string>()
+  const unclear = new Set<string>()
+  for (const update of updates) {
+    const vm = update.object.value
+    const machine = machines.get(vm) ?? known(vm)
+    if (machine === undefined) continue
+    if (update.kind === 'leave') {
+      left.add(vm)
+      continue
+    }
+    left.delete(vm)
+    if (update.kind === 'unclear') {
+      unclear.add(vm)
+      continue
+    }
+    machines.set(
+      vm,
+      update.kind === 'enter' ? enterMachine(machine, update.values) : changeMachine(machine, update.values),
+    )
+  }
+  return { changed: [...machines.values()], left: [...left], unclear: [...unclear] }
 }
 
 /** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */

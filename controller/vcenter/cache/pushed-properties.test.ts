@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Update } from '../collect/updates.ts'
 import type { XMLElement } from '../wire/xml.ts'
-import { applyUpdates } from './apply-updates.ts'
+import { applyUpdates } from './pushed-properties.ts'
 import { readMachine, type VMProperties } from './vm-properties.ts'
 
 const object = { type: 'VirtualMachine', value: 'vm-1' }
