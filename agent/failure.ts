@@ -16,11 +16,11 @@ export interface Failure {
   readonly retryAfter?: number
 }
 
-/** The step that failed. */
-export type Step = 'identify' | 'publish'
+/** The step of a report that failed. */
+export type ReportStep = 'identify' | 'publish'
 
-/** Explains an error of a {@link Step}; undefined for any other error, which is a defect of the agent. */
-export function explainFailure(error: unknown, step: Step): Failure | undefined {
+/** Explains an error of a {@link ReportStep}; undefined for any other error, which is a defect of the agent. */
+export function explainFailure(error: unknown, step: ReportStep): Failure | undefined {
   if (error instanceof NodeMissingError) {
     return { cause: 'NodeMissing', message: error.message, next: 'waiting for the kubelet to register it' }
   }
@@ -55,7 +55,7 @@ function connectionStep(code: string): string {
   return 'waiting for the API server'
 }
 
-function apiStep({ status, message }: ApiError, step: Step): string {
+function apiStep({ status, message }: ApiError, step: ReportStep): string {
   // A policy's refusal is a 422 by default and a 403 where the policy says so.
   if (step === 'publish' && message.includes('ValidatingAdmissionPolicy')) {
     return 'the admission policy lets each node write its own report only: check whose credential this is'

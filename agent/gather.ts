@@ -8,17 +8,17 @@ import { readInterfaces } from './facts/interfaces.ts'
 import { readBootID, readHostname } from './facts/kernel.ts'
 import { readDefaultRoutes } from './facts/routes.ts'
 import type { Unreadable } from './facts/unreadable.ts'
-import type { Facts } from './report.ts'
+import type { MachineFacts } from './report.ts'
 import { ok, type Result } from './shared/result.ts'
 
 /** Facts from the kernel, read at each look: takes a millisecond and no process. */
 export type LocalFacts = Pick<
-  Facts,
+  MachineFacts,
   'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses' | 'routes'
 >
 
 /** Facts from the hypervisor, read at start and at each refresh: each takes a process. */
-export type GuestFacts = Pick<Facts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
+export type GuestFacts = Pick<MachineFacts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
 
 /** @param system `os.networkInterfaces` */
 export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {

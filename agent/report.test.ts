@@ -2,12 +2,12 @@ import t from 'tap'
 import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './contract.ts'
 import { unreadable } from './facts/unreadable.ts'
 import { reportObject } from './publish.ts'
-import { buildReport, type Facts } from './report.ts'
+import { buildReport, type MachineFacts } from './report.ts'
 import { ok } from './shared/result.ts'
 
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
 
-const FACTS: Facts = {
+const FACTS: MachineFacts = {
   nodeUID: UUID,
   agentVersion: '0.1.0',
   bootID: ok(UUID),
@@ -116,7 +116,7 @@ t.test('a report always fits', (t) => {
         }),
       },
     ],
-  ] as [string, Partial<Facts>][]) {
+  ] as [string, Partial<MachineFacts>][]) {
     const spec = buildReport({ ...FACTS, ...facts })
     const bytes = Buffer.byteLength(
       JSON.stringify(reportObject({ nodeName, nodeUID: UUID }, spec, '2026-11-21T09:30:00Z')),

@@ -14,7 +14,7 @@ import type { Unreadable } from './facts/unreadable.ts'
 import type { Result } from './shared/result.ts'
 
 /** Everything that goes into a report. */
-export interface Facts {
+export interface MachineFacts {
   readonly nodeUID: string
   readonly agentVersion: string
   readonly bootID: Result<string, Unreadable>
@@ -41,7 +41,7 @@ export const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
  * Builds a report from facts, valid by the schema and within {@link MAX_SPEC_BYTES} of JSON. Equal facts give equal bytes.
  * `unreadable` says what could not be read and what had to be left out.
  */
-export function buildReport(facts: Facts): NodeReportSpec {
+export function buildReport(facts: MachineFacts): NodeReportSpec {
   const unreadable: UnreadableFact[] = []
   const value = <T>(fact: string, read: Result<T, Unreadable>): T | undefined => {
     if (read.ok) return read.value

@@ -3,7 +3,7 @@ import type { CredentialSource } from './api/credential.ts'
 import { type ClaimResult, createClaimKeeper } from './claim.ts'
 import type { NodeReportSpec } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
-import { explainFailure, type Failure, type Step } from './failure.ts'
+import { explainFailure, type Failure, type ReportStep } from './failure.ts'
 import type { GuestFacts, LocalFacts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import { publish } from './publish.ts'
@@ -62,7 +62,7 @@ export function createReporter(options: ReporterOptions): Reporter {
 
   return {
     async report() {
-      let step: Step = 'identify'
+      let step: ReportStep = 'identify'
       // In parallel with the API server, so that neither waits for the other.
       const asked = guest === undefined ? options.readGuest() : Promise.resolve(guest)
       // Read before the identity: a change after that leads to another report.

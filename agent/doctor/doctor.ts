@@ -2,7 +2,7 @@ import { type ApiClientOptions, withApiClient } from '../api/client.ts'
 import { type Credential, CredentialError, type CredentialSource } from '../api/credential.ts'
 import type { RpcTools } from '../facts/find-tools.ts'
 import type { Guestinfo } from '../facts/guestinfo.ts'
-import { explainFailure, type Failure, type Step } from '../failure.ts'
+import { explainFailure, type Failure, type ReportStep } from '../failure.ts'
 import type { GuestFacts, LocalFacts } from '../gather.ts'
 import { askTime, identify, type NodeIdentity } from '../identity.ts'
 import { describeClaim } from '../print.ts'
@@ -15,7 +15,7 @@ import { type Facts, judge } from './judge.ts'
 import { lookAtSystem } from './look-at-system.ts'
 import { readToolsConf } from './tools-conf.ts'
 
-export interface DoctorOptions {
+export interface AgentDoctorOptions {
   readonly agentVersion: string
   readonly root: string
   readonly credential: CredentialSource
@@ -31,7 +31,7 @@ export interface DoctorOptions {
 }
 
 /** Looks at all that a report takes. Nothing is sent but a dry run, and no claim is written. */
-export async function doctor(options: DoctorOptions): Promise<readonly Line[]> {
+export async function doctor(options: AgentDoctorOptions): Promise<readonly Line[]> {
   const { root, uid, inPod } = options
   const local = options.readLocal()
   const [guest, system, credential] = await Promise.all([
@@ -86,7 +86,7 @@ async function readCredential(credential: CredentialSource): Promise<Result<Cred
 async function lookAtAPI(
   credential: Credential,
   spec: (nodeUID: string) => ReturnType<typeof buildReport>,
-  { client: options, now }: DoctorOptions,
+  { client: options, now }: AgentDoctorOptions,
 ): Promise<{ identity: Result<NodeIdentity, Failure>; skew?: number; report?: Facts['report'] }> {
   return withApiClient(credential, options, async (client) => {
     const identity = await explained('identify', () => identify(client))
@@ -102,7 +102,7 @@ async function lookAtAPI(
   })
 }
 
-async function explained<T>(step: Step, work: () => Promise<T>): Promise<Result<T, Failure>> {
+async function explained<T>(step: ReportStep, work: () => Promise<T>): Promise<Result<T, Failure>> {
   try {
     return ok(await work())
   } catch (error) {

@@ -7,7 +7,13 @@ import { ConfigError } from '../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
 import { readCredentials } from '../credentials/read-credentials.ts'
 import { type ConfigSecret, configOfCluster } from '../doctor/config-of-cluster.ts'
-import type { ClusterFacts, ConfigurationFacts, Facts, NodeFacts, VCenterFacts } from '../doctor/facts.ts'
+import type {
+  ClusterFacts,
+  ConfigurationFacts,
+  DoctorFacts,
+  NodesAndReports,
+  VCenterFacts,
+} from '../doctor/facts.ts'
 import { judge } from '../doctor/judge.ts'
 import type { Looked } from '../doctor/look.ts'
 import { lookAtCluster, type SeenCluster } from '../doctor/look-at-cluster.ts'
@@ -62,7 +68,7 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
       cluster.facts,
     ])
     signal.throwIfAborted()
-    const facts: Facts = {
+    const facts: DoctorFacts = {
       now: clock.now(),
       configuration: configured.ok ? ok(configurationFacts(configured.value)) : configured,
       cluster: seen,
@@ -173,7 +179,7 @@ async function fillCredentials(
 }
 
 /** What stands above the VMs that Nodes are bound to, each once. */
-function boundParents(seen: Looked<NodeFacts>, instanceUUID: string): readonly ParentObject[] {
+function boundParents(seen: Looked<NodesAndReports>, instanceUUID: string): readonly ParentObject[] {
   if (!seen.ok) return []
   const parents = [...seen.value.reports.values()].flatMap(({ status: { vm } }) =>
     vm?.vCenterInstanceUUID === instanceUUID ? (vm.parents ?? []) : [],

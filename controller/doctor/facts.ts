@@ -11,7 +11,7 @@ import type { Proof } from '../types/vcenter-probe.ts'
 import type { Looked } from './look.ts'
 import type { Right } from './rights.ts'
 
-export interface Facts {
+export interface DoctorFacts {
   /** Milliseconds since the epoch, by the clock of this machine. */
   readonly now: number
   readonly configuration: Result<ConfigurationFacts, { readonly problems: readonly string[] }>
@@ -90,7 +90,7 @@ export interface ClusterFacts {
   readonly controllerRights: Looked<AccountRights>
   readonly agentRights: Looked<AccountRights>
   readonly lease: { readonly name: string; readonly record: Looked<LeaseRecord | undefined> }
-  readonly nodes: Looked<NodeFacts>
+  readonly nodes: Looked<NodesAndReports>
   /** Undefined where the first look was not over in time. */
   readonly interlock: InterlockState | undefined
   readonly interlockRemarks: readonly string[]
@@ -109,7 +109,7 @@ export interface AccountRights {
   readonly missing: readonly Right[]
 }
 
-export interface NodeFacts {
+export interface NodesAndReports {
   readonly nodes: readonly Node[]
   readonly reports: ReadonlyMap<string, NodeReport>
 }

@@ -5,7 +5,7 @@ import { requiredLevel } from '../node/level.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
 import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import type { ConfigurationFacts, NodeFacts } from './facts.ts'
+import type { ConfigurationFacts, NodesAndReports } from './facts.ts'
 import type { Looked } from './look.ts'
 import { count, verdictOf } from './words.ts'
 
@@ -24,7 +24,7 @@ const UNLESS =
  * @param now milliseconds since the epoch, by the clock of the API server
  */
 export function judgeAgents(
-  seen: Looked<NodeFacts>,
+  seen: Looked<NodesAndReports>,
   configured: Pick<ConfigurationFacts, 'identity' | 'requireGiven'> | undefined,
   now: number,
 ): Verdict {

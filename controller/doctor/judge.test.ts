@@ -7,7 +7,7 @@ import { type CPIObjectChanges, cpiObject } from '../cpi/testing/cpi-object.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import { printable } from '../printable.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import type { ClusterFacts, Facts, VCenterFacts } from './facts.ts'
+import type { ClusterFacts, DoctorFacts, VCenterFacts } from './facts.ts'
 import { judge } from './judge.ts'
 import type { Looked } from './look.ts'
 import { POLICIES } from './look-at-policies.ts'
@@ -92,7 +92,7 @@ const cluster: ClusterFacts = {
   interlockRemarks: [],
   cpi: seen(noCPI),
 }
-const good: Facts = {
+const good: DoctorFacts = {
   now: NOW,
   configuration: seen({
     path: 'vsphere.conf',
@@ -106,7 +106,7 @@ const good: Facts = {
 }
 
 /** The lines that are not ok. */
-const wrong = (facts: Facts) => judge(facts).filter(({ status }) => status !== 'ok')
+const wrong = (facts: DoctorFacts) => judge(facts).filter(({ status }) => status !== 'ok')
 
 function cpi(args: readonly string[], changes: CPIObjectChanges = {}) {
   const status = { currentNumberScheduled: 1, updatedNumberScheduled: 1 }

@@ -1,6 +1,6 @@
 import { chain, fail, fine, type Line, warn } from '../../agent/shared/diagnosis.ts'
 import { listed } from '../listed.ts'
-import type { ConfigurationFacts, Facts } from './facts.ts'
+import type { ConfigurationFacts, DoctorFacts } from './facts.ts'
 import { judgeAgents } from './judge-agents.ts'
 import { clusterSteps } from './judge-cluster.ts'
 import { cpiSteps } from './judge-cpi.ts'
@@ -10,7 +10,7 @@ import { count } from './words.ts'
 const API_SERVER = 'API server'
 
 /** What `doctor` says of what it has seen, in the order in which one thing depends on another. Pure. */
-export function judge(facts: Facts): readonly Line[] {
+export function judge(facts: DoctorFacts): readonly Line[] {
   const { configuration, cluster, vCenters, now } = facts
   const seen = cluster.ok ? cluster.value : undefined
   // Leases and reports are written by machines of the cluster.
@@ -35,7 +35,7 @@ export function judge(facts: Facts): readonly Line[] {
   ]
 }
 
-function judgeConfiguration(configuration: Facts['configuration']): readonly Line[] {
+function judgeConfiguration(configuration: DoctorFacts['configuration']): readonly Line[] {
   const check = 'configuration'
   if (!configuration.ok) return configuration.problems.map((problem) => ({ check, ...fail(problem) }))
   const { path, vCenters, warnings }: ConfigurationFacts = configuration.value

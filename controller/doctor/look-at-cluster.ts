@@ -13,7 +13,7 @@ import { createClusterCopy } from '../plan/cluster-copy.ts'
 import { readCluster } from '../plan/read-cluster.ts'
 import { readCPI } from '../plan/read-cpi.ts'
 import { firstAnswer } from '../tasks.ts'
-import type { ClusterFacts, NodeFacts } from './facts.ts'
+import type { ClusterFacts, NodesAndReports } from './facts.ts'
 import { type Looked, look } from './look.ts'
 import { lookAtPolicies } from './look-at-policies.ts'
 import { lookAtRights, type RightsOptions } from './look-at-rights.ts'
@@ -46,7 +46,7 @@ async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
 export interface SeenCluster {
   readonly facts: Promise<Looked<ClusterFacts>>
   /** The same Nodes, for those who need them before all else is seen. */
-  readonly nodes: Promise<Looked<NodeFacts>>
+  readonly nodes: Promise<Looked<NodesAndReports>>
 }
 
 /** Looks at all that the API server can tell, side by side. */
@@ -63,7 +63,7 @@ export function lookAtCluster(options: ClusterOptions, signal: AbortSignal): See
 async function lookInside(
   options: ClusterOptions,
   self: { readonly user: string; readonly skew: number },
-  nodes: Promise<Looked<NodeFacts>>,
+  nodes: Promise<Looked<NodesAndReports>>,
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
   const { client, lease } = options
@@ -92,7 +92,7 @@ async function lookInside(
   }
 }
 
-async function readNodes(client: KubeClient, signal: AbortSignal): Promise<NodeFacts> {
+async function readNodes(client: KubeClient, signal: AbortSignal): Promise<NodesAndReports> {
   const copy = createClusterCopy({ onNode: () => undefined, onReport: () => undefined })
   const nodes = await readCluster(client, copy, signal)
   return { nodes: [...nodes.values()], reports: copy.reports }
@@ -123,7 +123,7 @@ async function readReportFields(
 /** The leader's own check, until its first answer. */
 async function tryPolicy(
   { client, clock, random, logger }: ClusterOptions,
-  nodes: Promise<Looked<NodeFacts>>,
+  nodes: Promise<Looked<NodesAndReports>>,
   signal: AbortSignal,
 ) {
   const read = await nodes

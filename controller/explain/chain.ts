@@ -6,13 +6,13 @@ import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
 import type { NodeReport } from '../types/node.ts'
 import { age } from './age.ts'
-import type { ExplainFacts, Step, StepState } from './facts.ts'
+import type { ChainStep, ExplainFacts, StepState } from './facts.ts'
 
 /** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */
 const SILENT_AFTER = 50_000
 
 /** The chain of evidence, from the machine to the decision. */
-export function chainOf(facts: ExplainFacts): readonly Step[] {
+export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
   const { node, report } = facts
   const { vm } = previousStatus(report, node)
   const seen = vm === undefined ? [] : [`last seen as ${describeBound(vm)}${placeOf(vm)}`]
@@ -31,7 +31,7 @@ export function chainOf(facts: ExplainFacts): readonly Step[] {
   ]
 }
 
-function nodeStep({ node, now }: ExplainFacts): Step {
+function nodeStep({ node, now }: ExplainFacts): ChainStep {
   const { ready, providerID, uid, creationTimestamp, deletionAnnotation, taints } = node
   const since = ready?.lastTransitionTime ? ` for ${age(ready.lastTransitionTime, now)}` : ''
   return {
@@ -52,7 +52,7 @@ function nodeStep({ node, now }: ExplainFacts): Step {
 const TOLD_TAINTS =
   /^(node\.cloudprovider\.kubernetes\.io\/shutdown|node\.kubernetes\.io\/out-of-service|ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupted)$/
 
-function kubeletStep({ kubelet, now }: ExplainFacts): Step {
+function kubeletStep({ kubelet, now }: ExplainFacts): ChainStep {
   if (kubelet === 'unread')
     return { name: 'kubelet', state: 'unknown', says: ['its Lease could not be read'] }
   if (kubelet === undefined)
@@ -70,8 +70,8 @@ function kubeletStep({ kubelet, now }: ExplainFacts): Step {
   }
 }
 
-function reportStep({ node, report, now }: ExplainFacts): Step {
-  const step = (state: StepState, ...says: readonly string[]): Step => ({ name: 'report', state, says })
+function reportStep({ node, report, now }: ExplainFacts): ChainStep {
+  const step = (state: StepState, ...says: readonly string[]): ChainStep => ({ name: 'report', state, says })
   if (report === undefined) return step('no', `there is no NodeReport named ${node.name}`)
   const { spec, reportedAt } = report
   if (!spec.ok) return step('no', ...spec.problems.map((problem) => `the NodeReport is invalid: ${problem}`))
@@ -105,7 +105,7 @@ function conditionStep(
   type: ConditionType,
   { node, report, fresh, now }: ExplainFacts,
   more: readonly string[] = [],
-): readonly Step[] {
+): readonly ChainStep[] {
   const find = (conditions: readonly Condition[] = []) => conditions.find((each) => each.type === type)
   const written = find(previousStatus(report, node).conditions)
   const current = find(fresh?.decision?.status?.conditions)
@@ -165,7 +165,7 @@ function placeOf({
 }
 
 /** What the leader would do now. */
-function wouldStep({ changes }: NodePlan): Step {
+function wouldStep({ changes }: NodePlan): ChainStep {
   const says = changes.map(({ what, from, to }) => {
     if (to === undefined) return `would take ${what} away: ${from}`
     return from === undefined ? `would set ${what}: ${to}` : `would change ${what}: ${from} -> ${to}`

@@ -34,7 +34,7 @@ export interface FreshLook {
 export type StepState = 'ok' | 'no' | 'unknown'
 
 /** One link of the chain from the machine to the decision. */
-export interface Step {
+export interface ChainStep {
   readonly name: string
   readonly state: StepState
   /** What is so, in plain words. */
@@ -55,7 +55,7 @@ export interface Explanation {
   readonly node: string
   /** One sentence. */
   readonly verdict: string
-  readonly chain: readonly Step[]
+  readonly chain: readonly ChainStep[]
   /** Of a Node whose VM is missing. */
   readonly deletion?: readonly DeletionItem[]
   /** What would change it. */
