@@ -103,3 +103,13 @@ t.test('only the clock knows the time', async (t) => {
 t.test('an AbortSignal is the last parameter', async (t) => {
   t.strictSame(await found(/\bsignal: AbortSignal,\s*\w+\??: (?!Abort)\w+/g), [])
 })
+
+t.test('the name of an exported type means one thing', async (t) => {
+  const definitions = await found(/^export (?:interface|type|class) \w+/gm)
+  const names = definitions.map((line) => line.split(' ').at(-1) ?? '')
+  t.ok(names.length > 400)
+  const twice = definitions.filter(
+    (_, i) => names.indexOf(names[i] ?? '') !== names.lastIndexOf(names[i] ?? ''),
+  )
+  t.same(twice, [])
+})
