@@ -136,7 +136,7 @@ t.test('a leader that cannot give it back ends all the same', async (t) => {
   a.stop.abort()
   await clock.turn(5_000)
   await a.ended
-  t.match(a.log.lines.at(-1), { msg: 'lease not given back' })
+  t.match(a.log.lines.at(-1), { msg: 'lease not released' })
 })
 
 t.test('who ends while waiting writes nothing', async (t) => {

@@ -126,7 +126,7 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
       logger.info({ identity }, 'leadership given back')
     } catch (error) {
       // Not worth failing for: the next leader just waits until the Lease expires.
-      logger.warn({ cause: messageOf(error) }, 'lease not given back')
+      logger.warn({ cause: messageOf(error) }, 'lease not released')
     } finally {
       deadline.release()
     }

@@ -90,7 +90,7 @@ function addDelays(registry: Registry): Pick<CpiMetrics, 'initialized'> {
   const delays = [
     new Histogram({
       name: 'node_controller_cloud_provider_taint_removal_delay_seconds',
-      help: 'Time from the creation of a Node until its taint was taken',
+      help: 'Time from the creation of a Node until its taint was removed',
       buckets: DELAYS,
       registers,
     }),
@@ -126,7 +126,7 @@ function addQueueMetrics(
   const running = () => [...readActive()].map((since) => (clock.monotonic() - since) / 1000)
   new Gauge({
     name: 'workqueue_unfinished_work_seconds',
-    help: 'Time that has gone into Nodes that are being worked on, together',
+    help: 'Time spent so far on all Nodes that are being worked on',
     ...common,
     collect() {
       this.set(
@@ -137,7 +137,7 @@ function addQueueMetrics(
   })
   new Gauge({
     name: 'workqueue_longest_running_processor_seconds',
-    help: 'For how long the one Node is being worked on that takes longest',
+    help: 'How long the Node that takes longest has been worked on',
     ...common,
     collect() {
       this.set(QUEUE, Math.max(0, ...running()))
@@ -146,7 +146,7 @@ function addQueueMetrics(
   const adds = new Counter({ name: 'workqueue_adds_total', help: 'Nodes added to the work queue', ...common })
   const retries = new Counter({
     name: 'workqueue_retries_total',
-    help: 'Nodes that are looked at again with backoff',
+    help: 'Nodes that are reconciled again, with backoff',
     ...common,
   })
   for (const counter of [adds, retries]) counter.inc(QUEUE, 0)
@@ -158,7 +158,7 @@ function addQueueMetrics(
   })
   const works = new Histogram({
     name: 'workqueue_work_duration_seconds',
-    help: 'Time that one look at a Node takes',
+    help: 'Time that one reconcile of a Node takes',
     buckets: LATENCIES,
     ...common,
   })

@@ -97,7 +97,7 @@ await t.test('answers that are none', async (t) => {
   for (const [what, answer, message] of cases) {
     const said = await misbehaving(answer)
     t.match(said, { reason: 'SessionManagerFailed', asked: true, message }, what)
-    t.match(said.message, /^no ticket of the session manager 127\.0\.0\.1:\d+: it answers with/)
+    t.match(said.message, /^no ticket from the session manager 127\.0\.0\.1:\d+: it answers with/)
   }
 })
 
@@ -115,7 +115,7 @@ await t.test('an answer without end is read no further than its limit', async (t
 await t.test('a redirect is not followed, so that the token goes nowhere else', async (t) => {
   const before = manager.authorizations.length
   const said = await misbehaving((_, r) => r.writeHead(302, { location: manager.url }).end())
-  t.match(said.message, /HTTP status 302; no redirect is followed: write the URL that it leads to/)
+  t.match(said.message, /HTTP status 302; redirects are not followed: configure the URL that it leads to/)
   t.equal(manager.authorizations.length, before + 1)
 })
 

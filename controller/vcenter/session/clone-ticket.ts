@@ -87,9 +87,10 @@ function ticketIn(text: string): string | undefined {
 const CHECK_URL = 'check its URL'
 
 function adviceFor(status: number): string {
-  if (status >= 300 && status < 400) return 'no redirect is followed: write the URL that it leads to'
+  if (status >= 300 && status < 400) return 'redirects are not followed: configure the URL that it leads to'
   // The CPI's own example answers so when it gets no ticket from vCenter.
-  if (status === 403) return 'check the token, and in its log whether vCenter gives it tickets'
+  if (status === 403)
+    return 'check the token, and the log of the session manager for whether vCenter gives it tickets'
   return status < 500 ? CHECK_URL : 'see its log'
 }
 
@@ -106,7 +107,7 @@ function failed(server: string, error: VCenterError, deadline: number): SessionM
     error instanceof DeadlineError
       ? `it did not answer within ${deadline / 1000} s; see its log`
       : error.message
-  return new SessionManagerError(`no ticket of the session manager ${server}: ${why}`, {
+  return new SessionManagerError(`no ticket from the session manager ${server}: ${why}`, {
     asked: !UNSENT.has(error.reason),
   })
 }

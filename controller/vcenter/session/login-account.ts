@@ -22,12 +22,12 @@ export function wordsFor(account: Account) {
   const who = described(account)
   if (account.sessionManager !== undefined)
     return {
-      another: `${who} is not asked for another session of ${server}`,
+      another: `no further session of ${server} is asked of ${who}`,
       refused: `${who} refuses the configured token`,
       advice: "check the token, and the session manager's log",
     }
   return {
-    another: `${server} is not asked for another login as ${who}`,
+    another: `no further login to ${server} is attempted as ${who}`,
     refused: `${server} refuses ${who} with the configured password`,
     advice: 'check user and password',
   }

@@ -95,7 +95,7 @@ t.test('with a session manager the SOAP session is sent, and neither logged in n
       t.equal(headers.authorization, undefined)
       return `${method} ${path} ${headers['vmware-api-session-id']}`
     })
-  await t.rejects(call(), { reason: 'SessionLost', message: /cloned anew/ })
+  await t.rejects(call(), { reason: 'SessionLost', message: /a new clone is made/ })
   t.same(sent(), [], 'there is none')
   soap = 'one'
   t.equal(await call(), 'rest')

@@ -199,7 +199,7 @@ export function createRESTClient(options: RESTClientOptions): RESTClient {
   ): Promise<unknown> {
     const key = soapSession()
     if (key === undefined) {
-      throw new VCenterError('SessionLost', `${connection.server} has ended the session; it is cloned anew`)
+      throw new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
     }
     try {
       return await attempt(key)
