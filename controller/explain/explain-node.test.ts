@@ -76,7 +76,7 @@ function pending(status: 'True' | 'Unknown' | 'False', reason: string, message: 
 
 t.test('a verified Node: every link holds, and what would change that', async (t) => {
   const found = explain(initialised())
-  t.equal(found.verdict, 'is initialised as VM "worker-1" of vCenter vc1, identity proven')
+  t.equal(found.summary, 'is initialised as VM "worker-1" of vCenter vc1, identity proven')
   t.ok(found.chain.every(({ state }) => state === 'ok'))
   t.match(step(found, 'kubelet'), { says: ['renewed its Lease 8s ago'] })
   t.match(step(found, 'report')?.says, [
@@ -92,7 +92,7 @@ t.test('a verified Node: every link holds, and what would change that', async (t
 
 t.test('no report', async (t) => {
   const found = explain({ node: node(), report: undefined })
-  t.match(found.verdict, /^waits for a cloud provider: there is no NodeReport/)
+  t.match(found.summary, /^waits for a cloud provider: there is no NodeReport/)
   t.match(step(found, 'report'), { state: 'no' })
   t.match(found.changes, [/field-selector spec\.nodeName=worker-1/])
 })
@@ -130,23 +130,23 @@ t.test('what the agent could not read is told', async (t) => {
   ])
 })
 
-t.test('a refusal is in the words of the leader, with the reason in the verdict', async (t) => {
+t.test('a refusal is in the words of the leader, with the reason in the summary', async (t) => {
   const found = explain(decided(facts({ vms: [vm({ nics: [{ mac: '00:50:56:00:00:99' }] })] })))
-  t.equal(found.verdict, 'waits for a cloud provider: MACsContradict')
+  t.equal(found.summary, 'waits for a cloud provider: MACsContradict')
   t.match(step(found, 'identity'), { state: 'no', says: [/^MACsContradict: /] })
   t.match(found.changes, ['what to do about MACsContradict: docs/reasons.md', /within five minutes/])
 })
 
 t.test('a CPI that handles Nodes', async (t) => {
   const found = explain(decided(facts({ interlock: { state: 'held', message: 'stop the CPI' } })))
-  t.equal(found.verdict, 'waits for a cloud provider: CPIRuns')
+  t.equal(found.summary, 'waits for a cloud provider: CPIRuns')
   t.match(step(found, 'identity'), { state: 'ok' })
   t.match(step(found, 'initialised'), { state: 'no', says: [/^CPIRuns: stop the CPI/] })
 })
 
 t.test('a VM that is missing: by the leader alone, the proofs are not known one by one', async (t) => {
   const found = explain(decided(missing()))
-  t.equal(found.verdict, 'is kept, as it is unknown whether its VM is gone: NotConfirmed')
+  t.equal(found.summary, 'is kept, as it is unknown whether its VM is gone: NotConfirmed')
   t.match(step(found, 'deletion'), { state: 'unknown' })
   t.match(item(found, 'CanaryFound'), { state: 'unknown', why: /--config/ })
   t.match(item(found, 'NodeNotReady'), { state: 'ok' })
@@ -168,7 +168,7 @@ t.test('vCenter was asked, and nothing was probed', async (t) => {
 
 t.test('a VM that is proven gone: what comes before the first reason holds', async (t) => {
   const found = explain(pending('True', 'BrakeEngaged', 'the deletion brake is engaged: ...'))
-  t.equal(found.verdict, 'is kept for now, although its VM is gone: BrakeEngaged')
+  t.equal(found.summary, 'is kept for now, although its VM is gone: BrakeEngaged')
   t.match(step(found, 'deletion'), { state: 'no' })
   for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted'])
     t.match(item(found, name), { state: 'ok' }, name)
@@ -252,7 +252,7 @@ t.test('what could not be read', async (t) => {
       unknown: ['NodeReports cannot be read: 403'],
     },
   )
-  t.match(found.verdict, 'NodeReports cannot be read')
+  t.match(found.summary, 'NodeReports cannot be read')
   t.equal(step(found, 'report'), undefined)
   t.match(step(found, 'kubelet'), { state: 'unknown' })
   t.match(printExplanation(found), /^! by this file$/m)

@@ -14,8 +14,8 @@ export function explainNode(facts: ExplainFacts): Explanation {
   const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
   return {
     node: node.name,
-    verdict: reportsRead
-      ? verdictOf(status)
+    summary: reportsRead
+      ? summaryOf(status)
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing
@@ -28,7 +28,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
   }
 }
 
-function verdictOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
+function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
   // The message of a condition stands in the chain.
   const why = pending?.condition === undefined ? pending?.message : pending.reason
   const because = why === undefined ? '' : `: ${why}`

@@ -54,7 +54,7 @@ export interface DeletionItem {
 export interface Explanation {
   readonly node: string
   /** One sentence. */
-  readonly verdict: string
+  readonly summary: string
   readonly chain: readonly ChainStep[]
   /** Of a Node whose VM is missing. */
   readonly deletion?: readonly DeletionItem[]

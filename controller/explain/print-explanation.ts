@@ -7,9 +7,9 @@ const SIGN: Readonly<Record<StepState, string>> = { ok: 'ok', no: 'no', unknown:
 
 /** For people; ends with a newline. */
 export function printExplanation(explanation: Explanation): string {
-  const { node, verdict, chain, deletion, changes, leader, assumed, unknown } = explanation
+  const { node, summary, chain, deletion, changes, leader, assumed, unknown } = explanation
   const lines = [
-    `Node ${node} ${verdict}`,
+    `Node ${node} ${summary}`,
     '',
     ...indented(
       chain.flatMap(({ name, state, says }) =>
