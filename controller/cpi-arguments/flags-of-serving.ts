@@ -1,6 +1,6 @@
 /** Flags about ports, and who may ask there. */
 import { bool, duration, int, ip, list, numbers, opaque, text } from './kinds.ts'
-import { accepted, type FlagRow, missed, refused, served } from './row.ts'
+import { accepted, acceptedWithWarning, type FlagRow, refused, served } from './row.ts'
 
 const NO_WEBHOOKS = 'the CPI has no webhooks, nor has Rollcall'
 const NO_PROXY = 'requests that a proxy has authenticated are not taken'
@@ -51,7 +51,11 @@ export const SERVING_FLAGS = {
   ),
   'disable-http2-serving': served(bool, 'false', 'HTTP/2 is never served.'),
   'http2-max-streams-per-connection': accepted(int, '0', 'HTTP/2 is never served'),
-  'permit-port-sharing': missed(bool, 'false', 'a port is never shared: give each instance its own'),
+  'permit-port-sharing': acceptedWithWarning(
+    bool,
+    'false',
+    'a port is never shared: give each instance its own',
+  ),
   'permit-address-sharing': accepted(bool, 'false', 'it is always so'),
   profiling: served(bool, 'true', 'Nothing is profiled over a port: `false` is always so.'),
   'contention-profiling': accepted(bool, 'false', 'nothing is profiled over a port'),
@@ -84,8 +88,8 @@ export const SERVING_FLAGS = {
     '',
     "As in the CPI: client certificates of these CAs are believed, instead of those of the cluster's; read again within a minute when it changes. Otherwise than there an intermediate needs its root beside it, and then all CAs below that root are believed.",
   ),
-  'requestheader-allowed-names': missed(list, '[]', NO_PROXY),
-  'requestheader-client-ca-file': missed(text, '', NO_PROXY),
+  'requestheader-allowed-names': acceptedWithWarning(list, '[]', NO_PROXY),
+  'requestheader-client-ca-file': acceptedWithWarning(text, '', NO_PROXY),
   'requestheader-extra-headers-prefix': accepted(list, '[x-remote-extra-]', NO_PROXY),
   'requestheader-group-headers': accepted(list, '[x-remote-group]', NO_PROXY),
   'requestheader-uid-headers': accepted(list, '[]', NO_PROXY),

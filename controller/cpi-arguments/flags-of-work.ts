@@ -1,6 +1,6 @@
 /** Flags about the cloud, the cluster, who leads, and what is done to Nodes. */
 import { bool, duration, float, int32, list, opaque, pairs, text } from './kinds.ts'
-import { accepted, missed, refused, served } from './row.ts'
+import { accepted, acceptedWithWarning, refused, served } from './row.ts'
 
 const NO_SERVICES = 'Services of type LoadBalancer are not served here'
 const NO_ROUTES = 'routes are not served here'
@@ -45,7 +45,7 @@ export const WORK_FLAGS = {
   'configure-cloud-routes': accepted(bool, 'true', NO_ROUTES, 'false'),
   'route-reconciliation-period': accepted(duration, '10s', NO_ROUTES),
   'external-cloud-volume-plugin': accepted(text, '', "volumes are the CSI driver's"),
-  'use-service-account-credentials': missed(
+  'use-service-account-credentials': acceptedWithWarning(
     bool,
     'false',
     'one account does all the work, with the rights that the manifests give it',

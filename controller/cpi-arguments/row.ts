@@ -37,7 +37,7 @@ export function accepted<T>(kind: FlagKind<T>, standard: string, because: string
 }
 
 /** Accepted, but whoever gives it may expect something that does not happen. */
-export function missed<T>(kind: FlagKind<T>, standard: string, because: string): FlagRow<T> {
+export function acceptedWithWarning<T>(kind: FlagKind<T>, standard: string, because: string): FlagRow<T> {
   return { kind, default: standard, fate: { is: 'accepted', because, loud: true } }
 }
 
