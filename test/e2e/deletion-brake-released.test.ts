@@ -35,7 +35,7 @@ t.test('one Node goes, the others stay', async (t) => {
 
 t.test('all of them may go by one command, and no more do in a minute than are allowed', async (t) => {
   const { message } = await deletionPending(stage, others[0] ?? '', { reason: 'BrakeEngaged' })
-  const [, command = ''] = /or all that it holds: (kubectl .*)$/.exec(message) ?? []
+  const [, command = ''] = /or all Nodes that it holds: (kubectl .*)$/.exec(message) ?? []
   const env = {
     PATH: `${dirname(await serverBinary('kubectl'))}:/usr/bin:/bin`,
     KUBECONFIG: stage.cluster.adminKubeconfig,
