@@ -120,19 +120,29 @@ t.test('where its configuration comes from', async (t) => {
   const args = ['--cloud-config=/etc/cloud/vsphere.conf', '--node-labels=a=b', '--node-labels=c=d']
   const changes = {
     volumeMounts: [
-      { name: 'certs', mountPath: '/etc/ssl' },
+      { name: 'certs', mountPath: '/etc' },
       { name: 'config', mountPath: '/etc/cloud/' },
     ],
-    volumes: [{ name: 'certs' }, { name: 'config', configMap: { name: 'vsphere-cloud-config' } }],
+    volumes: [
+      { name: 'certs', secret: { secretName: 'certs' } },
+      { name: 'config', configMap: { name: 'vsphere-cloud-config' } },
+    ],
   }
   t.match(cpi(args, changes), {
-    config: { kind: 'configmap', name: 'vsphere-cloud-config', path: '/etc/cloud/' },
+    config: { kind: 'configmap', name: 'vsphere-cloud-config', key: 'vsphere.conf' },
     flags: { cloudConfig: '/etc/cloud/vsphere.conf', nodeLabels: 'a=b,c=d', controllers: undefined },
   })
   const secret = [{ name: 'config', secret: { secretName: 's' } }]
   t.match(cpi(args, { ...changes, volumes: secret })?.config, { kind: 'secret', name: 's' })
-  t.equal(
-    cpi(args, { volumeMounts: [{ name: 'config', mountPath: '/etc/clou' }], volumes: secret })?.config,
-    undefined,
-  )
+  const at = (mountPath: string, more: object = {}, items?: readonly object[]) =>
+    cpi(args, {
+      volumeMounts: [{ name: 'config', mountPath, ...more }],
+      volumes: [{ name: 'config', secret: { secretName: 's', items } }],
+    })?.config
+  t.equal(at('/etc/clou'), undefined)
+  const items = [{ key: 'cloud.conf', path: 'vsphere.conf' }]
+  t.match(at('/etc/cloud', {}, items), { key: 'cloud.conf' }, 'a key that becomes a file of another name')
+  t.match(at('/etc/cloud/vsphere.conf', { subPath: 'vsphere.conf' }, items), { key: 'cloud.conf' })
+  t.match(at('/etc/cloud/vsphere.conf', { subPath: 'cpi.conf' }), { key: 'cpi.conf' })
+  t.equal(at('/etc/cloud', {}, [{ key: 'a', path: 'b' }]), undefined)
 })

@@ -5,6 +5,7 @@ import { readCSV } from '../cpi-arguments/csv.ts'
 import { bool } from '../cpi-arguments/kinds.ts'
 import { FLAGS } from '../cpi-arguments/table.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
+import { type ConfigKey, type ConfigMount, findKey, mountsOf, Volume, VolumeMount } from './config-mount.ts'
 
 /** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
 export interface Workload {
@@ -27,12 +28,6 @@ export interface Workload {
   readonly upToDate: boolean
 }
 
-export interface ConfigMount {
-  readonly path: string
-  readonly kind: 'configmap' | 'secret'
-  readonly name: string
-}
-
 const count = v.nullish(v.number(), 0)
 const words = v.nullish(v.array(v.string()), [])
 const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
@@ -49,19 +44,10 @@ const WorkloadObject = v.object({
             args: words,
             env: v.nullish(v.array(v.object({ name: v.string() })), []),
             envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
-            volumeMounts: v.nullish(v.array(v.object({ name: v.string(), mountPath: v.string() })), []),
+            volumeMounts: v.nullish(v.array(VolumeMount), []),
           }),
         ),
-        volumes: v.nullish(
-          v.array(
-            v.object({
-              name: v.string(),
-              configMap: reference,
-              secret: v.nullish(v.object({ secretName: v.optional(v.string(), '') })),
-            }),
-          ),
-          [],
-        ),
+        volumes: v.nullish(v.array(Volume), []),
       }),
     }),
   }),
@@ -79,7 +65,6 @@ const WorkloadObject = v.object({
     {},
   ),
 })
-type Spec = v.InferOutput<typeof WorkloadObject>['spec']['template']['spec']
 
 /** Undefined for anything else. */
 export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
@@ -87,7 +72,7 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
   const { namespace, name, generation } = metadata
-  const { containers, serviceAccountName } = spec.template.spec
+  const { containers, serviceAccountName, volumes } = spec.template.spec
   // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
   const [current, updated, strays] =
     kind === 'DaemonSet'
@@ -100,7 +85,7 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
     account: serviceAccountName,
     images: containers.map(({ image }) => image),
     words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
-    mounts: mountsOf(spec.template.spec),
+    mounts: containers.flatMap(({ volumeMounts }) => mountsOf(volumeMounts ?? [], volumes ?? [])),
     variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
     variableSources: containers.flatMap(({ envFrom }) =>
       (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
@@ -117,16 +102,6 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
 /** A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`. Its quotes part nothing that matters here. */
 function wordsIn(word: string): readonly string[] {
   return /^-|^\S*$/.test(word) ? [word] : word.replaceAll(/['"]/g, '').split(/\s+/)
-}
-
-function mountsOf({ containers, volumes }: Spec): readonly ConfigMount[] {
-  return containers.flatMap(({ volumeMounts }) =>
-    (volumeMounts ?? []).flatMap(({ name, mountPath: path }): readonly ConfigMount[] => {
-      const volume = volumes?.find((each) => each.name === name)
-      if (volume?.configMap) return [{ path, kind: 'configmap', name: volume.configMap.name }]
-      return volume?.secret ? [{ path, kind: 'secret', name: volume.secret.secretName }] : []
-    }),
-  )
 }
 
 /** As `kube-system/cloud-controller-manager`. */
@@ -168,8 +143,8 @@ export interface Manager
     readonly nodeLabels: string | undefined
     readonly cloudConfig: string | undefined
   }
-  /** Where the file of `--cloud-config` comes from. */
-  readonly config: ConfigMount | undefined
+  /** Where the text of the file of `--cloud-config` is. */
+  readonly config: ConfigKey | undefined
 }
 
 export interface Managers {
@@ -236,7 +211,7 @@ function managerOf(workload: Workload): Manager {
       nodeLabels: all('node-labels') || undefined,
       cloudConfig,
     },
-    config: mounts.find(({ path }) => cloudConfig?.startsWith(`${path.replace(/\/$/, '')}/`)),
+    config: cloudConfig === undefined ? undefined : findKey(mounts, cloudConfig),
     lease:
       elects.ok && !elects.value
         ? undefined

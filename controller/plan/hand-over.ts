@@ -148,7 +148,7 @@ function isNeighbour(cpi: Manager): readonly string[] {
 function takeConfig({ namespace, config, flags: { cloudConfig } }: Manager): readonly string[] {
   if (cloudConfig === undefined) return []
   if (config === undefined) return [`take the file of the CPI, ${cloudConfig} where it runs, as vsphere.conf`]
-  const key = cloudConfig.slice(config.path.length).replace(/^\//, '')
+  const { key } = config
   if (!isName(key) || !isName(config.name)) return []
   const decode = config.kind === 'secret' ? ' | base64decode' : ''
   return [
