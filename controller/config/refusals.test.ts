@@ -49,6 +49,22 @@ await t.test('refused, in words that name the place and the next step', async (t
         'vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?',
       ],
     ],
+    [
+      file('    prot: 1', 'lables: {}\nhunter: 2')
+        .replace('pw', '@a')
+        .replace(/user: .*/, String.raw`user: "\q"`),
+      [
+        'vsphere.conf:4:12: this backslash means nothing',
+        'vsphere.conf:5:15: a value cannot begin',
+        'vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?',
+        'vsphere.conf:7:1: lables: unknown key: did you mean "labels"?',
+        'vsphere.conf:8:1: ?: unknown key: known here are',
+      ],
+    ],
+    [
+      file('', 'lables: {}').replace('pw', 'c: d'),
+      ['vsphere.conf:5:15: this is not YAML, a value holds', 'vsphere.conf:7:1: lables: unknown key'],
+    ],
     [file().replace('pw', 'p\0w'), ['vsphere.conf:5:16: a control character stands here: check that']],
     ['[Global]\nuser = a\x01', ['vsphere.conf:2:9: a control character stands here']],
     [file().replace(/./gs, '$&\0'), ['vsphere.conf:1:2: a control character stands here']],

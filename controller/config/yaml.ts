@@ -31,10 +31,11 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     findings.refuse('', at, whyRefused(code, text))
     if (!OF_ITS_LINE.has(code)) break
   }
-  if (told.size > 0) return undefined
+  if (document.errors.some(({ code }) => !OF_ITS_VALUE.has(code))) return undefined
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
   if (document.contents === null) return undefined
-  const tree = new TreeBuilder(findings, place).build(document.contents, { line: 1, column: 1 })
+  const wrong = document.errors.map(({ pos }) => pos[0])
+  const tree = new TreeBuilder(findings, place, wrong).build(document.contents, { line: 1, column: 1 })
   return tree.kind === 'text' && tree.text === '' ? undefined : tree
 }
 
@@ -53,6 +54,13 @@ const OF_ITS_LINE: ReadonlySet<ErrorCode> = new Set([
   'BAD_SCALAR_START',
   'BLOCK_AS_IMPLICIT_KEY',
   'TAB_AS_INDENT',
+])
+
+/** What spoils one value or key alone: all others are where they were meant to be. */
+const OF_ITS_VALUE: ReadonlySet<ErrorCode> = new Set([
+  'BAD_DQ_ESCAPE',
+  'BAD_SCALAR_START',
+  'BLOCK_AS_IMPLICIT_KEY',
 ])
 
 /** What is as wrong in JSON as in other YAML. */
@@ -90,14 +98,18 @@ class TreeBuilder {
   readonly #anchors = new Map<string, ConfigTree>()
   readonly #findings: Findings
   readonly #place: (offset: number) => SourcePosition
+  /** The offsets of what the parser has refused, and is told. */
+  readonly #wrong: readonly number[]
 
-  constructor(findings: Findings, place: (offset: number) => SourcePosition) {
+  constructor(findings: Findings, place: (offset: number) => SourcePosition, wrong: readonly number[]) {
     this.#findings = findings
     this.#place = place
+    this.#wrong = wrong
   }
 
   build(node: Node, otherwise: SourcePosition): ConfigTree {
     const at = node.range ? this.#place(node.range[0]) : otherwise
+    if (this.#isWrong(node)) return { kind: 'text', at, text: '' }
     if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#nothing(at, NO_ANCHOR)
     const tree = this.#tree(node, at)
     if ('anchor' in node && node.anchor !== undefined) this.#anchors.set(node.anchor, tree)
@@ -124,12 +136,21 @@ class TreeBuilder {
       return undefined
     }
     const at = key.range ? this.#place(key.range[0]) : parent
+    if (this.#isWrong(key)) return undefined
     if (key.value === '<<' && key.type === 'PLAIN') {
       this.#findings.refuse('', at, 'merging maps by "<<" is not read: write the settings out')
       return undefined
     }
     const entry = { key: key.value, at, value: this.#value(value, at) }
-    return inline && key.type === 'PLAIN' ? { ...entry, doubtful: true } : entry
+    // Beside a mistake it may be a line of a value.
+    const doubtful = (inline && key.type === 'PLAIN') || this.#wrong.length > 0
+    return doubtful ? { ...entry, doubtful } : entry
+  }
+
+  /** A scalar in which something is wrong, or a map in the place of one. */
+  #isWrong(node: Node): boolean {
+    const [start, end] = node.range ?? [0, 0]
+    return this.#wrong.some((at) => (isScalar(node) ? at >= start && at < end : at === start))
   }
 
   /** A missing value (`key` alone) is null rather than a node. */
