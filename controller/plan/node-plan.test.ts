@@ -115,6 +115,14 @@ t.test('a running Node that would be refused is named, with the reason', async (
   t.equal(isWhole({ ...whole, remarks: ['vCenter vc1 had not answered'] }), false)
 })
 
+t.test('a Node that waits for its agent is named, for nothing else can be told of it', async (t) => {
+  const before = node()
+  const refusal = { condition: 'IdentityVerified', reason: 'NoReport' } as const
+  const decision: Decision = { state: 'waiting', refusal, events: [], requeue: false }
+  const plan = planOf({ before, after: before, report: undefined, decision, settings: SETTINGS })
+  t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: it waits for the report of its agent/m)
+})
+
 t.test('the copy takes writes as the API server does, and tells of each', async (t) => {
   const told: string[] = []
   const copy = createClusterCopy({

@@ -63,9 +63,13 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
       decision?.level === 'asserted' || decision?.level === 'reported'
         ? conditions.find(({ type }) => type === 'IdentityVerified')?.message
         : undefined,
-    remarks: conditions.flatMap(({ type, status, reason, message }) =>
-      isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
-    ),
+    remarks: [
+      ...conditions.flatMap(({ type, status, reason, message }) =>
+        isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
+      ),
+      // Without a report there are no conditions.
+      ...(decision?.refusal?.reason === 'NoReport' ? [NO_REPORT] : []),
+    ],
   }
 }
 
@@ -80,6 +84,8 @@ function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: UnseenFacts): boolean {
 function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {
   return decision?.status?.conditions ?? report?.status.conditions ?? []
 }
+
+const NO_REPORT = 'NoReport: it waits for the report of its agent; what follows can be told only then'
 
 /** Conditions of which anything but True is worth telling. */
 const WANTED: readonly ConditionType[] = [

@@ -1,0 +1,114 @@
+/** Whoever installs Rollcall for the first time types what the README says: its own commands, as they stand there. */
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import * as v from 'valibot'
+import { parse, stringify } from 'yaml'
+import { root } from '../../build/programs.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
+import { serverBinary } from '../servers/build.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import { policiesInForce } from '../servers/manifests.ts'
+import { isInitialized, level } from './objects.ts'
+import { openOwnStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+
+/** The command in the README that begins so, up to the end of the code or to a comment. */
+function command(begin: string): string {
+  const found = readme.split(/[`\n]|(?: {2,}#)/).find((code) => code.trim().startsWith(begin))
+  if (found === undefined) throw new Error(`the README has no command "${begin}"`)
+  return found.trim()
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'rollcall-first-install-'))
+t.teardown(() => rm(folder, { recursive: true }))
+for (const name of ['manifests', 'dist']) await symlink(join(root, name), join(folder, name))
+const bin = join(folder, 'bin')
+await mkdir(bin)
+await symlink(await serverBinary('kubectl'), join(bin, 'kubectl'))
+await symlink(await builtProgram('rollcall-controller'), join(bin, 'rollcall-controller'))
+
+/** What a command says on both outputs, and its exit code. */
+function type(cluster: Cluster, line: string): Promise<{ code: number; output: string }> {
+  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, KUBECONFIG: cluster.adminKubeconfig }
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', line], { cwd: folder, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
+    })
+  })
+}
+
+const apply = async (cluster: Cluster): Promise<void> => {
+  const { code, output } = await type(cluster, command('kubectl apply -k manifests/'))
+  if (code !== 0) throw new Error(output)
+  await policiesInForce(cluster)
+}
+const stage = await openOwnStage(t, { vms: 2 }, { apply })
+const { cluster, vcsim, nodes } = stage
+const member = await stage.member('worker-1')
+
+const Example = v.looseObject({ stringData: v.object({ 'vsphere.conf': v.string() }) })
+const Conf = v.looseObject({
+  vcenter: v.object({ main: v.looseObject({}) }),
+  labels: v.strictObject({ zone: v.literal(ZONE_CATEGORY), region: v.literal(REGION_CATEGORY) }),
+})
+
+await t.test('the example of a configuration is edited and applied', async (t) => {
+  const file = 'manifests/config.example.yaml'
+  t.match(readme, `\`${file}\``)
+  const secret = v.parse(Example, parse(await readFile(join(root, file), 'utf8')))
+  const conf = v.parse(Conf, parse(secret.stringData['vsphere.conf']))
+  const { host: server, port, username: user, password, thumbprint } = vcsim
+  Object.assign(conf.vcenter.main, { server, port, user, password, thumbprint, datacenters: ['DC0'] })
+  const edited = stringify(conf)
+  await writeFile(join(folder, 'vsphere.conf'), edited)
+  const object = { ...secret, stringData: { 'vsphere.conf': edited } }
+  await writeFile(join(folder, 'config.yaml'), stringify(object))
+  t.match(await type(cluster, 'kubectl apply -f config.yaml'), { code: 0 })
+})
+
+await t.test('plan says what would change', async (t) => {
+  const line = command('dist/rollcall-controller plan').replace('FILE', cluster.adminKubeconfig)
+  t.match(await type(cluster, line), { code: 0, output: /^worker-1 .*\n {2}! NoReport: / })
+})
+
+await t.test('controller and agent run, and the Node is proven', async (t) => {
+  await stage.controller({ configFile: join(folder, 'vsphere.conf') })
+  await member.agent()
+  await nodes.until('the Node is proven', () => level(nodes.last(member.name)) === 'proven')
+  t.ok(isInitialized(nodes.last(member.name)))
+})
+
+await t.test('the commands that say why a Node is as it is', async (t) => {
+  t.match(await type(cluster, command('rollcall-controller status')), {
+    code: 0,
+    output: /^1 Nodes: 1 initialised/m,
+  })
+  const explain = command('rollcall-controller explain').replace('NODE', member.name)
+  t.match(await type(cluster, explain), { code: 0, output: /^Node worker-1 is initialised/ })
+  t.match(await type(cluster, command('rollcall-controller doctor')), { code: 0, output: / 0 fail/ })
+})
+
+await t.test('the other ways make the same objects', async (t) => {
+  const [, overlay = ''] = /`-k (manifests\/overlays\/before-1\.36\/)`/.exec(readme) ?? []
+  const onTop = 'kubectl apply --server-side --force-conflicts --dry-run=server'
+  t.match(await type(cluster, `${onTop} -k ${overlay}`), { code: 0 })
+  const [, release, chart = '', namespace] =
+    /^helm install (\S+) (\S+) --namespace (\S+)$/.exec(command('helm install')) ?? []
+  const rendering = { chart: join(root, chart), release, namespace, kubeVersion: '1.36.3', values: {} }
+  await writeFile(join(folder, 'rendering.json'), JSON.stringify([rendering]))
+  const rendered = await type(cluster, `'${await serverBinary('helm')}' <rendering.json 2>helm.log`)
+  const [{ files }] = v.parse(
+    v.tuple([v.object({ files: v.record(v.string(), v.string()) })]),
+    JSON.parse(rendered.output),
+  )
+  const objects = Object.entries(files).flatMap(([path, text]) => (path.endsWith('.txt') ? [] : [text]))
+  await writeFile(join(folder, 'chart.yaml'), objects.join('\n---\n'))
+  t.match(await type(cluster, `${onTop} -f chart.yaml`), {
+    code: 0,
+    output: /deployment.*rollcall-controller/,
+  })
+})
