@@ -50,6 +50,12 @@ t.test('applied as a whole, the controller goes to control-plane Nodes alone', a
   t.strictSame(names(rendered), names(objects))
   // More terms would be alternatives, and a Node that a kubelet registers would need to fit but one.
   t.strictSame(requiredOf(rendered), controlPlane)
+  const zone = { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' }
+  t.match(
+    rendered.find(({ kind }) => kind === 'Deployment'),
+    { spec: { template: { spec: { topologySpreadConstraints: [zone] } } } },
+    'over the zones where there are any',
+  )
 })
 
 t.test('before 1.36 all is the same, without the kinds that are not served there', async (t) => {
