@@ -17,7 +17,9 @@ const TIMEOUT = 900
 /** One that has ended its tests and is still there after that holds something open, which is a failure. */
 const KILLED_AFTER = (TIMEOUT + 60) * 1000
 /** Those with servers wait for most of their time. */
-const AT_ONCE = { unit: availableParallelism(), all: 4 * availableParallelism() }
+const AT_ONCE = { unit: availableParallelism(), all: 6 * availableParallelism() }
+/** These take minutes by themselves, so that they would run alone in the end. */
+const LONGEST = /^test\/demo\//
 
 /** Resolves with what a test file said, undefined for one that passes. */
 function failureOf(file: string, hook: string, signal: AbortSignal): Promise<string | undefined> {
@@ -39,8 +41,10 @@ function failureOf(file: string, hook: string, signal: AbortSignal): Promise<str
 async function main([which]: readonly string[]): Promise<void> {
   if (which !== 'unit' && which !== 'all') throw new RangeError('usage: node test/run.ts unit|all')
   const [{ unit, withServers }, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
-  // The ones that take long begin first, so that none runs alone in the end.
-  const files = [...(which === 'all' ? withServers.toReversed() : []), ...unit.toReversed()]
+  const servers = which === 'all' ? withServers.toReversed() : []
+  const longestFirst = servers.toSorted((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
+  // Those that need no server are short, and fill the end.
+  const files = [...longestFirst, ...unit.toReversed()]
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
   const failed: string[] = []
