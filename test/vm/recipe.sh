@@ -7,7 +7,7 @@ here=$(dirname "$0")
 
 # What the agent's package needs is in it, for the machine has no mirror; what it recommends is not.
 mmdebstrap --quiet --variant=minbase --include=systemd-sysv,dbus,udev,kmod,iproute2,libstdc++6,init-system-helpers \
-  trixie "$root" http://deb.debian.org/debian
+  trixie "$root"
 
 # The kernel alone: its package insists on tools for an initrd, which the kernel for clouds does without.
 chroot "$root" sh -eu -c '
