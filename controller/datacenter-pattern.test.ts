@@ -45,3 +45,16 @@ t.test('a name with the characters of wildcards is itself as well', async (t) =>
   t.notOk(matchesDatacenter('[z-a]', { moref: 'datacenter-1', path: ['b'] }))
   t.ok(matchesDatacenter('[a^]', { moref: 'datacenter-1', path: ['^'] }))
 })
+
+t.test('several stars, and a dozen of them on a name that nearly fits', async (t) => {
+  for (const [pattern, name, expected] of [
+    ['a*b*c', 'a-b-b-c-c', true],
+    ['a*b*c', 'acb', false],
+    ['*-b', 'a-b-b', true],
+    ['*a?*', 'ba', false],
+    ['a**c', 'ac', true],
+    ['[ab]*[^b]*?', 'bbac', true],
+    [`${'*a'.repeat(30)}*b`, 'a'.repeat(80), false],
+  ] as const)
+    t.equal(matchesDatacenter(pattern, { moref: 'datacenter-1', path: [name] }), expected, pattern)
+})

@@ -31,15 +31,31 @@ function wildcards(pattern: string): RegExp | undefined {
   const parts = pattern.match(/\\.|\[\^?(?:\\.|[^\]\\])+\]|[^[\\]/gsu) ?? []
   if (!/[*?[\\]/.test(pattern) || parts.join('') !== pattern) return undefined
   try {
-    return new RegExp(`^${parts.map(partOf).join('')}$`, 'su')
+    return new RegExp(`^${betweenStars(parts)}$`, 'su')
   } catch {
     // A range whose end is before its beginning.
     return undefined
   }
 }
 
+/**
+ * What stands between two stars is looked for once, at its first place: a later one would leave less for the rest. With `.*`
+ * for each star, a name that does not fit would be tried in all ways, which takes minutes for a dozen of them.
+ */
+function betweenStars(parts: readonly string[]): string {
+  const pieces = ['']
+  for (const part of parts) {
+    if (part === '*') pieces.push('')
+    else pieces.push(`${pieces.pop()}${partOf(part)}`)
+  }
+  const [first, ...others] = pieces
+  const last = others.pop()
+  if (last === undefined) return `${first}`
+  // A lookahead is not tried again, unlike what it stands for.
+  return `${first}${others.map((piece, index) => `(?=(.*?${piece}))\\${index + 1}`).join('')}.*${last}`
+}
+
 function partOf(part: string): string {
-  if (part === '*') return '.*'
   if (part === '?') return '.'
   const [, not, characters] = /^\[(\^?)(.+)\]$/su.exec(part) ?? []
   if (characters === undefined) return literal(part)
