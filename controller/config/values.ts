@@ -186,9 +186,10 @@ function notThumbprint(got: string): Result<never> {
   )
 }
 
+/** Without a zero in front: to YAML 1.1, which the CPI reads, that is an octal number. */
 export function parsePort(text: string): Result<number> {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (port >= 1 && port <= 65535) return ok(port)
+  const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : Number.NaN
+  if (port <= 65535) return ok(port)
   return failed(`expected a number from 1 to 65535, got ${shapeOfText(text)}`)
 }
 

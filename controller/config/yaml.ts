@@ -78,7 +78,8 @@ const NOT_JSON =
 const NOT_YAML_AT_ALL = 'this is not YAML: correct the line'
 
 const NOT_YAML: Partial<Record<ErrorCode, string>> = {
-  BAD_INDENT: 'this is not YAML, the indentation does not fit the lines above: use the same number of spaces',
+  BAD_INDENT:
+    'this is not YAML, the indentation does not fit the lines above: use the same number of spaces, and more of them within braces or brackets',
   BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a space: ${QUOTE}`,
   BLOCK_IN_FLOW: 'this is not YAML, a comma is missing in braces or brackets, here or above',
   MISSING_CHAR:

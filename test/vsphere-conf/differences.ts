@@ -106,11 +106,11 @@ export const DIFFERENCES: readonly Difference[] = [
     shown: { 'yaml-ca-and-thumbprint.conf': 'other values' },
   },
   {
-    what: 'A number in another notation: `port: 0x1bb`',
+    what: 'A number in another notation: `port: 0x1bb`, `port: 0443`',
     cpi: 'reads it',
     rollcall: 'refuses it',
     because: 'YAML 1.1 and 1.2 disagree about what such numbers are; digits are the same to all.',
-    shown: { 'yaml-hex-port.conf': REFUSED },
+    shown: { 'yaml-hex-port.conf': REFUSED, 'yaml-octal-port.conf': REFUSED },
   },
   {
     what: 'Tags (`!!binary`), `<<`, a second document in YAML',
@@ -124,6 +124,13 @@ export const DIFFERENCES: readonly Difference[] = [
       'yaml-two-documents.conf': REFUSED,
       'yaml-anchors.conf': 'same',
     },
+  },
+  {
+    what: 'Braces, brackets or quotes in YAML that go on in lines which are indented no further than their key',
+    cpi: 'reads it',
+    rollcall: 'refuses it',
+    because: 'YAML asks for the blanks. JSON by itself needs none.',
+    shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
   },
   {
     what: 'A byte order mark before INI',
