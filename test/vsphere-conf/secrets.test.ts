@@ -46,6 +46,7 @@ const CASES: readonly [string, Readonly<Record<string, string>>, string, Outcome
     'only the CPI finds it',
   ],
   ['a user alone', { 'vc.username': 'u' }, 'vc', 'only the CPI finds it'],
+  ['half of the letters beside a whole name', { ...DOTTED, server_a: 'vc' }, 'vc', 'only the CPI finds it'],
 ]
 
 t.test('what each finds', async (t) => {
