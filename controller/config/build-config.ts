@@ -85,11 +85,12 @@ async function checkVCenter(
   }
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
-    const refused = [`${path}.${key}`, `global.${key}`, 'global'].some((each) => findings.refused(each))
+    // Only the server is not taken from `global`: there it names a vCenter of its own.
+    const above = key === 'server' ? [] : [`global.${key}`, 'global']
+    const refused = [`${path}.${key}`, ...above].some((each) => findings.refused(each))
     if (found !== undefined || refused) return
     findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
   }
-  // Only the server is not taken from `global`: there it names a vCenter of its own.
   required('server', given.server, serverHint(name))
   if (credentials === undefined) {
     required('user', inherited('user'), USER_HINT)

@@ -86,8 +86,8 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vcenter.vc1.sever: unknown key', 'vcenter.vc1.usr: unknown key'],
     ],
     [
-      'globl: {user: u, password: p}\nvcenter: {vc1: {server: a}}',
-      ['vsphere.conf:1:1: globl: unknown key: did you mean "global"?'],
+      'globl: {user: u, password: p}\nvcenter: {vc1: {}}',
+      ['vsphere.conf:1:1: globl: unknown key: did you mean "global"?', 'vcenter.vc1.server: is missing'],
     ],
     [
       file('    secretsDirectory: /x'),
