@@ -7,6 +7,7 @@ import t from 'tap'
 import * as v from 'valibot'
 import { parse, parseAllDocuments } from 'yaml'
 import { packedChart } from '../build/release/chart.ts'
+import { NODES } from '../controller/config/settings/nodes.ts'
 import { load } from '../controller/config/testing/load.ts'
 import { serverBinary } from '../test/servers/build.ts'
 import type { Manifest } from '../test/servers/manifests.ts'
@@ -240,6 +241,12 @@ t.test("all values of the CPI's chart may be given, as in an edited copy of its 
   t.strictSame(chartObjects({ values }), chartObjects({}))
   const config = { ...v.parse(v.record(v.string(), v.unknown()), values.config), ...CPI }
   t.strictSame(chartObjects({ values: { ...values, config } }), chartObjects({ values: { config } }))
+})
+
+t.test('config.nodes has what vsphere.conf has under nodes', async (t) => {
+  const schema = JSON.parse(readFileSync(join(folder, 'values.schema.json'), 'utf8'))
+  const { nodes } = schema.properties.config.properties
+  t.strictSame(Object.keys(nodes.properties).sort(), Object.keys(NODES.rows).sort())
 })
 
 t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {
