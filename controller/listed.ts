@@ -4,6 +4,11 @@ import { printable } from './printable.ts'
 const MAX_NAMES = 5
 const MAX_NAME = 120
 
+/** How many there are, and the first few of them: `2 (worker-1, worker-2)`. */
+export function counted(names: readonly string[]): string {
+  return `${names.length} (${listed(names)})`
+}
+
 /** The first few of them, which strangers may have given, and how many more there are. */
 export function listed(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => printable(name, MAX_NAME))

@@ -187,7 +187,7 @@ t.test('what fails changes nothing', async (t) => {
   renew()
   await clock.turn(10_000)
   t.equal(state(), 'held')
-  t.equal(log.lines.filter(({ msg }) => msg === 'look for the CPI failed').length, 1)
+  t.equal(log.lines.filter(({ msg }) => msg === 'looking for the CPI failed').length, 1)
   answers.fail.set('/', 500)
   await clock.turn(120_000)
   t.equal(state(), 'held', 'nobody saw that it was not renewed')

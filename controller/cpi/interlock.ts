@@ -20,11 +20,11 @@ export interface InterlockOptions {
   readonly onChange: () => void
 }
 
-/** Keeps this controller's hands off Nodes while a vSphere CPI has its hands on them. */
+/** Keeps this controller from writing to Nodes while a vSphere CPI handles them. */
 export interface Interlock {
   /** Held until the first look is complete. */
   state(): InterlockState
-  /** What cannot be told, one line each; it holds nothing up. */
+  /** What cannot be seen, one line each; it holds nothing up. */
   remarks(): readonly string[]
   /** Resolves when the first look is complete. */
   readonly known: Promise<void>
@@ -36,7 +36,7 @@ export interface Interlock {
 const INTERVAL = 5_000
 /** After a look that failed. */
 const RETRY = { base: 1_000, max: INTERVAL }
-/** Between two lists of the managers, milliseconds at most: while one of them holds, and else. */
+/** Between two lists of the managers, milliseconds at most: while one of them handles Nodes, and otherwise. */
 const LIST_WHILE_HELD = 60_000
 const LIST_INTERVAL = 300_000
 /** How long past its Lease a manager may still write: a request under way, or a clock that runs faster than ours. */
@@ -52,12 +52,13 @@ interface Sign {
 
 /**
  * Reads the Lease of the vSphere CPI every few seconds, and the managers of kube-system when its holder changes, and now
- * and then. In another namespace whoever may run a Pod could pretend to be a CPI, and have all Nodes left alone.
+ * and then. It looks in no other namespace, where anybody who may run a Pod could pretend to be a CPI, and have all Nodes
+ * left alone.
  *
  * It reads rather than watches: a watch that died silently looks like a CPI that stopped. What fails changes nothing.
  *
- * As in client-go, a Lease counts as run out when it has not changed for its own duration by this process's clock. One
- * that is older by far when it is first seen is not waited for.
+ * As in client-go, a Lease counts as expired when it has not changed for its own duration by this process's clock. One
+ * that is already far too old when first seen is not waited for.
  */
 export function createInterlock({
   client,
@@ -72,12 +73,12 @@ export function createInterlock({
   const known = Promise.withResolvers<void>()
   let state: InterlockState = {
     state: 'held',
-    message: 'whether a vSphere CPI handles Nodes as well is not known yet; if that lasts, see the log',
+    message: 'it is not known yet whether a vSphere CPI handles Nodes as well; if this lasts, see the log',
   }
   let remarks: readonly string[] = []
   let failing = false
   let managers: Managers | undefined
-  /** When to list, and who led when that was done. */
+  /** When to list next, and who led at the last list. */
   let list = { due: 0, leaders: '' }
   const signs = new Map<string, Sign>()
   /** Who leads by each Lease: empty for nobody, undefined where it may not be read. */
@@ -85,8 +86,8 @@ export function createInterlock({
   const refusals = new Set<string>()
 
   /**
-   * Undefined where the right is missing. An API server that has just started refuses what it has not read the rights of,
-   * so the first refusal is an error like others.
+   * Undefined where the right is missing. An API server that has just started refuses everything until it has read the
+   * RBAC rules, so the first refusal counts as an ordinary error.
    */
   async function ifAllowed<T>(what: string, read: () => Promise<T>): Promise<{ value: T } | undefined> {
     try {
@@ -131,7 +132,7 @@ export function createInterlock({
     if (clock.monotonic() < list.due && list.leaders === whoLeads()) return
     managers = (await ifAllowed('managers', () => readManagers(client, DEFAULT_LEASE.namespace, signal)))
       ?.value
-    // Those that were found now.
+    // The Leases of managers that were just found.
     await readLeases(signal)
     list = { due: clock.monotonic() + LIST_INTERVAL, leaders: whoLeads() }
   }
@@ -180,7 +181,7 @@ export function createInterlock({
           retry.reset()
         } else if (!failing) {
           const cause = looked.error instanceof Error ? looked.error.message : String(looked.error)
-          logger.warn({ cause }, 'look for the CPI failed')
+          logger.warn({ cause }, 'looking for the CPI failed')
         }
         failing = !looked.ok
         await clock.sleep(looked.ok ? interval.next() : retry.next(), signal)

@@ -41,7 +41,7 @@ const ROWS: {
     what: 'a CPI that leads',
     managers: managers([[]]),
     leads: somebody,
-    held: /DaemonSet kube-system\/cpi leads by the Lease kube-system\/cloud-controller-manager; stop it, or .*; this controller goes on by itself when that Lease has run out$/,
+    held: /DaemonSet kube-system\/cpi holds the Lease kube-system\/cloud-controller-manager; stop it, or .*; this controller takes over by itself when that Lease expires$/,
   },
   { what: 'a CPI that does not', managers: managers([[], RUNNING]), leads: nobody },
   {
@@ -54,7 +54,7 @@ const ROWS: {
     what: 'a CPI whose Lease may not be read, by its Pods',
     managers: managers([['--leader-elect-resource-name=own'], RUNNING]),
     leads: (lease) => (lease.name === 'own' ? undefined : false),
-    held: /may not be read \(name it in the Role.*end of its Pods$/,
+    held: /may not be read \(add its name to the Role.*after its last Pod is gone$/,
   },
   {
     what: 'the same without Pods',
@@ -65,7 +65,7 @@ const ROWS: {
     what: 'a CPI without election, by its Pods',
     managers: managers([['--leader-elect=false'], RUNNING]),
     leads: nobody,
-    held: /runs without leader election.*end of its Pods$/,
+    held: /runs without leader election.*after its last Pod is gone$/,
   },
   { what: 'the same without Pods', managers: managers([['--leader-elect=false']]), leads: nobody },
   {
@@ -77,7 +77,7 @@ const ROWS: {
     what: 'one that is about to be a good neighbour',
     managers: managers([['--controllers=service,route'], ROLLING]),
     leads: somebody,
-    held: /some of its Pods have other arguments/,
+    held: /some of its Pods still run with its former arguments/,
   },
   { what: "another cloud's manager", managers: managers([[], AWS]), leads: somebody },
   {

@@ -15,7 +15,7 @@ import {
 export interface Sight {
   /** Undefined where they may not be listed. */
   readonly managers: Managers | undefined
-  /** Whether somebody leads by this Lease; undefined where it may not be read. */
+  /** Whether this Lease is held; undefined where it may not be read. */
   readonly leads: (lease: LeaseName) => boolean | undefined
 }
 
@@ -35,16 +35,16 @@ export function ownControllers({
 
 export interface InterlockJudgement {
   readonly interlock: InterlockState
-  /** What cannot be told, with the next step; it holds nothing up. */
+  /** What cannot be seen, with the next step; it holds nothing up. */
   readonly remarks: readonly string[]
 }
 
-/** On a Lease: `false` says that whoever leads by it leaves vSphere's Nodes alone. For a manager that nothing else tells. */
+/** On a Lease: `false` says that its holder leaves vSphere's Nodes alone. For a manager that cannot be recognised otherwise. */
 export const ANNOTATION_HANDLES_NODES = 'rollcall.dev/handles-nodes'
 
 /**
- * Whether a vSphere CPI does what this controller would do. What is seen holds; what cannot be seen holds nothing, and is
- * told: docs/adr/0010-one-of-two-writes.md.
+ * Whether a vSphere CPI does what this controller would do. Only a CPI that is seen holds this controller back; what cannot
+ * be seen becomes a remark: docs/adr/0010-one-of-two-writes.md.
  */
 export function judgeInterlock(sight: Sight, own: Own): InterlockJudgement {
   const message = held(sight, own)
@@ -60,12 +60,12 @@ function held(sight: Sight, own: Own): string | undefined {
   if (rival !== undefined) return leftTo(rival, sight)
   if (isSame(DEFAULT_LEASE, own.lease) || leads(DEFAULT_LEASE) !== true) return undefined
   if (managers === undefined)
-    return `somebody leads by the Lease ${textOf(DEFAULT_LEASE)}, as the vSphere CPI does, and who it is cannot be told: DaemonSets and Deployments of kube-system may not be listed; apply rbac.yaml`
+    return `the Lease ${textOf(DEFAULT_LEASE)}, which the vSphere CPI uses, is held, and it is not known by what: DaemonSets and Deployments of kube-system may not be listed; apply rbac.yaml`
   const known = [...managers.cpi, ...managers.others].some(({ lease }) => isSame(lease, DEFAULT_LEASE))
   return known ? undefined : leftToSomebody()
 }
 
-/** Whether both do the same, as far as is known. */
+/** Whether both would handle the same Nodes in the same way, as far as is known. */
 function collides({ controllers, upToDate }: Manager, { controllers: ours }: Own): boolean {
   return !upToDate || (controllers.node && ours.node) || (controllers.lifecycle && ours.lifecycle)
 }
@@ -80,7 +80,7 @@ function leftTo(cpi: Manager, { managers, leads }: Sight): string {
   const { lease } = cpi
   const step = handlesNodes(cpi)
     ? 'stop it, or start it with --controllers=service,route'
-    : 'some of its Pods have other arguments than it has now: wait until they are replaced, or delete them'
+    : 'some of its Pods still run with its former arguments: wait until they are replaced, or delete them'
   const other = managers?.others.find((each) => lease !== undefined && isSame(each.lease, lease))
   const shared =
     other === undefined
@@ -90,18 +90,18 @@ function leftTo(cpi: Manager, { managers, leads }: Sight): string {
     lease === undefined
       ? 'runs without leader election'
       : leads(lease) === undefined
-        ? `has the Lease ${textOf(lease)}, which may not be read (name it in the Role rollcall-controller of rbac.yaml)`
-        : `leads by the Lease ${textOf(lease)}`
+        ? `uses the Lease ${textOf(lease)}, which may not be read (add its name to the Role rollcall-controller in rbac.yaml)`
+        : `holds the Lease ${textOf(lease)}`
   const then =
     lease === undefined || leads(lease) === undefined
-      ? 'within two minutes of the end of its Pods'
-      : 'when that Lease has run out'
-  return `Nodes are left to the vSphere CPI: ${nameOf(cpi)} ${until}; ${step}${shared}; this controller goes on by itself ${then}`
+      ? 'within two minutes after its last Pod is gone'
+      : 'when that Lease expires'
+  return `Nodes are left to the vSphere CPI: ${nameOf(cpi)} ${until}; ${step}${shared}; this controller takes over by itself ${then}`
 }
 
 function leftToSomebody(): string {
   const { namespace, name } = DEFAULT_LEASE
-  return `Nodes are left to whoever leads by the Lease ${textOf(DEFAULT_LEASE)}, as the vSphere CPI does; no DaemonSet or Deployment of kube-system has it, so look in other namespaces, for a static Pod, or outside the cluster, and stop it: this controller goes on by itself when that Lease has run out; or if it leaves vSphere's Nodes alone: kubectl -n ${namespace} annotate lease ${name} ${ANNOTATION_HANDLES_NODES}=false`
+  return `Nodes are left to the unknown holder of the Lease ${textOf(DEFAULT_LEASE)}, which the vSphere CPI uses; no DaemonSet or Deployment of kube-system uses it, so look in other namespaces, for a static Pod, or outside the cluster, and stop it: this controller takes over by itself when that Lease expires; or if the holder leaves vSphere's Nodes alone, say so: kubectl -n ${namespace} annotate lease ${name} ${ANNOTATION_HANDLES_NODES}=false`
 }
 
 function unseen({ managers, leads }: Sight, own: Own): readonly string[] {
@@ -113,11 +113,11 @@ function unseen({ managers, leads }: Sight, own: Own): readonly string[] {
   ]
   if (blind.length === 0 || !handlesNodes(own)) return []
   return [
-    `whether a vSphere CPI handles Nodes as well cannot be told: ${blind.join(', and ')}; apply rbac.yaml, and make sure that none does`,
+    `cannot tell whether a vSphere CPI handles Nodes as well: ${blind.join(', and ')}; apply rbac.yaml, and make sure that none does`,
   ]
 }
 
-/** Whether the leader does not see it: it looks in kube-system alone, and at the Lease that all have by default. */
+/** Whether the leader does not see it: it looks only in kube-system, and at the Lease that all have by default. */
 export function isUnseen({ namespace, lease }: Pick<Manager, 'namespace' | 'lease'>): boolean {
   return namespace !== DEFAULT_LEASE.namespace && !isSame(lease, DEFAULT_LEASE)
 }

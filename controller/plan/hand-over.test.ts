@@ -28,17 +28,17 @@ t.test('the steps are those of this cluster', async (t) => {
   t.ok(plain.some((line) => line.includes('kubectl -n kube-system delete daemonset cpi')))
   t.notOk(plain.some((line) => line.includes('create role')))
   const balancing = steps([], {}, ['a/b'])
-  t.ok(balancing.some((line) => line.startsWith('1 Services of type LoadBalancer')))
+  t.ok(balancing.some((line) => line.startsWith('Services of type LoadBalancer')))
   t.ok(balancing.some((line) => line.includes('--controllers=service,route')))
   t.notOk(balancing.some((line) => line.includes('delete daemonset')))
   const beside = steps(['--controllers=service,route'], {}, ['a/b'])
   t.match(beside[0], 'leaves Nodes alone')
   t.notOk(
-    beside.some((line) => line.includes('so that it goes on')),
+    beside.some((line) => line.includes('so that it keeps serving')),
     'nothing is to be done about it',
   )
   const routing = steps([], {}, [], ['worker-1'])
-  t.ok(routing.some((line) => /^1 Nodes have routes .*: worker-1$/.test(line)))
+  t.ok(routing.some((line) => /^Nodes with routes .*: 1 \(worker-1\)$/.test(line)))
   t.ok(routing.some((line) => line.includes('--controllers=service,route')))
   t.match(
     handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] })[0],
@@ -65,15 +65,18 @@ t.test('they carry its environment over', async (t) => {
   t.match(steps([], { env }), [
     /./,
     /./,
-    'DaemonSet kube-system/cpi has SKIP_NODE_DELETION, and deletes no Node',
+    'DaemonSet kube-system/cpi has SKIP_NODE_DELETION, so it deletes no Nodes',
     /^DaemonSet kube-system\/cpi has environment variables .*: VSPHERE_USER, VCENTER_1_PASSWORD$/,
     '',
     'to hand over:',
-    /asserted\}", with "lifecycle: \{deletion: off\}" for SKIP_NODE_DELETION, with the values of VSPHERE_USER, VCENTER_1_PASSWORD in it, or/,
+    /asserted\}" in it; also "lifecycle: \{deletion: off\}", because the CPI has SKIP_NODE_DELETION; put the values of VSPHERE_USER, VCENTER_1_PASSWORD in it as well, or/,
   ])
   t.notMatch(steps([], { env: [{ name: 'HOME' }] }).join('\n'), /environment|deletion/)
   const envFrom = [{ configMapRef: { name: 'a' } }, { secretRef: { name: 'b' }, prefix: 'VSPHERE_' }]
-  t.match(steps([], { envFrom })[2], /SKIP_NODE_DELETION above all, in ConfigMap a, Secret b$/)
+  t.match(
+    steps([], { envFrom })[2],
+    /gets environment variables from ConfigMap a, Secret b, .* above all SKIP_NODE_DELETION$/,
+  )
   t.same(environmentOf(managers([], { env })), { SKIP_NODE_DELETION: '' })
   t.same(environmentOf(managers(['--controllers=service'], { env })), {})
   t.same(environmentOf(managers([])), {})
@@ -84,15 +87,15 @@ t.test('a CPI that the leader does not see is stopped before it starts', async (
   const own = ['--leader-elect-resource-namespace=cloud']
   const lines = steps(own, { namespace })
   const [stop = 0, apply = 0] = [
-    'before Rollcall runs, which sees no CPI there: kubectl -n cloud delete',
+    'before you start Rollcall, which does not see this CPI: kubectl -n cloud delete',
     'apply',
   ].map((text) => lines.findIndex((line) => line.includes(text)))
   t.ok(stop > 0 && stop < apply, lines.join('\n'))
-  t.notMatch(lines.join('\n'), /create role|\d\. (look|wait):|annotate/)
+  t.notMatch(lines.join('\n'), /create role|\d\. (check|wait):|annotate/)
   const balancing = steps(['--leader-elect=false'], { namespace }, ['a/b'])
   t.match(
     balancing.join('\n'),
-    /which sees no CPI there: start DaemonSet cloud\/cpi with --controllers=service,route/,
+    /which does not see this CPI: start DaemonSet cloud\/cpi with --controllers=service,route/,
   )
 })
 

@@ -7,7 +7,7 @@ import { ANNOTATION_HANDLES_NODES, isUnseen } from '../cpi/judge-interlock.ts'
 import { pairs } from '../cpi-arguments/kinds.ts'
 import { type CheckedLabels, checkNodeLabels } from '../cpi-arguments/node-labels.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
-import { listed } from '../listed.ts'
+import { counted, listed } from '../listed.ts'
 
 /** What the cluster has of the CPI. */
 export interface CPIFindings extends Managers {
@@ -23,7 +23,7 @@ const NOT_FOUND =
   'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
 
 const NOT_SERVED =
-  'runs with --cloud-provider=vsphere-paravirtual, which is not served: the Nodes are VMs of a Supervisor, so keep it, and do not hand over'
+  'runs with --cloud-provider=vsphere-paravirtual, which Rollcall does not support: the Nodes are VMs of a Supervisor, so keep it and do not hand over'
 
 /** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
 export function givenBy({ cpi }: Managers): GivenArguments {
@@ -65,7 +65,7 @@ function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings):
     ...cpi.flatMap((each) => [
       handlesNodes(each)
         ? `the vSphere CPI is ${nameOf(each)}`
-        : `the vSphere CPI is ${nameOf(each)}, and leaves Nodes alone by its --controllers`,
+        : `the vSphere CPI is ${nameOf(each)}, which leaves Nodes alone because of its --controllers`,
       each.lease === undefined
         ? `${nameOf(each)} runs without leader election`
         : `${nameOf(each)} has the Lease ${textOf(each.lease)}`,
@@ -75,16 +75,16 @@ function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings):
     ...(lease === undefined || lease.holder === ''
       ? []
       : [`its Lease is held by ${lease.holder}, and was last renewed at ${lease.renewTime}`]),
-    ...others.map((each) => `${nameOf(each)} is another cloud's, and stays`),
+    ...others.map((each) => `${nameOf(each)} belongs to another cloud; leave it as it is`),
     ...(loadBalancers.length === 0
       ? []
       : [
-          `${loadBalancers.length} Services of type LoadBalancer have a cloud provider's finalizer, and would never go without one: ${listed(loadBalancers)}`,
+          `Services of type LoadBalancer with a cloud provider's finalizer, which cannot be deleted without a cloud provider: ${counted(loadBalancers)}`,
         ]),
     ...(routedNodes.length === 0
       ? []
       : [
-          `${routedNodes.length} Nodes have routes that a cloud provider keeps, as their condition NetworkUnavailable says: ${listed(routedNodes)}`,
+          `Nodes with routes that a cloud provider maintains, according to their condition NetworkUnavailable: ${counted(routedNodes)}`,
         ]),
   ]
 }
@@ -97,16 +97,16 @@ function labelNotes(cpi: Manager): readonly string[] {
 function variableNotes(cpi: Manager): readonly string[] {
   const { skipsDeletion, variables, variableSources } = cpi
   return [
-    ...(skipsDeletion ? [`${nameOf(cpi)} has ${SKIP_DELETION.name}, and deletes no Node`] : []),
+    ...(skipsDeletion ? [`${nameOf(cpi)} has ${SKIP_DELETION.name}, so it deletes no Nodes`] : []),
     ...(variables.length === 0
       ? []
       : [
-          `${nameOf(cpi)} has environment variables that count more than its file, and for this plan only where they are set here, too: ${listed(variables)}`,
+          `${nameOf(cpi)} has environment variables that override its file; this plan uses them only if they are set here as well: ${listed(variables)}`,
         ]),
     ...(variableSources.length === 0
       ? []
       : [
-          `${nameOf(cpi)} takes environment variables from elsewhere, which this plan does not read: look for those of docs/configuration.md, ${SKIP_DELETION.name} above all, in ${listed(variableSources)}`,
+          `${nameOf(cpi)} gets environment variables from ${listed(variableSources)}, which this plan does not read: look there for those that docs/configuration.md lists, above all ${SKIP_DELETION.name}`,
         ]),
   ]
 }
@@ -118,68 +118,72 @@ function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly strin
   const isHeld = seen.length > 0 || unseen.length === 0
   return [
     ...handling.flatMap(takeConfig),
-    ...unseen.map((each) => `before Rollcall runs, which sees no CPI there: ${stop(each, isNeeded)}`),
-    `apply the manifests of Rollcall with this vsphere.conf and "identity: {require: asserted}"${handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]).join('')}`,
+    ...unseen.map(
+      (each) => `before you start Rollcall, which does not see this CPI: ${stop(each, isNeeded)}`,
+    ),
+    `apply Rollcall's manifests with this vsphere.conf and "identity: {require: asserted}" in it${handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]).join('')}`,
     ...seen.flatMap(mayRead),
     ...(isHeld ? [LOOK] : []),
     ...seen.map((each) => stop(each, isNeeded)),
     ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbour),
     ...(isHeld ? [WAIT] : []),
-    'let agents run on the nodes; once "kubectl get nr" shows none as asserted, set "identity: {require: reported}"',
-    'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; what to remove, and what the CPI writes again, is in docs/hand-over.md',
+    'run agents on the nodes; once "kubectl get nr" shows no Node as asserted, set "identity: {require: reported}"',
+    'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; docs/hand-over.md says what to remove, and what the CPI writes again',
   ]
 }
 
 const LOOK =
-  'look: kubectl get nr has how the VM of each Node is known; Nodes are left to the CPI as long as it handles them, and the Pods of Rollcall say so at /readyz'
+  'check: kubectl get nr shows how the VM of each Node is known; Rollcall leaves Nodes to the CPI while it handles them, and its Pods say so at /readyz'
 const WAIT =
-  'wait: Rollcall goes on by itself some 20 seconds after the last renewal of the Lease, or within two minutes of the last Pod where there is no leader election; every Node that the CPI had initialised stays as it is, new ones wait with their taint'
+  'wait: Rollcall takes over by itself about 20 seconds after the Lease was last renewed, or, without leader election, within two minutes after the last Pod is gone; Nodes that the CPI has initialised stay as they are, and new ones keep their taint until then'
 
-/** Outside kube-system nobody looks what it does, and its Lease alone would keep Rollcall from Nodes for ever. */
+/** Rollcall does not see what a CPI outside kube-system does: because of its Lease alone it would leave Nodes to it for ever. */
 function isNeighbour(cpi: Manager): readonly string[] {
   const { namespace, name } = DEFAULT_LEASE
   if (cpi.namespace === namespace || isUnseen(cpi)) return []
   return [
-    `say that ${nameOf(cpi)} leaves Nodes alone: kubectl -n ${namespace} annotate lease ${name} ${ANNOTATION_HANDLES_NODES}=false`,
+    `tell Rollcall that ${nameOf(cpi)} leaves Nodes alone: kubectl -n ${namespace} annotate lease ${name} ${ANNOTATION_HANDLES_NODES}=false`,
   ]
 }
 
 /** How to get the file that the CPI reads. */
 function takeConfig({ namespace, config, flags: { cloudConfig } }: Manager): readonly string[] {
   if (cloudConfig === undefined) return []
-  if (config === undefined) return [`take the file of the CPI, ${cloudConfig} where it runs, as vsphere.conf`]
+  if (config === undefined) return [`copy the CPI's file, ${cloudConfig} where it runs, as vsphere.conf`]
   const { key } = config
   if (!isName(key) || !isName(config.name)) return []
   const decode = config.kind === 'secret' ? ' | base64decode' : ''
   return [
-    `take the file of the CPI: kubectl -n ${namespace} get ${config.kind} ${config.name} -o go-template='{{index .data "${key}"${decode}}}' > vsphere.conf`,
+    `get the CPI's file: kubectl -n ${namespace} get ${config.kind} ${config.name} -o go-template='{{index .data "${key}"${decode}}}' > vsphere.conf`,
   ]
 }
 
-/** Arguments that Rollcall needs as well, and has in the CPI's form of the command line alone. */
+/** Arguments that Rollcall needs as well, and takes only in the CPI's form of the command line. */
 function withItsFlags({ controllers: { node, lifecycle }, flags }: Manager): string {
   const given = [
     ...(flags.controllers === undefined || (node && lifecycle) ? [] : [`--controllers=${flags.controllers}`]),
     ...(flags.nodeLabels === undefined ? [] : [`--node-labels=${flags.nodeLabels}`]),
   ]
   if (given.length === 0) return ''
-  return `, its controller started in the CPI's form (docs/command-line.md) with --secure-port=0 as long as both run, for the CPI has ${given.join(' ')}`
+  return `; start the controller in the CPI's form (docs/command-line.md), with --secure-port=0 while both run, because the CPI has ${given.join(' ')}`
 }
 
 function withItsVariables({ skipsDeletion, variables }: Manager): string {
-  const deletion = skipsDeletion ? `, with "lifecycle: {deletion: off}" for ${SKIP_DELETION.name}` : ''
+  const deletion = skipsDeletion
+    ? `; also "lifecycle: {deletion: off}", because the CPI has ${SKIP_DELETION.name}`
+    : ''
   if (variables.length === 0) return deletion
-  return `${deletion}, with the values of ${listed(variables)} in it, or these in the environment of its controller`
+  return `${deletion}; put the values of ${listed(variables)} in it as well, or set these variables for the controller`
 }
 
-/** The manifests have the right to read the default Lease alone. */
+/** The manifests give the right to read the default Lease only. */
 function mayRead({ lease }: Manager): readonly string[] {
   if (lease === undefined || textOf(lease) === textOf(DEFAULT_LEASE)) return []
   const { namespace, name } = lease
   if (!isName(namespace) || !isName(name)) return []
   const role = 'rollcall-cpi-lease'
   return [
-    `let it read the CPI's Lease: kubectl -n ${namespace} create role ${role} --verb=get --resource=leases.coordination.k8s.io --resource-name=${name} && kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=kube-system:rollcall-controller`,
+    `let Rollcall read the CPI's Lease: kubectl -n ${namespace} create role ${role} --verb=get --resource=leases.coordination.k8s.io --resource-name=${name} && kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=kube-system:rollcall-controller`,
   ]
 }
 
@@ -190,6 +194,6 @@ function isName(text: string): boolean {
 
 function stop(cpi: Manager, isNeeded: boolean): string {
   return isNeeded
-    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it goes on with those and nothing else`
-    : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, with what would create it again`
+    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it keeps serving those and does nothing else`
+    : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, along with anything that would create it again`
 }

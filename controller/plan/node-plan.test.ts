@@ -86,8 +86,8 @@ t.test('what a Node lacks for a higher level is told', async (t) => {
     [undefined, 'why', 'why', undefined],
   )
   const text = printPlan({ nodes, remarks: [] })
-  t.match(text, /^an agent is what 1 lack to be reported: is-asserted$/m)
-  t.match(text, /^a claim by its VM is what 1 lack to be proven, .*: is-reported$/m)
+  t.match(text, /^Nodes that need an agent to reach reported: 1 \(is-asserted\)$/m)
+  t.match(text, /^Nodes that need a claim by their VM to reach proven: 1 \(is-reported\); /m)
   t.notMatch(printPlan({ nodes: [plannedAs('proven')], remarks: [] }), 'lack')
 })
 
@@ -112,7 +112,7 @@ t.test('a running Node that would be refused is named, with the reason', async (
   t.equal(changesSomething(whole), false)
   t.match(printPlan(whole), /! AmbiguousUUID: two VMs\n\nno change to any of 1 Nodes\n$/)
   t.equal(isWhole(whole), true)
-  t.equal(isWhole({ ...whole, remarks: ['vCenter vc1 had not answered'] }), false)
+  t.equal(isWhole({ ...whole, remarks: ['vCenter vc1 did not answer in time'] }), false)
 })
 
 t.test('a Node that waits for its agent is named, for nothing else can be told of it', async (t) => {
@@ -120,7 +120,7 @@ t.test('a Node that waits for its agent is named, for nothing else can be told o
   const refusal = { condition: 'IdentityVerified', reason: 'NoReport' } as const
   const decision: Decision = { state: 'waiting', refusal, events: [], requeue: false }
   const plan = planOf({ before, after: before, report: undefined, decision, settings: SETTINGS })
-  t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: it waits for the report of its agent/m)
+  t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: waiting for its agent to report/m)
 })
 
 t.test('the copy takes writes as the API server does, and tells of each', async (t) => {

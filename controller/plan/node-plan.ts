@@ -85,7 +85,7 @@ function conditionsOf(report: NodeReport | undefined, decision: Decision | undef
   return decision?.status?.conditions ?? report?.status.conditions ?? []
 }
 
-const NO_REPORT = 'NoReport: it waits for the report of its agent; what follows can be told only then'
+const NO_REPORT = 'NoReport: waiting for its agent to report; nothing more is known until then'
 
 /** Conditions of which anything but True is worth telling. */
 const WANTED: readonly ConditionType[] = [

@@ -1,4 +1,4 @@
-import { listed } from '../listed.ts'
+import { counted } from '../listed.ts'
 import { printable } from '../printable.ts'
 import type { NodePlan } from './node-plan.ts'
 
@@ -23,7 +23,7 @@ export function isWhole({ remarks }: Plan): boolean {
   return remarks.length === 0
 }
 
-/** For people: the Nodes that would change or stay behind, then how many would not. Ends with a newline. */
+/** For people: the Nodes that would change or that lack something, then totals. Ends with a newline. */
 export function printPlan(plan: Plan): string {
   const told = plan.nodes.filter(({ changes, remarks }) => changes.length > 0 || remarks.length > 0)
   const lines = told.flatMap(({ name, level, changes, remarks }) => [
@@ -45,14 +45,12 @@ export function printPlan(plan: Plan): string {
       : `${changing} of ${plan.nodes.length} Nodes would change`,
     ...(labelled.length === 0
       ? []
-      : [`the label that shows how a VM is known would be set on ${labelled.length}: ${listed(labelled)}`]),
-    ...(asserted.length === 0
-      ? []
-      : [`an agent is what ${asserted.length} lack to be reported: ${listed(asserted)}`]),
+      : [`Nodes that would get a new identity level label: ${counted(labelled)}`]),
+    ...(asserted.length === 0 ? [] : [`Nodes that need an agent to reach reported: ${counted(asserted)}`]),
     ...(reported.length === 0
       ? []
       : [
-          `a claim by its VM is what ${reported.length} lack to be proven, for reasons in --output json: ${listed(reported)}`,
+          `Nodes that need a claim by their VM to reach proven: ${counted(reported)}; --output json has the reasons`,
         ]),
     ...(plan.handOver === undefined ? [] : ['', ...plan.handOver.map((line) => printable(line, 1024))]),
     '',

@@ -30,7 +30,7 @@ export function silenceOf(
 ): readonly string[] {
   const failure = inventory.failure()
   if (failure !== undefined) return [`vCenter ${inventory.vCenter}: ${failure.reason}: ${failure.message}`]
-  if (!inventory.connected()) return [`vCenter ${inventory.vCenter} had not answered`]
+  if (!inventory.connected()) return [`vCenter ${inventory.vCenter} did not answer in time`]
   const left = names.filter((name) =>
     uuidsOf(name)
       .map(inventory.lookup)
@@ -39,5 +39,5 @@ export function silenceOf(
   const some = left.slice(0, MAX_NAMES).join(', ')
   return left.length === 0
     ? []
-    : [`vCenter ${inventory.vCenter} had not answered for ${left.length} Nodes, as ${some}`]
+    : [`vCenter ${inventory.vCenter} did not answer in time for ${left.length} Nodes, such as ${some}`]
 }

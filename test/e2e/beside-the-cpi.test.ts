@@ -67,11 +67,11 @@ t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) =
   await events.until('by an Event as well', () =>
     eventsOf(events, waiting.name).some(({ reason }) => reason === 'CPIRuns'),
   )
-  t.match(await readyz(), { ok: false, text: /kube-system\/cloud-controller-manager.*goes on by itself/ })
+  t.match(await readyz(), { ok: false, text: /kube-system\/cloud-controller-manager.*takes over by itself/ })
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 1)
 })
 
-t.test('when the CPI has stopped, Rollcall goes on by itself', async (t) => {
+t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
   const before = nodes.last(ofCPI.name)
   await cpi.stop()
   await nodes.until('the one that waited is initialised', () => level(nodes.last(waiting.name)) === 'proven')

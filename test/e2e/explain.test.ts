@@ -289,5 +289,5 @@ t.test('a Node that is left to a CPI', async (t) => {
     return found.text.includes('CPIRuns') && found
   })
   t.match(text, /^Node worker-2 is kept, as it is unknown whether its VM is gone: CPIRuns$/m)
-  t.match(text, /^ {2}\? {3}deletion +CPIRuns: Nodes are left to whoever leads by the Lease/m)
+  t.match(text, /^ {2}\? {3}deletion +CPIRuns: Nodes are left to the unknown holder of the Lease/m)
 })

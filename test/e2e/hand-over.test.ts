@@ -68,7 +68,7 @@ t.test('a plan says that nothing would change, but for the label', async (t) => 
   t.equal((await program.ended).code, 0)
   const text = program.stdout.join('\n')
   t.match(text, /^no change to any of 3 Nodes$/m)
-  t.match(text, /^the label that shows how a VM is known would be set on 3: worker-1, worker-2, worker-3$/m)
+  t.match(text, /^Nodes that would get a new identity level label: 3 \(worker-1, worker-2, worker-3\)$/m)
 })
 
 t.test('Rollcall takes over, and nothing moves', async (t) => {

@@ -58,9 +58,9 @@ t.test('what would change is said, and nothing is written', async (t) => {
   t.match(text, /^2 of 4 Nodes would change$/m)
   t.match(text, `+ providerID: vsphere://${waiting.vm.uuid}`)
   t.match(text, '+ deletion: once its VM is proven gone')
-  t.match(text, /^the label that shows how a VM is known would be set on 1: worker-4$/m)
+  t.match(text, /^Nodes that would get a new identity level label: 1 \(worker-4\)$/m)
   const planned: { changes: boolean; nodes: NodePlan[] } = JSON.parse((await plan('--output', 'json')).text)
-  t.match(text, /^an agent is what 4 lack to be reported: worker-1, worker-2, worker-3, worker-4$/m)
+  t.match(text, /^Nodes that need an agent to reach reported: 4 \(worker-1, worker-2, worker-3, worker-4\)$/m)
   t.equal(planned.changes, true)
   const of = (name: string) => planned.nodes.find((each) => each.name === name)
   t.same(of('worker-1'), {
@@ -154,11 +154,11 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   t.equal((await program.ended).code, 2)
   t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/cpi$/m)
   t.notMatch(program.output(), '+ deletion', 'by its SKIP_NODE_DELETION')
-  t.match(program.output(), /, with "lifecycle: \{deletion: off\}" for SKIP_NODE_DELETION/)
+  t.match(program.output(), /"lifecycle: \{deletion: off\}", because the CPI has SKIP_NODE_DELETION/)
   t.match(program.output(), /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
-  t.match(program.output(), /^1\. take the file of the CPI: .* get configmap vsphere-cloud-config /m)
-  t.match(program.output(), /^1 Services of type LoadBalancer .*: default\/web$/m)
-  t.match(program.output(), /^1 Nodes have routes .*: worker-1$/m)
+  t.match(program.output(), /^1\. get the CPI's file: .* get configmap vsphere-cloud-config /m)
+  t.match(program.output(), /^Services of type LoadBalancer .*: 1 \(default\/web\)$/m)
+  t.match(program.output(), /^Nodes with routes .*: 1 \(worker-1\)$/m)
   t.match(program.output(), /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
 })
 
@@ -178,7 +178,7 @@ t.test('what it cannot tell is an error, and says why', async (t) => {
   }
   t.match(
     await refused('--lease-name=none'),
-    /^an attempt to log in was not counted .* the Lease cannot be read: each wrong password/m,
+    /^a login attempt was not counted .* the Lease cannot be read: each wrong password/m,
   )
   for (let times = 0; times < 3; times++) {
     const output = await refused()
