@@ -30,7 +30,7 @@ export interface AgentDoctorOptions {
   readonly now: () => number
 }
 
-/** Looks at all that a report takes. Nothing is sent but a dry run, and no claim is written. */
+/** Checks everything that a report needs. Only a dry run is sent, and no claim is written. */
 export async function doctor(options: AgentDoctorOptions): Promise<readonly Line[]> {
   const { root, uid, inPod } = options
   const local = options.readLocal()

@@ -58,7 +58,7 @@ const rows: readonly (readonly [Partial<Facts>, string, Status, RegExp])[] = [
     { machine: { ...good.machine, productUUID: ok('00000000-0000-4000-8000-000000000001') } },
     'BIOS UUID',
     'warn',
-    /another UUID.*take serialNumber out/,
+    /another UUID.*remove serialNumber/,
   ],
   [{ system: { name: '', hypervisor: '', toolsRun: false } }, 'VMware Tools', 'warn', /start open-vm-tools/],
   [{ toolsConf: { polls: false, excluded: [] } }, 'tools.conf', 'warn', /poll-interval is 0.*no address/],
@@ -80,7 +80,7 @@ const rows: readonly (readonly [Partial<Facts>, string, Status, RegExp])[] = [
     /without --cloud-provider=external/,
   ],
   [{ kubelet: { program: 'k3s', external: false } }, 'kubelet', 'warn', /configuration file/],
-  [{ kubelet: undefined }, 'kubelet', 'skip', /no kubelet can be seen/],
+  [{ kubelet: undefined }, 'kubelet', 'skip', /no kubelet found/],
   [{ kubelet: undefined, inPod: true }, 'kubelet', 'skip', /a container does not see/],
 ]
 for (const [change, check, status, message] of rows)

@@ -36,7 +36,7 @@ export interface Facts {
   readonly inPod: boolean
 }
 
-/** What `doctor` says of it. Pure. */
+/** What `doctor` says about it. Pure. */
 export function judge(facts: Facts): readonly Line[] {
   const { identity, report, skew } = facts
   return [
@@ -74,7 +74,7 @@ function judgeSystem({ system, toolsVersion }: Facts): readonly Line[] {
           {
             check: 'VMware Tools',
             ...warn(
-              'they do not run: vCenter learns no address of this VM from them, and shuts no guest down; start open-vm-tools',
+              'not running: vCenter learns no addresses of this VM from them, and cannot shut its guest down; start open-vm-tools',
             ),
           },
         ]
@@ -91,7 +91,7 @@ function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
       {
         check: 'tools.conf',
         ...warn(
-          `poll-interval is 0 in ${TOOLS_CONF}: vCenter learns no address of this VM; take it out and restart open-vm-tools`,
+          `poll-interval is 0 in ${TOOLS_CONF}: vCenter learns no addresses of this VM; remove it and restart open-vm-tools`,
         ),
       },
     ]
@@ -100,7 +100,7 @@ function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
     {
       check: 'tools.conf',
       ...warn(
-        `exclude-nics in ${TOOLS_CONF} matches ${excluded}: vCenter learns no address of it; take the pattern out and restart open-vm-tools`,
+        `exclude-nics in ${TOOLS_CONF} matches ${excluded}: vCenter learns none of its addresses; remove the pattern and restart open-vm-tools`,
       ),
     },
   ]
@@ -117,7 +117,7 @@ function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): Ver
     serialUUID.value !== productUUID.value
   )
     return warn(
-      `product_serial has ${serialUUID.value}, and product_uuid another UUID, ${productUUID.value}; take serialNumber out of the VM's settings, which hides its own`,
+      `product_serial has ${serialUUID.value}, but product_uuid has another UUID, ${productUUID.value}; remove serialNumber from the VM's settings, where it hides the VM's own`,
     )
   return fine(serialUUID.value)
 }
@@ -137,7 +137,7 @@ function judgeGuestRPC({ tools, guestinfo }: Facts): Verdict {
 
 function judgeClaim({ ours, message }: NonNullable<Facts['claim']>): Verdict {
   if (ours) return fine(message)
-  return warn(`${message}; an agent that runs writes it, and "rollcall-agent --once" says why not`)
+  return warn(`${message}; a running agent writes it, and "rollcall-agent --once" says why it does not`)
 }
 
 function judgeCredential(credential: Facts['credential']): Verdict {
@@ -145,12 +145,15 @@ function judgeCredential(credential: Facts['credential']): Verdict {
 }
 
 function judgeIdentity(identity: NonNullable<Facts['identity']>): Verdict {
-  if (identity.ok) return fine(`answers as to Node ${identity.value.nodeName} (${identity.value.nodeUID})`)
+  if (identity.ok)
+    return fine(
+      `answers, and knows this machine as Node ${identity.value.nodeName} (${identity.value.nodeUID})`,
+    )
   return failure(identity)
 }
 
 function judgeReport(report: NonNullable<Facts['report']>): Verdict {
-  return report.ok ? fine('the API server would take it') : failure(report)
+  return report.ok ? fine('the API server would accept it') : failure(report)
 }
 
 function judgeSkew(skew: number | undefined): Verdict {
@@ -165,8 +168,8 @@ function judgeKubelet({ kubelet, inPod }: Facts): Verdict {
   if (kubelet === undefined)
     return skip(
       inPod
-        ? "a container does not see the host's processes; run it on the host to check the kubelet's flags"
-        : 'no kubelet can be seen among the processes; if one runs, look whether it has --cloud-provider=external',
+        ? "a container does not see the host's processes; run this command on the host to check the kubelet's flags"
+        : 'no kubelet found among the processes; if one runs, check that it has --cloud-provider=external',
     )
   if (kubelet.external) return fine(`${kubelet.program} has --cloud-provider=external`)
   if (kubelet.program !== 'kubelet')

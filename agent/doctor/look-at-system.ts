@@ -1,4 +1,4 @@
-/** What the system says of itself, for people: by a library that runs several small programs, so it is for `doctor` alone. */
+/** What the system says about itself, for people. The library runs several small programs, so only `doctor` uses it. */
 
 export interface SystemFacts {
   /** As `Debian GNU/Linux 13, kernel 6.12.0`; empty where nothing is known. */
@@ -13,7 +13,7 @@ export interface SystemFacts {
 const TOOLS = 'vmtoolsd,open-vm-tools'
 
 /**
- * Never rejects. In an image without a shell the library says empty texts and no error, so an empty one means nothing.
+ * Never rejects. In an image without a shell the library returns empty texts and no error, so an empty text means nothing.
  */
 export async function lookAtSystem(): Promise<SystemFacts> {
   const { osInfo, services, system } = await import('systeminformation')

@@ -3,10 +3,10 @@ import { columns } from './columns.ts'
 /** What `doctor` says: one line for each check. Both programs have one. */
 export type Status =
   | 'ok'
-  /** It works, and might not for long, or not as meant. */
+  /** It works, but perhaps not for long, or not as intended. */
   | 'warn'
   | 'fail'
-  /** Not looked at, or not to be seen; the message says why. */
+  /** Not looked at, or not visible; the message says why. */
   | 'skip'
 
 /** What a check comes to. */

@@ -21,8 +21,8 @@ const KEY = basename(MOUNTED_CONFIG)
 const Answer = v.object({ data: v.nullish(v.record(v.string(), v.string()), {}) })
 
 /**
- * Reads the Secret once. What the file names stands in it as well, whether by the path in the Pod or beside the file; no other
- * file is there, as in the Pod, and no variable of this machine counts.
+ * Reads the Secret once. Files that the configuration names are keys of it as well, given by their path in the Pod or
+ * relative to the file. No other file is there, as in the Pod, and no environment variable of this machine counts.
  *
  * @returns an error that says what to do
  * @throws the signal's reason when it aborts
@@ -34,7 +34,7 @@ export async function configOfCluster(
 ): Promise<Result<ConfigSource>> {
   if (!client.ok)
     return failed(
-      'there is no --config, and no API server to read it from: name the file with --config, or a --kubeconfig',
+      'there is no --config, and no API server to read the configuration from: name the file with --config, or give a --kubeconfig',
     )
   const path = `/api/v1/namespaces/${namespace}/secrets/${name}`
   const secret = `the Secret ${namespace}/${name}`
@@ -43,14 +43,14 @@ export async function configOfCluster(
   )
   signal.throwIfAborted()
   if (!read.ok) return failed(unreadable(secret, read.error))
-  // Kept as what they are, so that nothing prints them by accident.
+  // Wrapped, so that nothing prints them by accident.
   const files = new Map(
     Object.entries(read.value.data ?? {}).map(([key, value]) => [key, new Secret(value)] as const),
   )
   if (!files.has(KEY)) {
     const keys = listed([...files.keys()])
     return failed(
-      `${secret} has no key ${KEY}${keys === '' ? '' : `, but ${keys}`}: make it as in config.example.yaml, or name a file with --config`,
+      `${secret} has no key ${KEY}${keys === '' ? '' : `, only ${keys}`}: create it as in config.example.yaml, or name a file with --config`,
     )
   }
   const folder = `Secret ${namespace}/${name}`
@@ -74,9 +74,9 @@ function notThere(): Error {
 function unreadable(secret: string, error: unknown): string {
   const instead = 'or name the file with --config'
   if (hasStatus(error, 404))
-    return `there is no --config, and ${secret} does not exist: make it as in config.example.yaml, say where it is with --namespace and --config-secret, ${instead}`
+    return `there is no --config, and ${secret} does not exist: create it as in config.example.yaml, say where it is with --namespace and --config-secret, ${instead}`
   if (hasStatus(error, 403))
-    return `there is no --config, and this account may not get ${secret}: take the kubeconfig of an account that may, ${instead}`
+    return `there is no --config, and this account may not get ${secret}: use the kubeconfig of an account that may, ${instead}`
   const said = error instanceof Error ? error.message : String(error)
-  return `there is no --config, and ${secret} cannot be read: ${said}; mend that, ${instead}`
+  return `there is no --config, and ${secret} cannot be read: ${said}; fix that, ${instead}`
 }

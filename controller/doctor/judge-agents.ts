@@ -7,15 +7,15 @@ import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ConfigurationFacts, NodesAndReports } from './facts.ts'
 import type { Looked } from './look.ts'
-import { count, verdictOf } from './words.ts'
+import { verdictOf } from './words.ts'
 
-/** An agent reports every five minutes at the latest, unless it is told otherwise. */
+/** An agent reports every five minutes at the latest, unless configured otherwise. */
 const SILENT_AFTER = 15 * 60_000
 
-const NEXT = 'look at the Pod or the unit of the agent on them, and run "rollcall-agent doctor" there'
+const NEXT = 'look at the agent\'s Pod or unit there, and run "rollcall-agent doctor"'
 /** How the controller is started cannot be seen from here. */
 const UNLESS =
-  'unless the controller is started with the CPI\'s arguments, with which a file without "identity.require" means asserted: write "require: reported" or "require: asserted" under "identity"'
+  'unless the controller is started with the CPI\'s arguments, for which "identity.require" is asserted by default: write "require: reported" or "require: asserted" under "identity"'
 
 /**
  * Whether each Node that needs an agent has one that reports.
@@ -36,28 +36,32 @@ export function judgeAgents(
     const isSure = configured?.requireGiven !== false
     const silent = needing.filter(({ name }) => !isFromAgent(reports.get(name)))
     if (silent.length > 0) {
-      const what = `${namesOf(silent)} of ${ours.length} have no report of an agent`
-      return isSure ? fail(`${what}; ${NEXT}`) : warn(`${what}, and need one ${UNLESS}; then ${NEXT}`)
+      const what = `${share(silent, ours)} without a report from an agent ${namesOf(silent)}`
+      return isSure ? fail(`${what}; ${NEXT}`) : warn(`${what}; every Node needs one ${UNLESS}; then ${NEXT}`)
     }
     const former = needing.filter((node) => isOfFormerNode(node, reports.get(node.name)))
     if (former.length > 0)
       return fail(
-        `the reports of ${namesOf(former)} are about Nodes that were registered before; restart the agents there`,
+        `${share(former, ours)} with a report about former Nodes of those names ${namesOf(former)}; restart the agents there`,
       )
     const stale = needing.filter((node) => isStale(node, reports.get(node.name), now))
     if (stale.length > 0)
       return warn(
-        `${namesOf(stale)} of ${ours.length} are Ready, and have not reported for 15 minutes; ${NEXT}`,
+        `${share(stale, ours)} that are Ready but have not reported for 15 minutes ${namesOf(stale)}; ${NEXT}`,
       )
     const without = ours.length - needing.length
-    const exempt = without === 0 ? '' : `; ${without} need none by the configuration`
-    const all = `${count(needing.length, 'Node')} of ${ours.length} ${needing.length === 1 ? 'has' : 'have'} an agent that reports${exempt}`
-    return isSure ? fine(all) : warn(`${all}; each must, ${UNLESS}`)
+    const exempt = without === 0 ? '' : `; the configuration does not require one on ${without}`
+    const all = `${share(needing, ours)} with an agent that reports${exempt}`
+    return isSure ? fine(all) : warn(`${all}; every Node needs one ${UNLESS}`)
   })
 }
 
+function share(some: readonly Node[], all: readonly Node[]): string {
+  return `${some.length} of ${all.length} Nodes`
+}
+
 function namesOf(nodes: readonly Node[]): string {
-  return `${count(nodes.length, 'Node')} (${listed(nodes.map(({ name }) => name))})`
+  return `(${listed(nodes.map(({ name }) => name))})`
 }
 
 function isOurs(node: Node): boolean {

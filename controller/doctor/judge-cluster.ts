@@ -6,9 +6,9 @@ import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
 import { verdictOf } from './words.ts'
 
-/** The oldest that is promised. `manifests/` and the tests on older versions go by it, too. */
+/** The oldest supported version. `manifests/` and the tests on older versions use it, too. */
 export const OLDEST_KUBERNETES = '1.31'
-/** A leader renews its Lease every two seconds; it counts as run out after fifteen. */
+/** A leader renews its Lease every two seconds; it expires after fifteen. */
 const LEASE_GRACE = 60_000
 
 /**
@@ -36,7 +36,7 @@ function judgeCRD({ reportFields }: ClusterFacts): Verdict {
     if (lacking.length > 0)
       return fail(`the CRD is older than this version: it lacks ${listed(lacking)}; apply its crd.yaml`)
     if (fields.some((path) => !REPORT_FIELDS.includes(path)))
-      return warn('the CRD is newer than this version; bring the controller to the same release')
+      return warn('the CRD is newer than this version; upgrade the controller to the same release')
     return fine('rollcall.dev/v1alpha1 is served, and has all fields')
   })
 }
@@ -55,7 +55,7 @@ function judgePolicies({ ownReportPolicy: tried, policies, version, user }: Clus
   const proven = tried?.state === 'in-force'
   if (unseen.length > 0)
     return proven
-      ? fine('a forged report is refused; whether the other policies are there, this account may not see')
+      ? fine('a forged report is refused; this account may not see whether the other policies exist')
       : skip('this account may neither see nor try the policies; use the kubeconfig of an administrator')
   return fine(
     `${proven ? 'a forged report is refused, and ' : ''}${listed(expected.map(({ name }) => name))} are bound`,
@@ -86,22 +86,22 @@ function judgeRights(seen: Looked<AccountRights>): Verdict {
 }
 
 function judgeLease({ lease: { name, record } }: ClusterFacts, now: number): Verdict {
-  const logs = 'look at the Pods of the controller and their log'
+  const logs = "look at the controller's Pods and their logs"
   return verdictOf(record, (found) => {
     if (found === undefined || found.holder === '')
-      return fail(`nobody leads by the Lease ${name}; start the controller, or ${logs}`)
+      return fail(`no replica holds the Lease ${name}; start the controller, or ${logs}`)
     const age = Math.round((now - Date.parse(found.renewTime)) / 1000)
     if (age * 1000 > LEASE_GRACE)
-      return fail(`${found.holder} has led by the Lease ${name}, and renewed it ${age} s ago; ${logs}`)
+      return fail(`${found.holder} held the Lease ${name}, but last renewed it ${age} s ago; ${logs}`)
     return fine(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
   })
 }
 
 function judgeVersion(version: string): Verdict {
-  if (versionOf(version) === undefined) return warn(`the API server calls its version "${version}"`)
+  if (versionOf(version) === undefined) return warn(`the API server gives its version as "${version}"`)
   if (!isAtLeast(version, OLDEST_KUBERNETES))
     return fail(
-      `the API server is ${version}, and ${OLDEST_KUBERNETES} is needed at least; upgrade the cluster`,
+      `the API server is ${version}, but at least ${OLDEST_KUBERNETES} is needed; upgrade the cluster`,
     )
   return fine(version)
 }

@@ -6,7 +6,7 @@ import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
 import { verdictOf } from './words.ts'
 
-/** What there is of the vSphere CPI, and what it has left behind. */
+/** Whether a vSphere CPI runs, and what one has left behind. */
 export function cpiSteps(facts: ClusterFacts | undefined): readonly Step[] {
   const found = (judge: (found: CPIFindings) => Verdict) => facts && verdictOf(facts.cpi, judge)
   return [
@@ -30,17 +30,17 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
   const [remark] = interlockRemarks
   if (remark !== undefined) return warn(remark)
   if (interlock === undefined)
-    return warn('whether a CPI handles Nodes could not be read in time; see the API server')
+    return warn('it took too long to find out whether a CPI handles Nodes; check the API server')
   if (!cpi.ok) return fine('none handles Nodes')
   const unseen = cpi.value.cpi.find((each) => handlesNodes(each) && isUnseen(each) && each.pods > 0)
   if (unseen !== undefined)
     return fail(
-      `${nameOf(unseen)} handles Nodes as well, which the controller does not see outside kube-system; stop it, or start it with --controllers=service,route`,
+      `${nameOf(unseen)} handles Nodes as well, but the controller does not see it outside kube-system; stop it, or start it with --controllers=service,route`,
     )
   const skips = cpi.value.cpi.find(({ skipsDeletion, pods }) => skipsDeletion && pods > 0)
   if (skips !== undefined)
     return warn(
-      `${nameOf(skips)} has SKIP_NODE_DELETION, by which it deletes no Node; Rollcall does not see that, so write "deletion: off" under "lifecycle" if it is still meant`,
+      `${nameOf(skips)} has SKIP_NODE_DELETION, so it deletes no Nodes; Rollcall does not see that: if you still want it, write "deletion: off" under "lifecycle"`,
     )
   const beside = cpi.value.cpi.filter((each) => !handlesNodes(each)).map(nameOf)
   return fine(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
@@ -51,15 +51,15 @@ function judgeLoadBalancers({ cpi, others, loadBalancers }: CPIFindings): Verdic
   if ([...cpi, ...others].some(({ serves, pods }) => serves.services && pods > 0))
     return fine(`${loadBalancers.length} are served by a cloud controller manager`)
   return warn(
-    `${listed(loadBalancers)}: nobody serves their load balancers, and they will not go when deleted; run the CPI with --controllers=service,route, or remove their finalizer service.kubernetes.io/load-balancer-cleanup and the load balancers by hand`,
+    `${listed(loadBalancers)}: nothing serves their load balancers, and deleting them never completes; run the CPI with --controllers=service,route, or remove their finalizer service.kubernetes.io/load-balancer-cleanup and the load balancers by hand`,
   )
 }
 
 function judgeRoutes({ cpi, others, routedNodes }: CPIFindings): Verdict {
   if (routedNodes.length === 0) return fine('no cloud provider has made any')
   if ([...cpi, ...others].some(({ serves, pods }) => serves.routes && pods > 0))
-    return fine('a cloud controller manager keeps them')
+    return fine('a cloud controller manager maintains them')
   return warn(
-    `a cloud provider has made routes for ${listed(routedNodes)}, and nobody keeps them; run the CPI with --controllers=service,route, or let the network plugin do it`,
+    `a cloud provider has made routes for ${listed(routedNodes)}, but nothing maintains them; run the CPI with --controllers=service,route, or let the network plugin do it`,
   )
 }

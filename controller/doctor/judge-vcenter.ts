@@ -15,9 +15,9 @@ import type { Looked } from './look.ts'
 import { count, verdictOf } from './words.ts'
 
 const DAY = 24 * 3_600_000
-/** Days before its end that a certificate should be renewed. */
+/** Days before its expiry that a certificate should be renewed. */
 const RENEW_WITHIN = 30
-/** vCenter has 3,000 for all (8.0 U3), and 500 to 550 for each user at its REST interface. */
+/** vCenter allows 3,000 in all (8.0 U3), and 500 to 550 for each user at its REST interface. */
 const MOST_SESSIONS = 2_400
 const MOST_OWN_SESSIONS = 400
 
@@ -56,15 +56,16 @@ function judgeCertificate(
 ): Verdict {
   return verdictOf(tls, ({ expiresAt }) => {
     const days = expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / DAY)
-    const until = days === undefined ? '' : `, and ends in ${days} days`
+    const until = days === undefined ? '' : `, and expires in ${days} days`
     if (trust === 'insecure')
       return warn(
-        `the certificate is not checked${until}: whoever is on the way can read the password; configure caFile or thumbprint`,
+        `the certificate is not checked${until}: anyone in between can read the password; configure caFile or thumbprint`,
       )
-    const how = trust === 'thumbprint' ? 'has the configured thumbprint' : 'is trusted and has this name'
+    const how =
+      trust === 'thumbprint' ? 'has the configured thumbprint' : 'is trusted and valid for this name'
     if (days !== undefined && days < RENEW_WITHIN)
       return warn(
-        `the certificate ${how}, ${days < 0 ? 'and ended' : 'but ends'} ${Math.abs(days)} days ${days < 0 ? 'ago' : 'from now'}; renew it in vCenter${trust === 'thumbprint' ? ', and give the new thumbprint beside the old one before' : ''}`,
+        `the certificate ${how}, ${days < 0 ? `but expired ${-days} days ago` : `but expires in ${days} days`}; renew it in vCenter${trust === 'thumbprint' ? ', but first add the new thumbprint beside the old one' : ''}`,
       )
     return fine(`the certificate ${how}${until}`)
   })
@@ -74,20 +75,20 @@ function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
   if (!login.ok) return fail(login.message)
   const { alone }: LoginFacts = login.value
   return fine(
-    `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, as ${alone}`}`,
+    `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, because ${alone}`}`,
   )
 }
 
 function judgeSessions(seen: Looked<SessionCounts>): Verdict {
   if (!seen.ok && seen.noPermission)
     return skip(
-      'the vCenter account may not list sessions, and need not; look at Monitor > Sessions in the vSphere Client if logins fail',
+      'the vCenter account may not list sessions, and does not need to; look at Monitor > Sessions in the vSphere Client if logins fail',
     )
   return verdictOf(seen, ({ all, own }) => {
     const counts = `${all} are open, ${own} of this account`
     if (own > MOST_OWN_SESSIONS || all > MOST_SESSIONS)
       return warn(
-        `${counts}; vCenter takes no logins at some 3,000, or 500 of one account at its REST interface: find out who leaves sessions open, and give Rollcall an account of its own`,
+        `${counts}; vCenter refuses logins at about 3,000, or 500 per account at its REST interface: find out what leaves sessions open, and give Rollcall an account of its own`,
       )
     return fine(counts)
   })
@@ -98,7 +99,7 @@ function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict
     const lacking = proofs.flatMap((proof) => (proof.state === 'unproven' ? [proof.failure.message] : []))
     const [first] = lacking
     if (first === undefined)
-      return fine(`System.View and System.Read on ${proofs.length} objects, so that an absence can be proven`)
+      return fine(`System.View and System.Read on ${proofs.length} objects, so an absence can be proven`)
     const more = lacking.length === 1 ? '' : `; the same for ${lacking.length - 1} more objects`
     return fail(`${first}${more}`)
   })
@@ -107,7 +108,7 @@ function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict
 function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
   if (!seen.ok && seen.noPermission)
     return warn(
-      `datacenters cannot be read, so that a wrong name under "datacenters" is not told: ${seen.message}; give the account Read-only on the root folder, with propagation`,
+      `datacenters cannot be read, so a wrong name under "datacenters" goes unnoticed: ${seen.message}; give the account Read-only on the root folder, with propagation`,
     )
   return verdictOf(seen, ({ wanted, seen }) => {
     const paths = seen.map(({ path }) => `/${path.join('/')}`)
@@ -123,7 +124,7 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
     )
     if (twice !== undefined)
       return warn(
-        `${twice} under "datacenters" means ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one that is meant`,
+        `${twice} under "datacenters" is ambiguous: ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one you mean`,
       )
     return fine(
       wanted.length === 0 ? `all that the account sees: ${listed(paths)}` : `found: ${listed(wanted)}`,
@@ -134,7 +135,7 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
 function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
   if (!seen.ok && seen.noPermission)
     return fail(
-      `the vCenter account may not read tags, so that Nodes get no zone and no region: ${seen.message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
+      `the vCenter account may not read tags, so Nodes get no zone and no region: ${seen.message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
     )
   return verdictOf(seen, ({ wanted, found }) => {
     if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')

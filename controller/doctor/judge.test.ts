@@ -122,11 +122,11 @@ t.test('where all is well, every line is ok', async (t) => {
 type Row = readonly [check: string, status: Status, says: RegExp]
 
 const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
-  [{ tls: seen({ expiresAt: NOW + 12 * DAY }) }, 'TLS', 'warn', /ends 12 days from now; renew it/],
-  [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /ended 2 days ago/],
+  [{ tls: seen({ expiresAt: NOW + 12 * DAY }) }, 'TLS', 'warn', /expires in 12 days; renew it/],
+  [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /expired 2 days ago/],
   [{ trust: 'insecure' }, 'TLS', 'warn', /not checked.*configure caFile or thumbprint/],
   [{ login: { ok: false, message: 'refused' } }, 'login', 'fail', /refused/],
-  [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*need not/],
+  [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*does not need to/],
   [{ sessions: seen({ all: 500, own: 450 }) }, 'sessions', 'warn', /450 of this account.*of its own/],
   [{ sessions: seen({ all: 2500, own: 1 }) }, 'sessions', 'warn', /2500 are open/],
   [
@@ -155,7 +155,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     },
     'datacenters',
     'warn',
-    /means \/a\/dc, \/b\/dc; write the path/,
+    /ambiguous: \/a\/dc, \/b\/dc; write the path/,
   ],
   [
     { categories: seen({ wanted: ['k8s-zone'], found: new Map() }) },
@@ -214,10 +214,15 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
     'skip',
     /^this account may not look \(POST \/x\); use/,
   ],
-  [{ lease: { name: 'ns/l', record: seen(undefined) } }, 'Lease', 'fail', /nobody leads by the Lease ns\/l/],
+  [{ lease: { name: 'ns/l', record: seen(undefined) } }, 'Lease', 'fail', /no replica holds the Lease ns\/l/],
   [{ lease: { name: 'ns/l', record: broken('cut off') } }, 'Lease', 'fail', /cut off/],
   [{ skew: -61_000 }, "API server's clock", 'fail', /61 s behind/],
-  [{ nodes: nodesSeen([node], []) }, 'agents', 'fail', /^1 Node \(worker-1\) of 1 have no report/],
+  [
+    { nodes: nodesSeen([node], []) },
+    'agents',
+    'fail',
+    /^1 of 1 Nodes without a report from an agent \(worker-1\)/,
+  ],
   [
     { nodes: nodesSeen([node], [{ ...report, reportedAt: at(20) }]) },
     'agents',
@@ -228,11 +233,11 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
     { nodes: nodesSeen([{ ...node, uid: 'new' }], [report]) },
     'agents',
     'fail',
-    /registered before; restart the agents/,
+    /former Nodes .*; restart the agents/,
   ],
   [{ interlock: { state: 'held', message: 'left to the CPI' } }, 'vSphere CPI', 'fail', /left to the CPI/],
-  [{ interlock: undefined }, 'vSphere CPI', 'warn', /in time/],
-  [{ interlockRemarks: ['cannot be told'] }, 'vSphere CPI', 'warn', /cannot be told/],
+  [{ interlock: undefined }, 'vSphere CPI', 'warn', /took too long/],
+  [{ interlockRemarks: ['cannot tell'] }, 'vSphere CPI', 'warn', /cannot tell/],
   [
     { cpi: seen({ ...noCPI, ...cpi(['--cloud-provider=vsphere-paravirtual']) }) },
     'vSphere CPI',
@@ -254,15 +259,15 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
     },
     'vSphere CPI',
     'fail',
-    /DaemonSet cloud\/cpi handles Nodes as well, which the controller does not see/,
+    /DaemonSet cloud\/cpi handles Nodes as well, but the controller does not see it/,
   ],
   [
     { cpi: seen({ ...noCPI, loadBalancers: ['default/web'] }) },
     'LoadBalancer Services',
     'warn',
-    /default\/web: nobody serves/,
+    /default\/web: nothing serves/,
   ],
-  [{ cpi: seen({ ...noCPI, routedNodes: ['worker-1'] }) }, 'routes', 'warn', /nobody keeps them/],
+  [{ cpi: seen({ ...noCPI, routedNodes: ['worker-1'] }) }, 'routes', 'warn', /nothing maintains them/],
 ]
 for (const [change, check, status, message] of ofCluster)
   t.test(`cluster: ${check} ${message.source}`, async (t) => {
@@ -316,7 +321,7 @@ t.test(
       {
         check: 'agents',
         status: 'warn',
-        message: /^1 Node of 1 has an agent that reports; each must, unless/,
+        message: /^1 of 1 Nodes with an agent that reports; every Node needs one unless/,
       },
     ])
     const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
@@ -367,8 +372,8 @@ t.test('a CPI that serves Services is no stray', async (t) => {
   t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(beside) }) }), [])
   const idle = { ...beside, ...cpi(['--controllers=-cloud-node,-cloud-node-lifecycle']) }
   t.match(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(idle) }) }), [
-    { check: 'LoadBalancer Services', status: 'warn', message: /nobody serves/ },
-    { check: 'routes', status: 'warn', message: /nobody keeps/ },
+    { check: 'LoadBalancer Services', status: 'warn', message: /nothing serves/ },
+    { check: 'routes', status: 'warn', message: /nothing maintains/ },
   ])
 })
 

@@ -9,7 +9,7 @@ import { count } from './words.ts'
 
 const API_SERVER = 'API server'
 
-/** What `doctor` says of what it has seen, in the order in which one thing depends on another. Pure. */
+/** What `doctor` says about what it has seen, in the order in which one thing depends on another. Pure. */
 export function judge(facts: DoctorFacts): readonly Line[] {
   const { configuration, cluster, vCenters, now } = facts
   const seen = cluster.ok ? cluster.value : undefined
@@ -20,7 +20,7 @@ export function judge(facts: DoctorFacts): readonly Line[] {
     ...judgeConfiguration(configuration),
     {
       check: API_SERVER,
-      ...(cluster.ok ? fine(`answers as to ${cluster.value.user}`) : fail(cluster.message)),
+      ...(cluster.ok ? fine(`answers, and knows you as ${cluster.value.user}`) : fail(cluster.message)),
     },
     ...vCenters.flatMap((each) => judgeVCenter(each, now)),
     ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),

@@ -25,7 +25,7 @@ export interface ClusterOptions extends RightsOptions {
   readonly logger: Logger
 }
 
-/** Milliseconds for what repeats itself until it has an answer. */
+/** Milliseconds for checks that are repeated until they have an answer. */
 const PATIENCE = 12_000
 
 const Version = v.object({ gitVersion: v.string() })
@@ -45,7 +45,7 @@ async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
 
 export interface SeenCluster {
   readonly facts: Promise<Looked<ClusterFacts>>
-  /** The same Nodes, for those who need them before all else is seen. */
+  /** The same Nodes, available before everything else is read. */
   readonly nodes: Promise<Looked<NodesAndReports>>
 }
 
@@ -104,7 +104,7 @@ async function readVersion(client: KubeClient, signal: AbortSignal): Promise<str
   return parsed.output.gitVersion
 }
 
-/** As the API server publishes them, which everybody may read; undefined where it serves no such version. */
+/** As the API server publishes them for everybody; undefined where it serves no such version. */
 async function readReportFields(
   client: KubeClient,
   signal: AbortSignal,

@@ -4,7 +4,7 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import type { PolicyFacts } from './facts.ts'
 import { look } from './look.ts'
 
-/** What the manifests bring. A test compares it with them. */
+/** The policies that the manifests contain; a test compares the two. */
 export const POLICIES: readonly (Pick<PolicyFacts, 'name' | 'since'> & { readonly kind: string })[] = [
   { name: 'own-report.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
   { name: 'update-node.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },

@@ -14,7 +14,7 @@ import {
   secretRights,
 } from './rights.ts'
 
-/** Whose rights are asked for: our own where no user is given. */
+/** Whose rights to ask for: our own where no user is given. */
 interface Subject {
   readonly account: string
   readonly user: User | undefined
@@ -29,7 +29,7 @@ export interface RightsOptions {
   readonly config: Config | undefined
 }
 
-/** Asks the API server for each right that the manifests give whether it is there. */
+/** Asks the API server for each right that the manifests give whether the account has it. */
 export async function lookAtRights(
   { client, inCluster, lease, config }: RightsOptions,
   self: string,

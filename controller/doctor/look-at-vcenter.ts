@@ -48,7 +48,7 @@ const NO_METRICS: InventoryMetrics = {
   resynced: () => undefined,
 }
 
-/** Looks at one vCenter, as far as the way leads. One login by SOAP at most, and one by REST once that has worked. */
+/** Looks at one vCenter, up to the first step that fails. At most one login by SOAP, and one by REST once that has worked. */
 export async function lookAtVCenter(
   config: VCenterConfig,
   options: VCenterOptions,
@@ -78,7 +78,7 @@ export async function lookAtVCenter(
 }
 
 const NOT_READ =
-  'user and password are not known, as their Secret or folder was not read in time; see the line "API server"'
+  'user and password are not known, because their Secret or folder was not read in time; see the line "API server"'
 
 type Inside = Pick<VCenterFacts, 'login' | 'sessions' | 'privileges' | 'datacenters' | 'categories' | 'skew'>
 

@@ -29,7 +29,7 @@ export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
 }
 
 /**
- * @param work cannot be cut off, and is left behind where it takes longer
+ * @param work cannot be aborted: where it takes longer, it is no longer waited for
  * @throws what it throws, or an Error where it takes longer
  */
 export async function within<T>(

@@ -1,4 +1,4 @@
-/** The way to a vCenter, step by step: what its clients do at once, so that a failure names the step. */
+/** The way to a vCenter, step by step, so that a failure names the step: its clients take all of them at once. */
 import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
 import type { Clock } from '../../agent/shared/clock.ts'
@@ -54,7 +54,7 @@ export async function openPort({ server, port }: Address, signal: AbortSignal): 
   if (failure === undefined) return undefined
   const next =
     failure === 'ECONNREFUSED'
-      ? 'nobody listens there: correct "server" or "port", or start the vCenter'
+      ? 'nothing listens there: correct "server" or "port", or start the vCenter'
       : 'check routes and firewalls between this machine or Pod and the vCenter'
   throw new Error(`no connection to port ${port} of ${server} (${failure}); ${next}`)
 }
@@ -85,11 +85,11 @@ export async function checkCertificate(
   return { expiresAt }
 }
 
-/** What the system or TLS itself says has neither the server nor a next step. */
+/** The system's and TLS's own messages name neither the server nor a next step. */
 function asWords(error: Error, authority: string): Error {
   if (!('code' in error)) return error
   return new Error(
-    `${authority} ends the TLS handshake (${codeOf(error)}); check "server" and "port", and for a proxy in between`,
+    `${authority} aborts the TLS handshake (${codeOf(error)}); check "server" and "port", and whether a proxy is in between`,
     { cause: error },
   )
 }

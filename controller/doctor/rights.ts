@@ -1,4 +1,4 @@
-/** The rights that the manifests give, for asking whether they are there. */
+/** The rights that the manifests give, to check that they are there. */
 import type { VCenterCredentials } from '../config/config.ts'
 import { DEFAULT_LEASE } from '../cpi/find-cpi.ts'
 

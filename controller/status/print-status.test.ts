@@ -87,11 +87,14 @@ t.test('who leads', async (t) => {
   const renewTime = '2026-03-01T10:00:00.000000Z'
   const record = { holder: 'pod_1', durationSeconds: 15, acquireTime: '', renewTime, transitions: 0 }
   const now = Date.parse(renewTime)
-  t.equal(leaderText(record, lease, now + 20_000), 'pod_1 leads by the Lease kube-system/rollcall-controller')
+  t.equal(
+    leaderText(record, lease, now + 20_000),
+    'pod_1 leads, and holds the Lease kube-system/rollcall-controller',
+  )
   t.match(
     leaderText(record, lease, now + 80_000),
-    /^pod_1 led .* until 2026-03-01T10:00:00.000000Z, and nobody/,
+    /^pod_1 held .* until 2026-03-01T10:00:00.000000Z, and none/,
   )
-  t.match(leaderText({ ...record, holder: '' }, lease, now), /^nobody leads/)
-  t.match(leaderText(undefined, lease, now), /^nobody has ever led/)
+  t.match(leaderText({ ...record, holder: '' }, lease, now), /^no replica holds/)
+  t.match(leaderText(undefined, lease, now), /^no replica has ever held/)
 })

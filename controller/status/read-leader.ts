@@ -17,13 +17,13 @@ export async function readLeader(
 
 /** @param record undefined where there is no such Lease */
 export function leaderText(record: LeaseRecord | undefined, lease: LeaseName, now: number): string {
-  const of = `by the Lease ${lease.namespace}/${lease.name}`
-  if (record === undefined) return `nobody has ever led ${of}: check that rollcall-controller runs`
+  const held = `the Lease ${lease.namespace}/${lease.name}`
+  if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
   const { holder, renewTime, durationSeconds } = record
   if (holder === '')
-    return `nobody leads ${of}: check that rollcall-controller runs; this is the state that the last leader left`
+    return `no replica holds ${held}: check that rollcall-controller runs; this is the state that the last leader left`
   const end = Date.parse(renewTime) + durationSeconds * 1000
   if (end + MAX_SKEW < now)
-    return `${holder} led ${of} until ${renewTime}, and nobody since: check that rollcall-controller runs; this is the state at that time`
-  return `${holder} leads ${of}`
+    return `${holder} held ${held} until ${renewTime}, and none has since: check that rollcall-controller runs; this is the state at that time`
+  return `${holder} leads, and holds ${held}`
 }

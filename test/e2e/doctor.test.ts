@@ -131,10 +131,13 @@ t.test('without a file, the configuration is that of the Secret', async (t) => {
   t.notMatch(seen.output, PASSWORD)
   t.match(
     await first(`--kubeconfig=${controller.kubeconfig}`),
-    { status: 'fail', message: /this account may not get the Secret kube-system\/rollcall-config: take the/ },
+    { status: 'fail', message: /this account may not get the Secret kube-system\/rollcall-config: use the/ },
     'the controller itself has no right to it',
   )
-  t.match(await first('--kubeconfig=/nowhere'), { status: 'fail', message: /no API server to read it from/ })
+  t.match(await first('--kubeconfig=/nowhere'), {
+    status: 'fail',
+    message: /no API server to read the configuration from/,
+  })
   t.match(await first(kubeconfig, '--namespace=default', '--config-secret=mine'), {
     message: /the Secret default\/mine does not exist/,
   })
@@ -145,7 +148,7 @@ t.test('without a file, the configuration is that of the Secret', async (t) => {
     message: /^Secret kube-system\/rollcall-config\/vsphere\.conf:\d+:\d+: .*prot: .*did you mean "?port/,
   })
   t.match(await request('PUT', SECRET, make({ 'vsphere.yaml': good })), { status: 200 })
-  t.match(await first(kubeconfig), { message: /has no key vsphere\.conf, but vsphere\.yaml: / })
+  t.match(await first(kubeconfig), { message: /has no key vsphere\.conf, only vsphere\.yaml: / })
   t.match(await request('DELETE', SECRET), { status: 200 })
 })
 
@@ -224,7 +227,7 @@ const cases: readonly Case[] = [
     what: 'a port at which nobody listens',
     config: conf(/port: \d+/, `port: ${CLOSED_PORT}`),
     check: 'vCenter main: TCP',
-    says: /ECONNREFUSED\); nobody listens there/,
+    says: /ECONNREFUSED\); nothing listens there/,
   },
   {
     what: 'a CA that has not signed it',
@@ -316,7 +319,7 @@ const cases: readonly Case[] = [
     config: `${good}\nidentity: {require: reported}\n`,
     breaks: newNode,
     check: 'agents',
-    says: /1 Node \(worker-2\) of 2 have no report/,
+    says: /1 of 2 Nodes without a report from an agent \(worker-2\)/,
   },
   {
     what: 'a CPI that runs as well',
@@ -348,7 +351,7 @@ for (const { what, config, kubeconfig, breaks, check, says } of cases) {
 t.test('nobody leads', async (t) => {
   await controller.stop()
   const seen = await doctor()
-  t.match(failures(seen)[0], { check: 'Lease', message: /nobody leads by the Lease kube-system\// })
+  t.match(failures(seen)[0], { check: 'Lease', message: /no replica holds the Lease kube-system\// })
 })
 
 t.test('a CRD of an earlier version, and none', async (t) => {
