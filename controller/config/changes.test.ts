@@ -75,7 +75,7 @@ await t.test('whether one session will do for both', async (t) => {
 })
 
 await t.test('every part of a configuration is compared', async (t) => {
-  // A part that nobody compares would never be taken up: this names those that are.
+  // A part that is never compared would never be reloaded: this names those that are.
   const compared: Record<keyof Config, true> = {
     vCenters: true,
     labels: true,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { open, REFUSED, SAME, type Scene, TAKEN } from '../../test/fixtures/watched-config.ts'
+import { open, REFUSED, SAME, type Scene, LOADED } from '../../test/fixtures/watched-config.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file } from './testing/load.ts'
 
@@ -62,7 +62,7 @@ await t.test('refused whole, said once, and the one before stays in force', asyn
       t.match(told.at(-1), /^taken at 44 s/)
       put('vsphere.conf', withCA['vsphere.conf'].replace('ops@', 'new@'))
       await looks(2)
-      t.same(said(), [TAKEN])
+      t.same(said(), [LOADED])
     })
   }
 })
@@ -103,7 +103,7 @@ await t.test(
     put('vsphere.conf', saying('asserted')['vsphere.conf'])
     await looks(5)
     t.equal(level(), 'asserted')
-    t.ok(said().includes(TAKEN))
+    t.ok(said().includes(LOADED))
     put('vsphere.conf', file())
     await looks(5)
     t.ok(said().includes(SAME), 'which is what it means then')

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { open, type Scene, TAKEN } from '../../test/fixtures/watched-config.ts'
+import { open, type Scene, LOADED } from '../../test/fixtures/watched-config.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
@@ -22,7 +22,7 @@ await t.test('files that stay as they are: nothing is said', async (t) => {
   t.same(told, ['taken at 0 s'], 'at start')
 })
 
-await t.test('a change is taken up when two looks have found it, however it is made', async (t) => {
+await t.test('a change is loaded when two looks have found it, however it is made', async (t) => {
   const ways: Record<string, (folder: string) => void> = {
     'written over': (folder) => writeFileSync(join(folder, 'vsphere.conf'), other),
     'written over, time and size the same': (folder) => {
@@ -53,14 +53,14 @@ await t.test('a change is taken up when two looks have found it, however it is m
       t.equal(userOf(watch.current()), 'new@vsphere.local')
       t.equal(watch.current().superseded.aborted, false)
       await looks(5)
-      t.same(said(), [TAKEN], 'once')
+      t.same(said(), [LOADED], 'once')
       t.same(lines[0]?.changed, ['vcenter.vc1.user'])
       t.same(told, ['taken at 0 s', 'taken at 4 s'])
     })
   }
 })
 
-await t.test('the kubelet swaps the link above all files: they are taken up together', async (t) => {
+await t.test('the kubelet swaps the link above all files: they are loaded together', async (t) => {
   const version = (folder: string, name: string, files: Record<string, string>) => {
     mkdirSync(join(folder, name))
     for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text)
@@ -78,7 +78,7 @@ await t.test('the kubelet swaps the link above all files: they are taken up toge
   })
   rmSync(join(folder, '..1'), { recursive: true })
   await looks(2)
-  t.same(said(), [TAKEN])
+  t.same(said(), [LOADED])
   t.same(lines[0]?.changed, ['vcenter.vc1.user', 'vcenter.vc1.trust'])
   t.match(watch.current().config.vCenters, [
     { trust: { kind: 'ca', pem: `${CERTIFICATE}${CERTIFICATE}`.trim() } },
@@ -107,7 +107,7 @@ await t.test('what lasts for one look is never judged', async (t) => {
       t.same(told, ['taken at 0 s'])
     })
   }
-  await t.test('a file that is written without end is taken up when it rests', async (t) => {
+  await t.test('a file that is written without end is loaded when it rests', async (t) => {
     const { watch, put, looks, said } = await open(t)
     for (let i = 0; i < 10; i++) {
       put('vsphere.conf', file().replace('ops@', `n${i}@`))
@@ -115,7 +115,7 @@ await t.test('what lasts for one look is never judged', async (t) => {
     }
     t.same(said(), [])
     await looks(1)
-    t.same(said(), [TAKEN])
+    t.same(said(), [LOADED])
     t.equal(userOf(watch.current()), 'n9@vsphere.local')
   })
 })
@@ -128,13 +128,13 @@ await t.test('a CA file that is no longer named does not count, a new one does',
   })
   put('vsphere.conf', file('    caFile: new.pem'))
   await looks(2)
-  t.same(said(), [TAKEN])
+  t.same(said(), [LOADED])
   put('old.pem', 'x')
   await looks(3)
   t.same(said(), [])
   put('new.pem', CERTIFICATE)
   await looks(2)
-  t.same(said(), [TAKEN])
+  t.same(said(), [LOADED])
   t.match(watch.current().config.vCenters, [{ trust: { pem: CERTIFICATE.trim() } }])
 })
 
@@ -142,7 +142,7 @@ await t.test('a password alone is a change, and never said', async (t) => {
   const { watch, put, looks, lines } = await open(t)
   put('vsphere.conf', file().replace('pw', 'hunter2marker'))
   await looks(2)
-  t.match(lines, [{ msg: TAKEN, changed: ['vcenter.vc1.password'] }])
+  t.match(lines, [{ msg: LOADED, changed: ['vcenter.vc1.password'] }])
   t.equal(watch.current().config.vCenters[0]?.password.reveal(), 'hunter2marker')
   put('vsphere.conf', file('    prot: hunter2marker').replace('pw', '"hunter3marker'))
   await looks(2)
@@ -150,7 +150,7 @@ await t.test('a password alone is a change, and never said', async (t) => {
   t.notMatch(JSON.stringify(lines), /hunter/)
 })
 
-await t.test('warnings are said for what is taken up', async (t) => {
+await t.test('warnings are logged for what is loaded', async (t) => {
   const { put, looks, lines } = await open(t)
   put('vsphere.conf', file('', 'identity: {require: asserted}'))
   await looks(2)

@@ -90,7 +90,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
       logger.info('configuration read again, unchanged')
       return
     }
-    logger.info({ changed }, 'configuration taken up')
+    logger.info({ changed }, 'configuration loaded')
     config = loaded.config
     const before = end
     end = new AbortController()

@@ -136,10 +136,10 @@ t.test('it comes, changes and goes', async (t) => {
   t.same(vCenters(), ['v/hunter2'])
   t.match(lines, [
     { level: 40, msg: 'no credential', vCenter: 'vc1', error: /n\/s does not exist/ },
-    { level: 30, msg: 'credential taken up', source: 'the Secret n/s', changed: ['user', 'password'] },
+    { level: 30, msg: 'credential loaded', source: 'the Secret n/s', changed: ['user', 'password'] },
     { level: 40, msg: 'no credential any more, the last one stays in use' },
     { level: 40, error: /has no key "a.password", only "a.username"/ },
-    { msg: 'credential taken up', changed: ['user', 'password'] },
+    { msg: 'credential loaded', changed: ['user', 'password'] },
   ])
   t.equal(lines.length, 5)
   t.notMatch(`${JSON.stringify(lines)}${inspect(watch.current(), { depth: 9 })}`, /hunter/)
@@ -159,7 +159,7 @@ t.test('one Secret for two, of which one is not in it', async (t) => {
   )
 })
 
-t.test('a Secret that never rests is taken up every two seconds', async (t) => {
+t.test('a Secret that never rests is loaded every two seconds', async (t) => {
   const { following, watch, clock } = await open(t, ONE)
   let taken = 0
   let seen = watch.current().config

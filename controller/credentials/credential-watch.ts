@@ -23,7 +23,7 @@ export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
   remarks(): readonly string[]
 }
 
-/** Milliseconds between two changes that are taken up, at least. */
+/** Milliseconds at least between two changes that are loaded. */
 const INTERVAL = 2_000
 /**
  * Each change starts the work for all vCenters again, and whoever may write one Secret must not stop the others: so many
@@ -105,7 +105,7 @@ export function createCredentialWatch(options: CredentialWatchOptions): Credenti
     const same = last?.user === user && last.sessionManager === sessionManager
     const changed = [...(same ? [] : [who]), ...(last?.password.equals(password) ? [] : [secret])]
     if (mended || changed.length > 0)
-      logger.info({ vCenter, source: describeSource(source), changed }, 'credential taken up')
+      logger.info({ vCenter, source: describeSource(source), changed }, 'credential loaded')
   }
 
   function tellProblem(vCenter: string, error: string, goesOn: boolean): void {

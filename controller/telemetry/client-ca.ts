@@ -77,7 +77,7 @@ function follow(
       if (found.join() === current) return
       current = found.join()
       onChange(found)
-      logger.info({ certificates: found.length }, 'client CA of the secure port taken up')
+      logger.info({ certificates: found.length }, 'client CA of the secure port loaded')
       warnWithoutRoot(found, logger)
     } catch (error) {
       if (signal.aborted) return

@@ -34,7 +34,7 @@ t.test('a pair of a folder: made once, then read', async (t) => {
   })
 })
 
-t.test('files that change are taken up, unless they are wrong', async (t) => {
+t.test('files that change are loaded, unless they are wrong', async (t) => {
   const [certFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')]
   const write = ({ cert, key }: KeyPair) => {
     writeFileSync(certFile, cert)

@@ -59,7 +59,7 @@ export async function loadServingCertificate(
             if (found.cert === pair.cert && found.key === pair.key) return
             pair = found
             onChange(pair)
-            logger.info({ file: files.certFile }, 'certificate of the secure port taken up')
+            logger.info({ file: files.certFile }, 'certificate of the secure port loaded')
           } catch (error) {
             logger.warn({ err: error }, 'certificate of the secure port not read, the one before stays')
           }

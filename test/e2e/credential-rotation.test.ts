@@ -17,7 +17,7 @@ let scenes = 0
 type Scene = {
   readonly secret: SecretMount
   readonly controller: Controller
-  /** Writes the Secret with this password, and waits until it is taken up. */
+  /** Writes the Secret with this password, and waits until it is loaded. */
   rotate(password: string): Promise<void>
   /** By SOAP since the scene began: with which password, and whether it was right. */
   attempts(): Promise<string[]>
@@ -38,10 +38,7 @@ async function open(t: Test, labels: { zone?: string; region?: string } = {}): P
     async rotate(password) {
       rotations += 1
       await secret.write({ [CONF]: conf(password) })
-      await until(
-        'it is taken up',
-        () => controller.output().split('configuration taken up').length > rotations,
-      )
+      await until('it is loaded', () => controller.output().split('configuration loaded').length > rotations)
     },
     async attempts() {
       const list = (await vcsim.logins()).slice(before)

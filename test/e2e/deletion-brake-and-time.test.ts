@@ -31,8 +31,8 @@ async function vanish(group: typeof members): Promise<void> {
 async function configure(text: string): Promise<void> {
   const heard = controller.stderr.length
   await secret.write({ 'vsphere.conf': text })
-  await until('the configuration is taken up', () =>
-    controller.stderr.slice(heard).some((line) => line.includes('configuration taken up')),
+  await until('the configuration is loaded', () =>
+    controller.stderr.slice(heard).some((line) => line.includes('configuration loaded')),
   )
 }
 

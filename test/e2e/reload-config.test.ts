@@ -51,7 +51,7 @@ async function change({ secret, controller }: Scene, conf: string, says: RegExp)
   return performance.now() - start
 }
 
-const TAKEN = /configuration taken up/
+const LOADED = /configuration loaded/
 const REFUSED = /configuration refused/
 
 async function initialised(t: Test, member: Member): Promise<void> {
@@ -76,10 +76,10 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
   const writes = nodes.of(first.name).length
   const before = { lease: await lease(cluster), calls: (await vcsim.calls()).operations }
 
-  const taken = await change(scene, vsphereConf(vcsim, { labels, ...both }), TAKEN)
+  const taken = await change(scene, vsphereConf(vcsim, { labels, ...both }), LOADED)
   const start = performance.now()
   await until('it is ready', () => isReady(controller))
-  t.comment(`taken up after ${taken.toFixed()} ms, ready ${(performance.now() - start).toFixed()} ms later`)
+  t.comment(`loaded after ${taken.toFixed()} ms, ready ${(performance.now() - start).toFixed()} ms later`)
   const second = await stage.member('second', { vm: otherVM })
   await initialised(t, second)
   t.equal(reports.last(second.name)?.status?.vm?.vCenter, 'second')
@@ -93,7 +93,7 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
   }
   t.equal(await logins(other), 1)
 
-  await change(scene, vsphereConf(vcsim, { labels }), TAKEN)
+  await change(scene, vsphereConf(vcsim, { labels }), LOADED)
   await until('the second is logged out', async () => (await other.sessions()).soap === 0)
   await until('it is ready', () => isReady(controller))
   t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), undefined)
@@ -135,7 +135,7 @@ t.test('a mistake: refused whole, and all goes on as before', async (t) => {
   t.equal(await metric(controller, 'rollcall_config_last_load_timestamp_seconds'), loadedAt)
   t.ok(await isReady(controller), 'readiness does not care')
   await initialised(t, await stage.member('meanwhile'))
-  t.equal(await logins(other), 0, 'nothing of it was taken up')
+  t.equal(await logins(other), 0, 'none of it was loaded')
   t.equal(controller.stderr.filter((line) => REFUSED.test(line)).length, 1)
   t.match(controller.output(), /vcenter\.second\.pasword: unknown key: did you mean \\"password\\"/)
 
@@ -150,7 +150,7 @@ t.test('zones come: Nodes that run get their labels', async (t) => {
   const member = await stage.member('unlabelled')
   await initialised(t, member)
   t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], undefined)
-  await change(scene, vsphereConf(vcsim, { labels }), TAKEN)
+  await change(scene, vsphereConf(vcsim, { labels }), LOADED)
   await nodes.until(
     'it has its zone',
     () => nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'] !== undefined,
@@ -159,7 +159,7 @@ t.test('zones come: Nodes that run get their labels', async (t) => {
   t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
 })
 
-t.test('a replica that stands by takes it up too, and leads by it', async (t) => {
+t.test('a replica that stands by loads it too, and leads with it', async (t) => {
   const scene = await open(t, vsphereConf(vcsim, { labels }))
   const standby = await stage.controller({
     identity: 'standby',
@@ -167,8 +167,8 @@ t.test('a replica that stands by takes it up too, and leads by it', async (t) =>
     until: 'answering',
   })
   t.teardown(() => standby.stop())
-  await change(scene, vsphereConf(vcsim, { labels, ...both }), TAKEN)
-  await until('so does the other', () => TAKEN.test(standby.output()))
+  await change(scene, vsphereConf(vcsim, { labels, ...both }), LOADED)
+  await until('so does the other', () => LOADED.test(standby.output()))
   t.ok(await standsBy(standby, 'controller-0'))
   await scene.controller.stop()
   await until(
@@ -196,7 +196,7 @@ t.test(`changes while ${CROWD} Nodes are initialised: each is written as often a
     await nodes.until('some are initialised', () => done() >= i * GROUP)
     const confirmations = CHANGES.get(i)
     if (confirmations === undefined) continue
-    await change(scene, vsphereConf(vcsim, { labels, lifecycle: { confirmations } }), TAKEN)
+    await change(scene, vsphereConf(vcsim, { labels, lifecycle: { confirmations } }), LOADED)
     counts.push(done())
   }
   await nodes.until('all are initialised', () => done() === CROWD)

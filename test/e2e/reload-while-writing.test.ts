@@ -31,9 +31,9 @@ t.test('they are finished, and none is sent twice', async (t) => {
   proxy.set('works', DELAY)
   await secret.write({ [CONF]: vsphereConf(vcsim, { lifecycle: { confirmations: 4 } }) })
   await load.write()
-  await controller.says(/configuration taken up/)
+  await controller.says(/configuration loaded/)
   const done = members.filter(({ name }) => isInitialized(nodes.last(name))).length
-  t.ok(done < NODES, `${done} of ${NODES} were done when it was taken up`)
+  t.ok(done < NODES, `${done} of ${NODES} were done when it was loaded`)
 
   await nodes.until('all are initialised', () => members.every(({ name }) => isInitialized(nodes.last(name))))
   await reports.until('all have a status', () =>

@@ -73,7 +73,7 @@ await t.test('the session ends: a ticket more, and a new clone', async (t) => {
   t.equal(manager.tickets.length, 2)
 })
 
-await t.test('a refused token: said, not sent again, and a changed one is taken up', async (t) => {
+await t.test('a refused token: said, not sent again, and a changed one is used', async (t) => {
   const before = manager.authorizations.length
   manager.token = 'marker-next'
   await vcsim.endSessions()
@@ -94,7 +94,7 @@ await t.test('a refused token: said, not sent again, and a changed one is taken 
   t.match(await readyz(), /^vCenter main: InvalidLogin/)
   t.equal(manager.authorizations.length, before + 1)
   await write('marker-next')
-  await controller.says(/"changed":\["token"\].*credential taken up/)
+  await controller.says(/"changed":\["token"\].*credential loaded/)
   await up()
   await nodes.until('it is initialised', () => isInitialized(nodes.last('waits')))
   t.equal(manager.authorizations.length, before + 2)

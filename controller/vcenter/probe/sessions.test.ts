@@ -32,7 +32,7 @@ t.test('before the first session, and without one, nothing is asked', async (t) 
   t.equal((await lab.vCenter.calls()).total, 0)
 })
 
-t.test('a session that ends is taken up once, however many probes meet its end', async (t) => {
+t.test('a session that ends is replaced once, however many probes meet its end', async (t) => {
   const lab = await openLab(t)
   const { vCenter, inventory } = lab
   const bound = await bind(lab, await vmAt(lab, 0))
@@ -55,7 +55,7 @@ t.test('a session that ends is taken up once, however many probes meet its end',
   t.equal(inventory.failure(), undefined)
 })
 
-t.test('a session whose end nobody but probes has met is taken up too', async (t) => {
+t.test('a session whose end only probes have met is replaced too', async (t) => {
   const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000 } })
   const { vCenter, inventory } = lab
   const bound = await bind(lab, await vmAt(lab, 0))
