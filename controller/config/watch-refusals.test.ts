@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { open, REFUSED, SAME, type Scene, LOADED } from '../../test/fixtures/watched-config.ts'
+import { LOADED, open, REFUSED, SAME, type Scene } from '../../test/fixtures/watched-config.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file } from './testing/load.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { open, type Scene, LOADED } from '../../test/fixtures/watched-config.ts'
+import { LOADED, open, type Scene } from '../../test/fixtures/watched-config.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
