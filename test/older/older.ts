@@ -23,10 +23,10 @@ const merge = { contentType: 'application/merge-patch+json' }
 const manifests = join(import.meta.dirname, '../../manifests')
 const kubectl = await serverBinary('kubectl')
 
-async function applyFolder(cluster: Cluster, folder: string): Promise<string> {
+async function applyFolder(cluster: Cluster, folder: string, ...options: string[]): Promise<string> {
   // Else the cache goes into the home folder, or where there is none into this one.
-  const options = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${join(cluster.dir, 'kubectl')}`]
-  const args = [...options, 'apply', '-k', join(manifests, folder)]
+  const access = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${join(cluster.dir, 'kubectl')}`]
+  const args = [...access, 'apply', ...options, '-k', join(manifests, folder)]
   return (await promisify(execFile)(kubectl, args)).stdout
 }
 
@@ -34,8 +34,9 @@ for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VER
   t.test(`Kubernetes ${version}`, async (t) => {
     const apply = async (cluster: Cluster) => {
       t.match((await cluster.request('GET', '/version')).body, { gitVersion: version })
-      t.comment(await applyFolder(cluster, 'overlays/before-1.36'))
+      t.comment(await applyFolder(cluster, 'overlays/before-1.36', '--server-side'))
       await policiesInForce(cluster)
+      t.comment(await applyFolder(cluster, 'overlays/before-1.36'))
     }
     const stage = await openOwnStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
     await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
