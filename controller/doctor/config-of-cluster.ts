@@ -34,7 +34,7 @@ export async function configOfCluster(
 ): Promise<Result<ConfigSource>> {
   if (!client.ok)
     return failed(
-      'there is no --config, and no API server to read the configuration from: name the file with --config, or give a --kubeconfig',
+      `there is no --config, and no API server to read the configuration from: ${client.message}, or name the file with --config`,
     )
   const path = `/api/v1/namespaces/${namespace}/secrets/${name}`
   const secret = `the Secret ${namespace}/${name}`

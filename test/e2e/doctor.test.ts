@@ -136,7 +136,8 @@ t.test('without a file, the configuration is that of the Secret', async (t) => {
   )
   t.match(await first('--kubeconfig=/nowhere'), {
     status: 'fail',
-    message: /no API server to read the configuration from/,
+    message:
+      /no API server to read the configuration from: cannot read the kubeconfig \/nowhere: .*, or name the file with --config$/,
   })
   t.match(await first(kubeconfig, '--namespace=default', '--config-secret=mine'), {
     message: /the Secret default\/mine does not exist/,
