@@ -11,17 +11,20 @@ import { builtProgram } from '../fixtures/built-program.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { policiesInForce } from '../servers/manifests.ts'
-import { isInitialized, level } from './objects.ts'
+import { condition, isInitialized, level } from './objects.ts'
 import { openOwnStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
 
 const readme = await readFile(join(root, 'README.md'), 'utf8')
 
-/** The command in the README that begins so, up to the end of the code or to a comment. */
-function command(begin: string): string {
-  const found = readme.split(/[`\n]|(?: {2,}#)/).find((code) => code.trim().startsWith(begin))
-  if (found === undefined) throw new Error(`the README has no command "${begin}"`)
+/** The command in a page that begins so, up to the end of the code, which goes on where a quote is open, or to a comment. */
+function command(begin: string, page = readme): string {
+  const codes = page.split(/`|\n(?! {8})|(?: {2,}#)/)
+  const found = codes.find((code) => code.trim().startsWith(begin))
+  if (found === undefined) throw new Error(`there is no command "${begin}"`)
   return found.trim()
 }
+
+const docs = (name: string) => readFile(join(root, 'docs', name), 'utf8')
 
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-first-install-'))
 t.teardown(() => rm(folder, { recursive: true }))
@@ -92,6 +95,18 @@ await t.test('the commands that say why a Node is as it is', async (t) => {
   t.match(await type(cluster, command('rollcall-controller doctor')), { code: 0, output: / 0 fail/ })
 })
 
+await t.test('without the right to write Nodes it says what it would do', async (t) => {
+  const page = await docs('troubleshooting.md')
+  t.match(await type(cluster, command('kubectl patch clusterrole', page)), { code: 0 })
+  const other = await stage.member('worker-2')
+  await other.agent()
+  const initialized = () => condition(stage.reports.last(other.name), 'Initialized')
+  await stage.reports.until('its write is refused', () => initialized()?.reason === 'NodePatchRefused')
+  t.notOk(isInitialized(nodes.last(other.name)))
+  t.match(await type(cluster, command('kubectl apply -f manifests/base/rbac.yaml', page)), { code: 0 })
+  await nodes.until('it is initialised', () => isInitialized(nodes.last(other.name)))
+})
+
 await t.test('the other ways make the same objects', async (t) => {
   const [, overlay = ''] = /`-k (manifests\/overlays\/before-1\.36\/)`/.exec(readme) ?? []
   const onTop = 'kubectl apply --server-side --force-conflicts --dry-run=server'
@@ -111,4 +126,11 @@ await t.test('the other ways make the same objects', async (t) => {
     code: 0,
     output: /deployment.*rollcall-controller/,
   })
+})
+
+await t.test('all of it goes again', async (t) => {
+  const page = await docs('hand-over.md')
+  t.match(await type(cluster, command('kubectl delete -k manifests', page)), { code: 0 })
+  t.match(await type(cluster, command('kubectl label nodes --all', page)), { code: 0 })
+  await nodes.until('no Node has a label of ours', () => level(nodes.last(member.name)) === undefined)
 })
