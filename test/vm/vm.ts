@@ -111,6 +111,13 @@ await step('systemd has nothing to say against the unit', async (t) => {
   t.ok(exposure <= 3, 'at most 3.0')
 })
 
+await step('it knows what a kubelet may be given, before there is one', async (t) => {
+  const printed = await machine.run(
+    'systemctl start network-online.target && rollcall-agent --print --kubelet-args',
+  )
+  t.equal(printed, `--provider-id=vsphere://${vm.uuid} --node-ip=${GUEST}`)
+})
+
 await step(
   'the agent starts with the kubelet, reads the firmware, and reports by its credential',
   async (t) => {
