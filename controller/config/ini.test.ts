@@ -229,6 +229,13 @@ t.test('what is refused of INI', async (t) => {
         'vsphere.conf:6:8: this is not INI, a closing bracket is missing',
       ],
     ],
+    [
+      '[VirtualCenter]\npassword = "a\nhunter = 2',
+      [
+        'vsphere.conf:2:12: this is not INI, a closing quote is missing',
+        'vsphere.conf:3:10: vcenter.?: expected settings below it',
+      ],
+    ],
   ]
   for (const [text, expected] of cases) {
     const lines = await refusal(text)

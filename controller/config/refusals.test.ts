@@ -306,6 +306,7 @@ await t.test('hostile files end', async (t) => {
     'many keys': Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n'),
     'many aliases': `global: &g {}\n${Array.from({ length: 15_000 }, (_, i) => `k${i}: *g`).join('\n')}`,
     'many braces': '{'.repeat(200_000),
+    'many values that cannot be': 'a: @\n'.repeat(50_000),
   }
   for (const [name, text] of Object.entries(hostile)) {
     const lines = await refusal(text)

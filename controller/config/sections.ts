@@ -72,7 +72,8 @@ function readVCenters(entry: Entry | undefined, findings: Findings): readonly Gi
   const vCenters: GivenVCenter[] = []
   for (const one of branch?.entries ?? []) {
     const { key: name, at, value } = one
-    const path = `vcenter.${name}`
+    // Beside a mistake it may be a line of a password.
+    const path = one.doubtful && value.kind === 'text' && findings.wrong ? 'vcenter.?' : `vcenter.${name}`
     if (
       value.kind !== 'map' &&
       namesOf(VCENTER.rows).some((setting) => spelling(setting) === spelling(name))

@@ -31,13 +31,17 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     findings.refuse('', at, whyRefused(code, text))
     if (!OF_ITS_LINE.has(code)) break
   }
-  if (document.errors.some(({ code }) => !OF_ITS_VALUE.has(code))) return undefined
+  const broken = document.errors.some(({ code }) => !OF_ITS_VALUE.has(code))
+  if (broken || document.errors.length > MANY) return undefined
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
   if (document.contents === null) return undefined
   const wrong = document.errors.map(({ pos }) => pos[0])
   const tree = new TreeBuilder(findings, place, wrong).build(document.contents, { line: 1, column: 1 })
   return tree.kind === 'text' && tree.text === '' ? undefined : tree
 }
+
+/** So many mistakes say that it is another file; nothing else is looked for then. */
+const MANY = 20
 
 const QUOTE = 'put a value with special characters in quotes'
 const TAGGED = `a tag (!...) or directive (%...) is not read here: write the plain value, and ${QUOTE}`
