@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sentenceOf } from '../controller/cpi-arguments/help.ts'
-import type { Fate, FlagRow } from '../controller/cpi-arguments/row.ts'
+import type { FlagRow, Support } from '../controller/cpi-arguments/row.ts'
 import { FLAGS } from '../controller/cpi-arguments/table.ts'
 import { table } from './config-reference.ts'
 import { runAsProgram } from './entry.ts'
@@ -10,32 +10,32 @@ import { runAsProgram } from './entry.ts'
 export const DOCS = 'docs/command-line.md'
 
 const MARKED = /(<!-- generated: ([a-z]+) -->\n)[\s\S]*?(\n<!-- end -->)/g
-const FATES: readonly Fate['is'][] = ['served', 'accepted', 'refused']
+const KINDS: readonly Support['is'][] = ['supported', 'accepted', 'refused']
 
-/** The text with the table of each fate between its markers. */
+/** The text with a table for each kind of support between its markers. */
 export function withFlags(text: string): string {
   const used = new Set<string>()
-  const written = text.replaceAll(MARKED, (_, begin: string, fate: string, end: string) => {
-    used.add(fate)
-    return `${begin}${tableOf(fate)}${end}`
+  const written = text.replaceAll(MARKED, (_, begin: string, support: string, end: string) => {
+    used.add(support)
+    return `${begin}${tableOf(support)}${end}`
   })
-  const unused = FATES.filter((fate) => !used.has(fate))
+  const unused = KINDS.filter((support) => !used.has(support))
   if (unused.length > 0) throw new Error(`no markers in ${DOCS} for ${unused.join(', ')}`)
   return written
 }
 
-function tableOf(fate: string): string {
-  const rows = Object.entries<FlagRow<unknown>>(FLAGS).filter(([, row]) => row.fate.is === fate)
-  if (fate === 'served') {
-    const lines = rows.map(([name, row]) => [flag(name, row), standard(row), sentenceOf(row.fate)])
-    return table(['flag', "the CPI's default", 'here'], lines)
+function tableOf(support: string): string {
+  const rows = Object.entries<FlagRow<unknown>>(FLAGS).filter(([, row]) => row.support.is === support)
+  if (support === 'supported') {
+    const lines = rows.map(([name, row]) => [flag(name, row), standard(row), sentenceOf(row.support)])
+    return table(['flag', "the CPI's default", 'Rollcall'], lines)
   }
-  const groups = Map.groupBy(rows, ([, row]) => (row.fate.is === 'served' ? '' : row.fate.because))
+  const groups = Map.groupBy(rows, ([, row]) => (row.support.is === 'supported' ? '' : row.support.because))
   const lines = [...groups].map(([because, group]) => [
     group.map(([name, row]) => flag(name, row)).join(', '),
     because,
   ])
-  return table(['flag', fate === 'refused' ? 'next step' : 'because'], lines)
+  return table(['flag', support === 'refused' ? 'next step' : 'because'], lines)
 }
 
 function flag(name: string, { shorthand }: FlagRow<unknown>): string {

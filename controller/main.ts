@@ -100,8 +100,8 @@ async function start(options: RunFlags): Promise<number> {
   }
   const { config, credentials } = prepared.value
   const { loaded } = config
-  for (const { loud, message } of options.cpi?.notices ?? [])
-    logger[loud ? 'warn' : 'info']({ notice: message }, 'command line')
+  for (const { isWarning, message } of options.cpi?.notices ?? [])
+    logger[isWarning ? 'warn' : 'info']({ notice: message }, 'command line')
   for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
 
   const ending = new AbortController()

@@ -14,21 +14,21 @@ export interface ChosenControllers {
   readonly node: boolean
   /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
   readonly lifecycle: boolean
-  /** Services of type LoadBalancer, and routes; neither is served here. */
+  /** Services of type LoadBalancer, and routes; Rollcall supports neither. */
   readonly services: boolean
   readonly routes: boolean
-  /** Whether the list names only what is off: with such a one the CPI itself runs nothing. */
+  /** Whether the list only excludes controllers: with such a list the CPI itself runs nothing. */
   readonly onlyOut: boolean
   /** What the person who wrote it should know. */
   readonly warnings: readonly string[]
 }
 
-const EMPTY = '--controllers is empty, so that nothing is done with any Node, as in the CPI: write * for all'
+const EMPTY = '--controllers is empty, so no Node is handled, as in the CPI: write * for all'
 
 /**
- * Reads `--controllers`: `*` is all, a name is that one, `-NAME` all but that one where there is a `*`; of contradictions the
- * first counts. Where there is neither a `*` nor a name, the CPI runs nothing at all; whoever only takes something out means
- * that the rest goes on, so here it does.
+ * Reads `--controllers`: `*` is all, a name is that one, `-NAME` excludes that one from `*`. Where two items contradict each
+ * other, the first counts. With exclusions alone, without `*`, the CPI runs nothing at all. The person who wrote that meant the
+ * rest to run, so here it does.
  *
  * @param lists the values of the flag, each with its items
  */
@@ -51,7 +51,7 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
     if (item === '*' || known.includes(name)) continue
     const near = didYouMean(name, known)
     const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
-    return failed(`--controllers: not the name of a controller: ${hint}`)
+    return failed(`--controllers: unknown controller: ${hint}`)
   }
   const chosen = items.map((item) => (item.startsWith('-') ? `-${fullName(item.slice(1))}` : fullName(item)))
   const onlyOut = chosen.every((item) => item.startsWith('-'))
@@ -67,12 +67,12 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
     warnings: [
       ...(onlyOut
         ? [
-            '--controllers names only what is off, with which the CPI runs nothing; here the rest goes on: write *, before it',
+            '--controllers only excludes controllers; the CPI would run nothing, but Rollcall runs the rest: write *, before it',
           ]
         : []),
       ...['service-lb-controller', 'node-route-controller'].flatMap((name) =>
         isOn(name) === name
-          ? [`--controllers: ${name} is not served here, and needs the CPI if anything uses it`]
+          ? [`--controllers: ${name} is not supported; if you need it, run the CPI for it`]
           : [],
       ),
     ],

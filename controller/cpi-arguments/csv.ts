@@ -10,7 +10,8 @@ export function readCSV(line: string): Result<readonly string[]> {
   const field = /"((?:[^"]|"")*)"(?=,|$)|([^",]*)(?=,|$)/gy
   for (;;) {
     const match = field.exec(line)
-    if (match === null) return failed('expected values with commas between them, quoted whole or not at all')
+    if (match === null)
+      return failed('expected values separated by commas, each quoted as a whole or not at all')
     fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '')
     if (field.lastIndex === line.length) return ok(fields)
     field.lastIndex++

@@ -1,4 +1,4 @@
-/** The kinds of values that the CPI's flags have, each with its parser: what pflag takes is taken, nothing else. */
+/** The kinds of values that the CPI's flags have, each with its parser: it accepts exactly what pflag accepts. */
 import { isIP } from 'node:net'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { parseDuration } from '../config/values.ts'
@@ -48,7 +48,7 @@ export const ip: FlagKind<string> = {
     written === '' || isIP(written) !== 0 ? ok(written) : failed('expected an IP address'),
 }
 
-/** Values with commas between them, as in a line of CSV. */
+/** Values separated by commas, as in a line of CSV. */
 export const list: FlagKind<readonly string[]> = { type: 'stringSlice', parse: readCSV }
 
 export const numbers: FlagKind<readonly string[]> = {
@@ -57,7 +57,7 @@ export const numbers: FlagKind<readonly string[]> = {
     const items = written.split(',')
     return items.every((item) => wholeNumber(item).ok)
       ? ok(items)
-      : failed('expected whole numbers with commas')
+      : failed('expected whole numbers separated by commas')
   },
 }
 
@@ -72,11 +72,11 @@ export const pairs: FlagKind<ReadonlyMap<string, string>> = {
     const found = split.flatMap((match) => (match ? [[match[1] ?? '', match[2] ?? ''] as const] : []))
     return found.length === split.length
       ? ok(new Map(found))
-      : failed('expected KEY=VALUE, with commas between several')
+      : failed('expected KEY=VALUE, separated by commas')
   },
 }
 
-/** What Rollcall does not read, in whatever form. */
+/** A value that Rollcall does not read, in any form. */
 export function opaque(type: string): FlagKind<string> {
   return { type, parse: ok }
 }

@@ -22,14 +22,14 @@ export function checkNodeLabels(given: Iterable<readonly [string, string]>): Res
     const [name = '', prefix] = key.split('/').reverse()
     if (key.split('/').length > 2 || !NAME.test(name) || (prefix !== undefined && !PREFIX.test(prefix)))
       return failed(
-        "--node-labels: a key is not a label's: expected NAME or DOMAIN/NAME, as example.com/rack, at most 63 characters after the slash",
+        '--node-labels: a key is not a valid label key: expected NAME or DOMAIN/NAME, such as example.com/rack, at most 63 characters after the slash',
       )
     if (!isLabelValue(value))
       return failed(
-        `--node-labels: the value of ${key} is not a label's: expected at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends`,
+        `--node-labels: the value of ${key} is not a valid label value: expected at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends`,
       )
     if (RESERVED.test(key))
-      warnings.push(`--node-labels: ${key} is left out, as by the CPI: that namespace is Kubernetes' own`)
+      warnings.push(`--node-labels: ${key} is left out, as in the CPI: that namespace is Kubernetes' own`)
     else labels[key] = value
   }
   return ok({ labels, warnings })

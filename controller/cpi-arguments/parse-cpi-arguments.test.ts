@@ -20,9 +20,9 @@ function message(...args: string[]): string {
   return parsed.ok ? 'taken' : parsed.message
 }
 
-/** What is said at the start, the loud with a "!". */
+/** What is said at the start, warnings with a "!". */
 const said = (...args: string[]) =>
-  start(CONFIG, ...args).notices.map(({ loud, message }) => `${loud ? '!' : ''}${message}`)
+  start(CONFIG, ...args).notices.map(({ isWarning, message }) => `${isWarning ? '!' : ''}${message}`)
 
 t.test('the argument lists that are in use are taken as they are', async (t) => {
   const plain = {
@@ -74,13 +74,13 @@ t.test('the argument lists that are in use are taken as they are', async (t) => 
 
 t.test('what has no effect is told, unless it says what is so anyway', async (t) => {
   t.same(said('--allocate-node-cidrs=true'), [
-    '--allocate-node-cidrs has no effect: routes are not served here',
+    '--allocate-node-cidrs has no effect: routes are not supported',
   ])
   t.same(said('--allocate-node-cidrs=0', '--cluster-name=kubernetes', '--node-monitor-period=5000ms'), [])
   t.same(said('--configure-cloud-routes=false', '--webhook-secure-port=0'), [])
   t.match(said('--use-service-account-credentials'), [/^!--use-service-account-credentials has no effect/])
-  t.match(said('--leader-elect=false'), [/^--leader-elect=false: the Lease is taken all the same/])
-  t.match(said('--leader-elect-resource-name=cloud-controller-manager'), [/^!.*the Lease of the CPI/])
+  t.match(said('--leader-elect=false'), [/^--leader-elect=false: the Lease is still taken/])
+  t.match(said('--leader-elect-resource-name=cloud-controller-manager'), [/^!.*the CPI's Lease/])
   t.same(said('--leader-elect', '--leader-elect-resource-lock=leases', '--enable-leader-migration=false'), [])
 })
 
@@ -107,13 +107,13 @@ t.test('--controllers', async (t) => {
     const args = lists.map((list) => `--controllers=${list}`)
     t.match(start(CONFIG, ...args).given, { initializes, endsNodes }, args.join(' '))
   }
-  t.match(said('--controllers=-cloud-node-lifecycle'), [/^!--controllers names only what is off/])
+  t.match(said('--controllers=-cloud-node-lifecycle'), [/^!--controllers only excludes controllers/])
   t.match(said('--controllers='), [/^!--controllers is empty, .* write \* for all$/])
-  t.match(said('--controllers=*,service'), [/^!--controllers: service-lb-controller is not served here/])
+  t.match(said('--controllers=*,service'), [/^!--controllers: service-lb-controller is not supported/])
   t.match(message(CONFIG, '--controllers=*,-cloud-nod'), /did you mean cloud-node\?$/)
   t.match(
     message(CONFIG, '--controllers=secret'),
-    /^--controllers: not the name of a controller: known are cloud-node, /,
+    /^--controllers: unknown controller: known are cloud-node, /,
   )
 })
 
@@ -125,11 +125,11 @@ t.test('--node-labels', async (t) => {
     /^!--node-labels: node\.kubernetes\.io\/a is left out/,
   ])
   for (const key of ['/a', 'a/b/c', '-a', 'A.b/c', `${'a'.repeat(64)}`, ''])
-    t.match(message(CONFIG, `--node-labels=${key}=x`), /^--node-labels: a key is not a label's/, key)
+    t.match(message(CONFIG, `--node-labels=${key}=x`), /^--node-labels: a key is not a valid label key/, key)
   for (const value of ['b c', '-b', 'b,c', 'b'.repeat(64)])
     t.match(
       message(CONFIG, `--node-labels=a=${value}`),
-      /^--node-labels: the value of a is not a label's/,
+      /^--node-labels: the value of a is not a valid label value/,
       value,
     )
 })
@@ -145,12 +145,12 @@ t.test('what ends the start, with the next step', async (t) => {
         '--pod-ip-pool-type=Public',
         '--new',
       ],
-      /^--cloud-provider=vsphere-paravirtual is not served: [^;]* keep the CPI$/,
+      /^--cloud-provider=vsphere-paravirtual is not supported: [^;]* keep the CPI$/,
     ],
     [[CONFIG, '--cloud-provider=aws'], /^--cloud-provider: expected vsphere$/],
-    [[CONFIG, '--master=https://a'], /^--master is not served: name the API server in the kubeconfig/],
-    [[CONFIG, '--enable-leader-migration'], /^--enable-leader-migration is not served: /],
-    [[CONFIG, '--is-legacy-paravirtual=true'], /^--is-legacy-paravirtual is not served: /],
+    [[CONFIG, '--master=https://a'], /^--master is not supported: name the API server in the kubeconfig/],
+    [[CONFIG, '--enable-leader-migration'], /^--enable-leader-migration is not supported: /],
+    [[CONFIG, '--is-legacy-paravirtual=true'], /^--is-legacy-paravirtual is not supported: /],
     [[CONFIG, '--leader-elect-resource-lock=endpoints'], /^--leader-elect-resource-lock: expected leases/],
     [[CONFIG, '--leader-elect-lease-duration=5s'], /^--leader-elect-lease-duration: expected more than/],
     [[CONFIG, '--leader-elect-lease-duration=500ms'], /^--leader-elect-lease-duration: expected at least 1s/],

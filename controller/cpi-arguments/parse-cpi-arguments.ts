@@ -9,9 +9,9 @@ import type { FlagRow } from './row.ts'
 import { type SecureServing, secureServing } from './secure-serving.ts'
 import { FLAGS } from './table.ts'
 
-/** Something to tell at the start. */
+/** A log message for the start. */
 export interface Notice {
-  readonly loud: boolean
+  readonly isWarning: boolean
   readonly message: string
 }
 
@@ -42,11 +42,11 @@ export type CpiCommandLine =
 /** Reads a command line in the CPI's form; the error names all wrong flags at once, and never repeats a value. */
 export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLine> {
   const { given: flags, problems } = parseFlags(args, FLAGS)
-  // Whatever else is wrong, nobody is to mend it.
+  // Nothing else that is wrong is worth fixing then.
   if (lastOf(flags, FLAGS['cloud-provider']) === 'vsphere-paravirtual') return failed(SUPERVISED)
   if (problems.length > 0) return failed([...problems, ...refusedFlags(flags)].join('; '))
   if (lastOf(flags, FLAGS.help) === true) return ok({ kind: 'help' })
-  // `--version=v1.2.3` has the CPI go on under that version.
+  // With `--version=v1.2.3` the CPI runs on, and calls itself by that version.
   if (/^(true|raw|1|t)$/i.test(lastOf(flags, FLAGS.version) ?? '')) return ok({ kind: 'version' })
   const config = lastOf(flags, FLAGS['cloud-config']) ?? ''
   const controllers = chooseControllers(allOf(flags, FLAGS.controllers))
@@ -85,7 +85,7 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
         ...withoutEffect(flags),
         ...leaseNotices(flags),
         ...[...controllers.value.warnings, ...labels.value.warnings].map((message) => ({
-          loud: true,
+          isWarning: true,
           message,
         })),
       ],
@@ -96,11 +96,12 @@ export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLin
 const LEAST_QPS = 0.01
 
 const SUPERVISED =
-  '--cloud-provider=vsphere-paravirtual is not served: in a cluster whose Nodes are VMs of a Supervisor keep the CPI'
+  '--cloud-provider=vsphere-paravirtual is not supported: in a cluster whose Nodes are VMs of a Supervisor, keep the CPI'
 
-const NO_CONFIG = '--cloud-config is missing: expected the path of vsphere.conf, as /etc/cloud/vsphere.conf'
+const NO_CONFIG =
+  '--cloud-config is missing: expected the path of vsphere.conf, such as /etc/cloud/vsphere.conf'
 
-/** Each flag that ends the start, with what to do about it. */
+/** Each flag with which the controller does not start, with what to do about it. */
 function refusedFlags(flags: GivenFlags): readonly string[] {
   const provider = lastOf(flags, FLAGS['cloud-provider'])
   const lock = lastOf(flags, FLAGS['leader-elect-resource-lock'])
@@ -108,21 +109,21 @@ function refusedFlags(flags: GivenFlags): readonly string[] {
     ...(provider === undefined || provider === 'vsphere' ? [] : ['--cloud-provider: expected vsphere']),
     ...(lock === undefined || lock === 'leases'
       ? []
-      : ['--leader-elect-resource-lock: expected leases, there is no other lock']),
+      : ['--leader-elect-resource-lock: expected leases, the only lock there is']),
     ...[...written(flags)].flatMap(([name, { row, texts }]) =>
-      row.fate.is === 'refused' && !texts.every((text) => asDefault(row, text))
-        ? [`--${name} is not served: ${row.fate.because}`]
+      row.support.is === 'refused' && !texts.every((text) => asDefault(row, text))
+        ? [`--${name} is not supported: ${row.support.because}`]
         : [],
     ),
   ]
 }
 
-/** Each flag that is given and has no effect; one that says what is so anyway is not worth a word. */
+/** Each flag that is given and has no effect, unless its value describes what Rollcall does anyway. */
 function withoutEffect(flags: GivenFlags): readonly Notice[] {
   return [...written(flags)].flatMap(([name, { row, texts }]) => {
-    const { fate } = row
-    if (fate.is !== 'accepted' || texts.every((text) => asDefault(row, text))) return []
-    return [{ loud: fate.loud === true, message: `--${name} has no effect: ${fate.because}` }]
+    const { support } = row
+    if (support.is !== 'accepted' || texts.every((text) => asDefault(row, text))) return []
+    return [{ isWarning: support.warns === true, message: `--${name} has no effect: ${support.because}` }]
   })
 }
 
@@ -137,7 +138,7 @@ function written(
   return found
 }
 
-/** Whether a flag's text says what goes without it, there or here: `false`, but also `0` or `F`. */
+/** Whether a flag's text equals the default, the CPI's or ours: `false`, but also `0` or `F`. */
 function asDefault({ kind, default: standard, here = standard }: FlagRow<unknown>, text: string): boolean {
   const given = kind.parse(text)
   return [standard, here].some((idle) => {
@@ -152,15 +153,15 @@ function leaseNotices(flags: GivenFlags): readonly Notice[] {
   const shared =
     lastOf(flags, FLAGS['leader-elect-resource-name']) === FLAGS['leader-elect-resource-name'].default
   return [
-    ...(alone ? [{ loud: false, message: ALONE }] : []),
-    ...(shared ? [{ loud: true, message: SHARED }] : []),
+    ...(alone ? [{ isWarning: false, message: ALONE }] : []),
+    ...(shared ? [{ isWarning: true, message: SHARED }] : []),
   ]
 }
 
 const ALONE =
-  '--leader-elect=false: the Lease is taken all the same, since logins to vCenter are counted in it and deletions rest on it; a single replica leads at once, or 15 s after one that was killed'
+  '--leader-elect=false: the Lease is still taken, because logins to vCenter are counted in it and deletions depend on it; a single replica leads at once, or 15 s after the one before it was killed'
 const SHARED =
-  '--leader-elect-resource-name is the Lease of the CPI: only one of the two works at a time, and the account needs the right to update that Lease; without this flag it is rollcall-controller'
+  "--leader-elect-resource-name is the CPI's Lease: only one of the two works at a time, and the account needs the right to update that Lease; without this flag the Lease is rollcall-controller"
 
 /** client-go's own conditions (`NewLeaderElector`), and a whole second, which is what a Lease can hold. */
 function electionTiming(flags: GivenFlags): Result<ElectionTiming> {
@@ -170,11 +171,11 @@ function electionTiming(flags: GivenFlags): Result<ElectionTiming> {
   if (leaseDuration < 1_000) return failed('--leader-elect-lease-duration: expected at least 1s')
   if (leaseDuration <= renewDeadline)
     return failed(
-      '--leader-elect-lease-duration: expected more than --leader-elect-renew-deadline, 10s unless it is given',
+      '--leader-elect-lease-duration: expected more than --leader-elect-renew-deadline, which is 10s by default',
     )
   if (retryPeriod <= 0 || renewDeadline <= retryPeriod * 1.2)
     return failed(
-      '--leader-elect-renew-deadline: expected more than 1.2 times --leader-elect-retry-period, 2s unless it is given, and both more than 0s',
+      '--leader-elect-renew-deadline: expected more than 1.2 times --leader-elect-retry-period, which is 2s by default, and both more than 0s',
     )
   return ok({ leaseDuration, renewDeadline, retryPeriod })
 }
@@ -186,6 +187,6 @@ function apiLimit(flags: GivenFlags): RateLimit | undefined {
     qps: qps ?? Number(FLAGS['kube-api-qps'].default),
     burst: burst ?? Number(FLAGS['kube-api-burst'].default),
   }
-  // A timer that is too long for its 32 bits fires at once.
+  // A timer longer than 32 bits allow fires at once.
   return limit.qps > 0 ? { qps: Math.max(LEAST_QPS, limit.qps), burst: Math.max(1, limit.burst) } : undefined
 }

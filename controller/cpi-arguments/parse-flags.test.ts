@@ -71,7 +71,7 @@ t.test('what pflag refuses', async (t) => {
     [['--leader-elect=yes'], '--leader-elect: expected true or false'],
     [
       ['--leader-elect', 'false'],
-      'unexpected argument "false": every flag begins with --, and a value follows its flag',
+      'unexpected argument "false": flags begin with --, and a value follows its flag',
     ],
     [
       ['--leader-elect-lease-duration=15'],
@@ -79,7 +79,7 @@ t.test('what pflag refuses', async (t) => {
     ],
     [['--kube-api-qps=fast'], '--kube-api-qps: expected a number'],
     [['--bind-address=all'], '--bind-address: expected an IP address'],
-    [['--controllers="a'], '--controllers: expected values with commas between them'],
+    [['--controllers="a'], '--controllers: expected values separated by commas'],
     [['--node-labels=a'], '--node-labels: expected KEY=VALUE'],
     [['--node-labels='], '--node-labels: expected KEY=VALUE'],
     [['--tls-curve-preferences=x'], '--tls-curve-preferences: expected whole numbers'],
@@ -93,7 +93,7 @@ t.test('what pflag refuses', async (t) => {
   t.same(parseFlags(['--cloud-confg', '/c', '--v=x', '-v', '2', 'run'], FLAGS).problems, [
     'unknown flag --cloud-confg: did you mean --cloud-config?',
     '--v: expected a whole number',
-    'unexpected argument "run": every flag begins with --, and a value follows its flag',
+    'unexpected argument "run": flags begin with --, and a value follows its flag',
   ])
   t.same(parseFlags(['--passwrd', '-S3cret', '--v=x'], FLAGS).problems, [
     'unknown flag --passwrd: see --help',

@@ -35,22 +35,22 @@ export function parseFlags(
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (arg === '--') {
-      // The CPI passes over empty words, as they come from templates.
+      // The CPI skips empty words, which templates produce.
       if (rest.some((word) => word !== ''))
-        problems.push('unexpected argument after "--": no words are taken, only flags')
+        problems.push('unexpected argument after "--": only flags are accepted')
       break
     }
     if (arg === '') continue
     if (!arg.startsWith('-') || arg === '-') {
       problems.push(
-        `unexpected argument "${excerpt(arg)}": every flag begins with --, and a value follows its flag`,
+        `unexpected argument "${excerpt(arg)}": flags begin with --, and a value follows its flag`,
       )
       continue
     }
     const taken = arg.startsWith('--') ? takeLong(arg, rows) : takeShort(arg, rows)
     if (!taken.ok) {
       problems.push(taken.message)
-      // What follows a flag that nobody knows may be its value, and a secret, which could begin with one hyphen.
+      // What follows an unknown flag may be its value, and a secret, which could begin with one hyphen.
       if (!arg.includes('=') && rest[0]?.startsWith('--') === false) rest.shift()
       continue
     }
@@ -74,7 +74,7 @@ function takeLong(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>)
   return ok({ name: `--${name}`, row, value: value ?? row.kind.bare })
 }
 
-/** Only `-v` and `-h` are short, of which the latter is answered before. */
+/** Only `-v` and `-h` are short; `-h` was handled earlier. */
 function takeShort(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>): Result<Taken> {
   const letter = arg.charAt(1)
   const row = Object.values(rows).find(({ shorthand }) => shorthand === letter)

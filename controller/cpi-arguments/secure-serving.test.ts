@@ -45,7 +45,7 @@ t.test('where the certificate comes from', async (t) => {
   const files = { kind: 'files', certFile: '/c', keyFile: '/k' }
   t.same(value('--cert-dir=/d', '--tls-cert-file=/c', '--tls-private-key-file=/k')?.certificate, files)
   t.same(value('--cert-dir=/d')?.certificate, { kind: 'folder', folder: '/d' })
-  t.match(message('--tls-cert-file=/c'), /belong together: give both, or neither$/)
+  t.match(message('--tls-cert-file=/c'), /belong together: give both or neither$/)
   t.match(message('--tls-private-key-file=/k'), /belong together/)
 })
 
@@ -59,7 +59,7 @@ t.test('whose client certificates are believed', async (t) => {
 t.test('versions, cipher suites and curves', async (t) => {
   const tls = (...args: string[]) => value(...args)?.tls
   t.same(tls('--tls-min-version=VersionTLS13'), { minVersion: 'TLSv1.3' })
-  t.match(message('--tls-min-version=VersionTLS10'), /^--tls-min-version: TLS before 1\.2 is not served/)
+  t.match(message('--tls-min-version=VersionTLS10'), /^--tls-min-version: TLS before 1\.2 is not supported/)
   t.match(message('--tls-min-version=1.2'), /^--tls-min-version: expected VersionTLS12 or VersionTLS13$/)
   const names = [
     ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
@@ -82,9 +82,9 @@ t.test('versions, cipher suites and curves', async (t) => {
   ])
     t.match(
       message(`--tls-cipher-suites=${suite}`),
-      /^--tls-cipher-suites: one of them is not served here/,
+      /^--tls-cipher-suites: one of them is not supported/,
       suite,
     )
   t.equal(tls('--tls-curve-preferences=29,23')?.ecdhCurve, 'X25519:P-256')
-  t.match(message('--tls-curve-preferences=1'), /^--tls-curve-preferences: expected numbers of 23, /)
+  t.match(message('--tls-curve-preferences=1'), /^--tls-curve-preferences: expected numbers from 23, /)
 })

@@ -11,7 +11,7 @@ export interface SecureServing {
   readonly certificate: CertificateSource
   readonly tls: TLSLimits
   readonly clientCA: ClientCASource
-  /** Undefined for the credential that does all else. */
+  /** Undefined for the controller's usual credential. */
   readonly authenticationKubeconfig: string | undefined
   readonly authorizationKubeconfig: string | undefined
   readonly alwaysAllow: readonly string[]
@@ -21,7 +21,7 @@ export interface SecureServing {
 
 const TTL = 10_000
 
-/** Undefined where `--secure-port` is 0: then nothing else of it matters. */
+/** Undefined where `--secure-port` is 0: the other flags do not matter then. */
 export function secureServing(flags: GivenFlags): Result<SecureServing | undefined> {
   const port = lastOf(flags, FLAGS['secure-port']) ?? Number(FLAGS['secure-port'].default)
   if (port === 0) return ok(undefined)
@@ -51,7 +51,7 @@ export function secureServing(flags: GivenFlags): Result<SecureServing | undefin
 /** So that kubelets can probe. */
 const ALWAYS = ['/healthz', '/readyz', '/livez']
 
-/** As in the CPI: a file takes the place of what the cluster says. */
+/** As in the CPI: a file replaces what the cluster says. */
 function clientCAOf(flags: GivenFlags): ClientCASource {
   const path = lastOf(flags, FLAGS['client-ca-file']) || undefined
   if (path !== undefined) return { kind: 'file', path }
@@ -64,6 +64,6 @@ function certificateOf(flags: GivenFlags): Result<CertificateSource> {
   const folder = lastOf(flags, FLAGS['cert-dir']) || undefined
   if (certFile !== undefined && keyFile !== undefined) return ok({ kind: 'files', certFile, keyFile })
   if (certFile !== undefined || keyFile !== undefined)
-    return failed('--tls-cert-file and --tls-private-key-file belong together: give both, or neither')
+    return failed('--tls-cert-file and --tls-private-key-file belong together: give both or neither')
   return ok(folder === undefined ? { kind: 'memory' } : { kind: 'folder', folder })
 }

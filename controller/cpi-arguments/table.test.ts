@@ -26,9 +26,9 @@ t.test('the table has each flag of the CPI as the CPI has it, and no other', asy
 })
 
 t.test('what is told of a flag is one sentence', async (t) => {
-  for (const [name, { fate }] of Object.entries<FlagRow<unknown>>(FLAGS)) {
-    if (fate.is === 'served') t.match(fate.how, /^[`A-Z].*\.$/s, name)
-    else t.match(fate.because, /^[a-zA-Z].*[^.]$/s, name)
+  for (const [name, { support }] of Object.entries<FlagRow<unknown>>(FLAGS)) {
+    if (support.is === 'supported') t.match(support.how, /^[`A-Z].*\.$/s, name)
+    else t.match(support.because, /^[a-zA-Z].*[^.]$/s, name)
   }
 })
 

@@ -13,7 +13,7 @@ export interface TLSLimits {
 const CIPHERS = 'tls-cipher-suites'
 const CURVES = 'tls-curve-preferences'
 
-/** TLS 1.3 has three, and as in Go no list leaves them out. */
+/** TLS 1.3 has three, which are always on, as in Go. */
 const OF_TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256']
 
 /** By their numbers in TLS, as Go's flag has them. */
@@ -29,7 +29,7 @@ const CURVE_NAMES: ReadonlyMap<string, string> = new Map([
 export function tlsLimits(flags: GivenFlags): Result<TLSLimits> {
   const version = lastOf(flags, FLAGS['tls-min-version']) ?? ''
   if (version === 'VersionTLS10' || version === 'VersionTLS11')
-    return failed('--tls-min-version: TLS before 1.2 is not served: expected VersionTLS12 or VersionTLS13')
+    return failed('--tls-min-version: TLS before 1.2 is not supported: expected VersionTLS12 or VersionTLS13')
   if (!['', 'VersionTLS12', 'VersionTLS13'].includes(version))
     return failed('--tls-min-version: expected VersionTLS12 or VersionTLS13')
   const suites = allOf(flags, FLAGS[CIPHERS]).flat()
@@ -40,14 +40,14 @@ export function tlsLimits(flags: GivenFlags): Result<TLSLimits> {
     const name = opensslName(suite)
     if (name === undefined || !available.has(name.toLowerCase()))
       return failed(
-        `--${CIPHERS}: one of them is not served here: expected names as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, without RC4 and 3DES`,
+        `--${CIPHERS}: one of them is not supported: expected names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, without RC4 and 3DES`,
       )
     older.push(name)
   }
   const curves = allOf(flags, FLAGS[CURVES]).flat()
   const named = curves.flatMap((curve) => CURVE_NAMES.get(curve) ?? [])
   if (named.length < curves.length)
-    return failed(`--${CURVES}: expected numbers of ${[...CURVE_NAMES.keys()].join(', ')}`)
+    return failed(`--${CURVES}: expected numbers from ${[...CURVE_NAMES.keys()].join(', ')}`)
   return ok({
     minVersion: version === 'VersionTLS13' ? 'TLSv1.3' : 'TLSv1.2',
     ...(suites.length === 0 ? {} : { ciphers: [...OF_TLS_13, ...older].join(':') }),

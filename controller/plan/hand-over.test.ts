@@ -165,6 +165,6 @@ t.test('the plan is made by the arguments of the CPI that handles Nodes', async 
   t.same(givenBy(wrong).nodeLabels, {})
   t.match(
     handOver({ ...wrong, lease: undefined, loadBalancers: [], routedNodes: [] }).join('\n'),
-    /the value of a is not a label's/,
+    /the value of a is not a valid label value/,
   )
 })
