@@ -4,6 +4,11 @@ import { printable } from './printable.ts'
 const MAX_NAMES = 5
 const MAX_NAME = 120
 
+/** As `1 Node`, `2 Nodes`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
 /** How many there are, and the first few of them: `2 (worker-1, worker-2)`. */
 export function counted(names: readonly string[]): string {
   return `${names.length} (${listed(names)})`

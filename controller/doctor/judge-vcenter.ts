@@ -9,10 +9,10 @@ import {
   warn,
 } from '../../agent/shared/diagnosis.ts'
 import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
-import { listed } from '../listed.ts'
+import { count, listed } from '../listed.ts'
 import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
 import type { Looked } from './look.ts'
-import { count, verdictOf } from './words.ts'
+import { verdictOf } from './words.ts'
 
 const DAY = 24 * 3_600_000
 /** Days before its expiry that a certificate should be renewed. */

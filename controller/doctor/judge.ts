@@ -1,11 +1,10 @@
 import { chain, fail, fine, type Line, warn } from '../../agent/shared/diagnosis.ts'
-import { listed } from '../listed.ts'
+import { count, listed } from '../listed.ts'
 import type { ConfigurationFacts, DoctorFacts } from './facts.ts'
 import { judgeAgents } from './judge-agents.ts'
 import { clusterSteps } from './judge-cluster.ts'
 import { cpiSteps } from './judge-cpi.ts'
 import { judgeVCenter } from './judge-vcenter.ts'
-import { count } from './words.ts'
 
 const API_SERVER = 'API server'
 

@@ -1,11 +1,6 @@
 import { fail, skip, type Verdict } from '../../agent/shared/diagnosis.ts'
 import type { Looked } from './look.ts'
 
-/** As `1 Node`, `2 Nodes`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
-}
-
 /** What follows from what was seen. What the API server does not let this account see is neither good nor bad. */
 export function verdictOf<T>(seen: Looked<T>, judge: (seen: T) => Verdict): Verdict {
   if (seen.ok) return judge(seen.value)

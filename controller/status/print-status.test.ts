@@ -52,7 +52,7 @@ main     C0       esx-1  worker-1  proven    zone-a  on     initialised  -
 main     C0       esx-1  worker-2  proven    -       -      VM gone      BrakeEngaged
 
 2 Nodes: 1 initialised, 1 VM gone; why: rollcall-controller explain NODE
-the brake on deletions is engaged for 1 Nodes of vCenter main
+the brake on deletions is engaged for 1 Node of vCenter main
 a leads
 ! NodeReports cannot be read: no
 `,

@@ -1,3 +1,4 @@
+import { count } from '../listed.ts'
 import { printable } from '../printable.ts'
 import { textTable } from '../text-table.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
@@ -58,12 +59,14 @@ function cells(node: NodeStatus): readonly (string | undefined)[] {
 
 function summary(nodes: readonly NodeStatus[]): string {
   const counts = STATES.flatMap((state) => {
-    const count = nodes.filter((node) => node.state === state).length
-    return count === 0 ? [] : [`${count} ${state}`]
+    const { length } = nodes.filter((node) => node.state === state)
+    return length === 0 ? [] : [`${length} ${state}`]
   })
   const held = nodes.some(({ pending }) => pending !== undefined)
   const next = held ? '; why: rollcall-controller explain NODE' : ''
-  return counts.length === 0 ? 'there are no Nodes' : `${nodes.length} Nodes: ${counts.join(', ')}${next}`
+  return counts.length === 0
+    ? 'there are no Nodes'
+    : `${count(nodes.length, 'Node')}: ${counts.join(', ')}${next}`
 }
 
 function brakes(nodes: readonly NodeStatus[]): readonly string[] {
@@ -71,7 +74,7 @@ function brakes(nodes: readonly NodeStatus[]): readonly string[] {
   return [...held].flatMap(([vCenter, { length }]) =>
     vCenter === undefined
       ? []
-      : [`the brake on deletions is engaged for ${length} Nodes of vCenter ${vCenter}`],
+      : [`the brake on deletions is engaged for ${count(length, 'Node')} of vCenter ${vCenter}`],
   )
 }
 

@@ -53,7 +53,7 @@ t.test('what was deleted is remembered when the configuration changes', async (t
   const [first] = one
   if (first === undefined) throw new Error('there are two')
   await vanish([first])
-  const message = /no more than 1 Nodes are deleted in a minute/
+  const message = /deletionsPerMinute is 1, and that many Nodes were deleted/
   await deletionPending(stage, first.name, { status: 'True', reason: 'RateLimited', message })
   t.ok(nodes.last(first.name))
   await nodes.until('it is deleted then', () => nodes.last(first.name) === undefined)

@@ -47,7 +47,7 @@ t.test('all of them may go by one command, and no more do in a minute than are a
   await nodes.until('two more are deleted', () => kept() === 7)
   const left = others.filter((name) => nodes.last(name) !== undefined)
   for (const name of left) {
-    const message = /is kept for now: no more than 3 Nodes are deleted in a minute/
+    const message = /is kept for now: lifecycle.deletionsPerMinute is 3, and that many/
     await deletionPending(stage, name, { status: 'True', reason: 'RateLimited', message })
   }
   t.equal(kept(), 7)

@@ -88,7 +88,7 @@ await t.test('controller and agent run, and the Node is proven', async (t) => {
 await t.test('the commands that say why a Node is as it is', async (t) => {
   t.match(await type(cluster, command('rollcall-controller status')), {
     code: 0,
-    output: /^1 Nodes: 1 initialised/m,
+    output: /^1 Node: 1 initialised/m,
   })
   const explain = command('rollcall-controller explain').replace('NODE', member.name)
   t.match(await type(cluster, explain), { code: 0, output: /^Node worker-1 is initialised/ })

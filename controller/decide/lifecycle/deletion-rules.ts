@@ -133,7 +133,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       waitForRate(fleet, settings) > 0
         ? {
             reason: 'RateLimited',
-            message: `no more than ${settings.deletionsPerMinute} Nodes are deleted in a minute (lifecycle.deletionsPerMinute)`,
+            message: `lifecycle.deletionsPerMinute is ${settings.deletionsPerMinute}, and that many Nodes were deleted within the last minute`,
           }
         : undefined,
   },
