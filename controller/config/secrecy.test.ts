@@ -31,6 +31,7 @@ await t.test('no password is ever in an error or a warning', async (t) => {
     `[${marker}`,
     `{a: ${marker}}`,
     `{${marker}: a}`,
+    `,"${marker}"`,
     `|x ${marker}`,
     `"\\q${marker}"`,
   )

@@ -148,7 +148,7 @@ class TreeBuilder {
     }
     const entry = { key: key.value, at, value: this.#value(value, at) }
     // Beside a mistake it may be a line of a value.
-    const doubtful = (inline && key.type === 'PLAIN') || this.#wrong.length > 0
+    const doubtful = (inline && (key.type === 'PLAIN' || value === null)) || this.#wrong.length > 0
     return doubtful ? { ...entry, doubtful } : entry
   }
 
