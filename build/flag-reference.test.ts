@@ -7,7 +7,7 @@ const docs = readFileSync(join(import.meta.dirname, '..', DOCS), 'utf8')
 
 t.test('the tables of the docs are those of the table of flags', async (t) => {
   t.equal(withFlags(docs), docs, 'run node build/flag-reference.ts')
-  t.throws(() => withFlags('no markers'), /no markers in .* for served, accepted, refused/)
+  t.throws(() => withFlags('no markers'), /no markers in .* for supported, accepted, refused/)
 })
 
 t.test('each section that the tables point to is there', async (t) => {
