@@ -294,6 +294,7 @@ await t.test('the file itself', async (t) => {
   const bug = new TypeError('a bug, not a file')
   await t.rejects(loadConfig({ path: 'c', readFile: () => Promise.reject(bug), readFolder: noFolder }), bug)
   t.same((await loaded(`\ufeff${file()}`.replaceAll('\n', '\r\n'))).vCenter, BASE, 'as Windows writes it')
+  t.same((await loaded(file().replaceAll('\n', '\r'))).vCenter, BASE, 'with carriage returns alone')
 })
 
 // What took more than its length would not end before the whole file is given up.

@@ -11,7 +11,8 @@ import type { ConfigTree, Entry } from './tree.ts'
  */
 export function readYAML(text: string, findings: Findings): ConfigTree | undefined {
   const lines = new LineCounter()
-  const document = parseDocument(text, {
+  // A lone carriage return ends a line too, which the parser does not know.
+  const document = parseDocument(text.replaceAll(/\r(?!\n)/g, '\n'), {
     lineCounter: lines,
     // Pretty errors would quote the line.
     prettyErrors: false,

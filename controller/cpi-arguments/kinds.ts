@@ -27,9 +27,9 @@ export const bool: FlagKind<boolean> = {
   },
 }
 
-export const int: FlagKind<number> = { type: 'int', parse: wholeNumber }
-export const int32: FlagKind<number> = { type: 'int32', parse: wholeNumber }
-/** Verbosity, as klog has it. */
+export const int: FlagKind<number> = { type: 'int', parse: goNumber }
+export const int32: FlagKind<number> = { type: 'int32', parse: goNumber }
+/** Verbosity: klog reads it in base 10. */
 export const level: FlagKind<number> = { type: 'Level', parse: wholeNumber }
 export const float: FlagKind<number> = {
   type: 'float32',
@@ -80,6 +80,16 @@ export const pairs: FlagKind<ReadonlyMap<string, string>> = {
 export function opaque(type: string): FlagKind<string> {
   return { type, parse: ok }
 }
+
+/** As Go's strconv.ParseInt with base 0, which pflag uses: `0x1f`, `0b11`, `0o17`, and with a zero in front in base 8. */
+function goNumber(written: string): Result<number> {
+  const { sign = '', digits = '' } = /^(?<sign>[+-]?)(?<digits>0[a-z\d]+)$/i.exec(written)?.groups ?? {}
+  if (digits === '') return wholeNumber(written)
+  const value = Number(/^0\d/.test(digits) ? `0o${digits}` : digits)
+  return value <= MAX_INT32 ? ok(sign === '-' ? -value : value) : failed('expected a whole number')
+}
+
+const MAX_INT32 = 2 ** 31 - 1
 
 function wholeNumber(written: string): Result<number> {
   return /^[+-]?\d{1,10}$/.test(written) ? ok(Number(written)) : failed('expected a whole number')

@@ -25,6 +25,16 @@ t.test('all forms of pflag', async (t) => {
     ['--leader-elect=0', false],
   ] as const)
     t.equal(lastOf(parse(text), FLAGS['leader-elect']), value, text)
+  for (const [text, value] of [
+    ['--secure-port=0x2712', 10002],
+    ['--secure-port=0b11', 3],
+    ['--secure-port=010', 8],
+    ['--secure-port=0o17', 15],
+    ['--secure-port=-0x1', -1],
+    ['--secure-port=0', 0],
+  ] as const)
+    t.equal(lastOf(parse(text), FLAGS['secure-port']), value, text)
+  t.equal(lastOf(parse('--v=010'), FLAGS.v), 10, 'klog reads base 10')
   t.equal(lastOf(parse('--cluster-name=a=b'), FLAGS['cluster-name']), 'a=b')
   t.equal(lastOf(parse('--cluster-name='), FLAGS['cluster-name']), '')
   t.equal(
@@ -68,6 +78,9 @@ t.test('what pflag refuses', async (t) => {
     [['--cloud-config'], '--cloud-config: its value is missing'],
     [['-v'], '-v: its value is missing'],
     [['--v=x'], '--v: expected a whole number'],
+    [['--v=0x1'], '--v: expected a whole number'],
+    [['--secure-port=08'], '--secure-port: expected a whole number'],
+    [['--secure-port=0xffffffff'], '--secure-port: expected a whole number'],
     [['--leader-elect=yes'], '--leader-elect: expected true or false'],
     [
       ['--leader-elect', 'false'],

@@ -252,6 +252,21 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
   ],
   [
     {
+      interlock: { state: 'held', message: 'left to the CPI' },
+      cpi: seen({ ...noCPI, ...cpi([], { env: [{ name: 'SKIP_NODE_DELETION', value: '' }] }) }),
+    },
+    'vSphere CPI',
+    'fail',
+    /left to the CPI; .* has SKIP_NODE_DELETION.*"deletion: off"/,
+  ],
+  [
+    { cpi: seen({ ...noCPI, ...cpi([], { envFrom: [{ configMapRef: { name: 'own' } }] }) }) },
+    'vSphere CPI',
+    'warn',
+    /from ConfigMap own: look there for SKIP_NODE_DELETION; .*"deletion: off"/,
+  ],
+  [
+    {
       cpi: seen({
         ...noCPI,
         ...cpi(['--leader-elect=false'], { namespace: 'cloud', status: { currentNumberScheduled: 1 } }),
@@ -375,6 +390,8 @@ t.test('a CPI that serves Services is no stray', async (t) => {
     { check: 'LoadBalancer Services', status: 'warn', message: /nothing serves/ },
     { check: 'routes', status: 'warn', message: /nothing maintains/ },
   ])
+  const fromElsewhere = cpi(['--controllers=service,route'], { envFrom: [{ configMapRef: { name: 'own' } }] })
+  t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen({ ...noCPI, ...fromElsewhere }) }) }), [])
 })
 
 t.test('what depends on a line that fails is skipped because of it', async (t) => {
