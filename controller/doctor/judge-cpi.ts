@@ -26,8 +26,8 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
         `${nameOf(paravirtual)} runs with --cloud-provider=vsphere-paravirtual: the Nodes are VMs of a Supervisor; keep it, and remove Rollcall`,
       )
   }
-  const skips = cpi.ok ? skipsDeletion(cpi.value) : undefined
-  if (interlock?.state === 'held') return fail([interlock.message, ...(skips ?? [])].join('; '))
+  const skips = cpi.ok ? skipsDeletion(cpi.value) : []
+  if (interlock?.state === 'held') return fail([interlock.message, ...skips].join('; '))
   const [remark] = interlockRemarks
   if (remark !== undefined) return warn(remark)
   if (interlock === undefined)
@@ -36,22 +36,25 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
   const unseen = cpi.value.cpi.find((each) => handlesNodes(each) && isUnseen(each) && each.pods > 0)
   if (unseen !== undefined)
     return fail(
-      `${nameOf(unseen)} handles Nodes as well, but the controller does not see it outside kube-system; stop it, or start it with --controllers=service,route`,
+      [
+        `${nameOf(unseen)} handles Nodes as well, but the controller does not see it outside kube-system; stop it, or start it with --controllers=service,route`,
+        ...skips,
+      ].join('; '),
     )
-  if (skips !== undefined) return warn(skips.join('; '))
+  if (skips.length > 0) return warn(skips.join('; '))
   const beside = cpi.value.cpi.filter((each) => !handlesNodes(each)).map(nameOf)
   return fine(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
 }
 
-/** What is said of a CPI that has SKIP_NODE_DELETION, or may have it. */
-function skipsDeletion({ cpi }: CPIFindings): readonly string[] | undefined {
+/** What is said of a CPI that has SKIP_NODE_DELETION, or may have it; nothing where none has. */
+function skipsDeletion({ cpi }: CPIFindings): readonly string[] {
   const next =
     'Rollcall does not see that: if no Node is to be deleted, write "deletion: off" under "lifecycle"'
   const running = cpi.filter(({ pods }) => pods > 0)
   const skips = running.find((each) => each.skipsDeletion)
   if (skips !== undefined) return [`${nameOf(skips)} has SKIP_NODE_DELETION, so it deletes no Nodes`, next]
   const hidden = running.find((each) => handlesNodes(each) && each.variableSources.length > 0)
-  if (hidden === undefined) return undefined
+  if (hidden === undefined) return []
   const sources = listed(hidden.variableSources)
   return [
     `${nameOf(hidden)} gets environment variables from ${sources}: look there for SKIP_NODE_DELETION`,
