@@ -71,6 +71,28 @@ function atTheLastProbe(strike: (world: World, focus: Focus) => void): Fault {
   }
 }
 
+/** As many VMs are destroyed as may vanish at once, and one more, which a person holds until the others' Nodes are deleted. */
+function oneTooMany(then: (world: World, process: Process, letGo: () => void) => void): Fault {
+  return (world, { vCenter }) => {
+    const { machines, judge, settings, annotate } = world
+    const there = machines.all.filter(({ vm }) => vm?.vCenter === vCenter)
+    const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
+    const allowed = Math.max(maxAbsentMinimum, Math.floor(there.length * maxAbsentShare))
+    const [held, ...others] = there.slice(0, allowed + 1)
+    if (held === undefined) return undefined
+    const left = new Set(others.map(({ nodeName }) => nodeName))
+    const told = (process: Process, nodeName: string): void => {
+      if (!left.delete(nodeName) || left.size > 0) return
+      judge.onDecision.delete(told)
+      then(world, process, () => annotate(held.nodeName, undefined))
+    }
+    annotate(held.nodeName, 'hold')
+    judge.onDecision.add(told)
+    for (const machine of [held, ...others]) machines.destroy(machine)
+    return undefined
+  }
+}
+
 function listAgain(
   { machines }: World,
   { machine, vCenter }: Focus,
@@ -149,25 +171,15 @@ export const FAULTS_AT_DECISION: Faults = {
     api.putNode(nodeName, undefined)
     machines.kubelets.start(machines.create(nodeName, vCenter, folder))
   }),
-  /** As many VMs are destroyed as may vanish at once, and one more, which a person holds until the others' Nodes are long gone. */
-  'one-too-many-held'(world, { vCenter }) {
-    const { machines, judge, timeline, random, settings, annotate } = world
-    const there = machines.all.filter(({ vm }) => vm?.vCenter === vCenter)
-    const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
-    const allowed = Math.max(maxAbsentMinimum, Math.floor(there.length * maxAbsentShare))
-    const [held, ...others] = there.slice(0, allowed + 1)
-    if (held === undefined) return undefined
-    const left = new Set(others.map(({ nodeName }) => nodeName))
-    const told = (_: Process, nodeName: string): void => {
-      if (!left.delete(nodeName) || left.size > 0) return
-      judge.onDecision.delete(told)
-      const letGo = () => annotate(held.nodeName, undefined)
-      timeline.after(random.between(65_000, 75_000), `${held.nodeName} is held no longer`, letGo)
-    }
-    annotate(held.nodeName, 'hold')
-    judge.onDecision.add(told)
-    for (const machine of [held, ...others]) machines.destroy(machine)
-    return undefined
-  },
+  'one-too-many-held': oneTooMany(({ timeline, random }, _, letGo) => {
+    timeline.after(random.between(65_000, 75_000), 'it is held no longer', letGo)
+  }),
+  /** What the leader knows of deletions outlives its configuration. */
+  'one-too-many-held-until-configured-anew': oneTooMany(({ timeline, random }, process, letGo) => {
+    timeline.after(random.between(0, 5_000), `${process.name} is configured anew`, () => {
+      process.reconfigure()
+      letGo()
+    })
+  }),
   'held-when-deleting': whenDeleting((world, _, { machine }) => world.annotate(machine.nodeName, 'hold')),
 }

@@ -85,12 +85,6 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'fault-tolerant' }, { kind: 'vm-unregistered-running', at: 0.3 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'held', who: 'beside', until: 1.2 }],
-  [
-    gone,
-    { kind: 'vm-destroyed', who: 'beside' },
-    { kind: 'held', who: 'beside', until: 1.2 },
-    { kind: 'configuration-changes', at: 1 },
-  ],
   [{ kind: 'one-too-many-held' }],
   [{ kind: 'destroyed-unseen' }],
   [{ kind: 'destroyed-unseen' }, { kind: 'replica-killed', at: 0.5 }],
@@ -188,6 +182,11 @@ const SMALL: readonly (readonly Ingredient[])[] = [
 
 /** What only few settings, or few moments, let come about. */
 const RARE: readonly (readonly Ingredient[])[] = [
+  [{ kind: 'one-too-many-held-until-configured-anew' }],
+  [
+    { kind: 'powered-off', until: 1.6 },
+    { kind: 'vcenter-down', at: 1.4, until: 2.8 },
+  ],
   [
     { kind: 'node-cut-off' },
     { kind: 'vm-unregistered-for-good' },

@@ -2,6 +2,7 @@ import type { Machine } from '../model/machine.ts'
 import { readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { UNINITIALIZED } from './deletion.ts'
+import { isLeaderWell } from './leader.ts'
 
 /** Longer than it takes to tell who waits, and to initialise it, while nothing else is wrong; milliseconds. */
 const TOLD = 45_000
@@ -27,13 +28,12 @@ export function createAddressJudge(): { look(world: World): void } {
 
 /** Whether a leader hears and says everything at once, and each vCenter is the one that it is taken for. */
 function isCalm(world: World): boolean {
-  const { api, vCenters } = world
-  const leader = world.leader()
-  if (leader?.state !== 'runs' || api.away || api.slow > 0) return false
-  const { cut, deaf, lag } = leader.line
-  const isItself = ({ reach, slow, impostor }: (typeof vCenters)[number]): boolean =>
-    reach === 'works' && slow === 0 && impostor === undefined
-  return !cut && !deaf && lag === 0 && vCenters.every(isItself)
+  return (
+    isLeaderWell(world) &&
+    world.vCenters.every(
+      ({ reach, slow, impostor }) => reach === 'works' && slow === 0 && impostor === undefined,
+    )
+  )
 }
 
 /** Nodes that wait for an address though the leader has heard that nobody has it. */
@@ -60,5 +60,5 @@ function isKnown({ api, judge }: World, { nodeName, nodeUID, vanishedAt }: Machi
   const node = api.nodes.get(nodeName)
   if (node?.metadata.uid !== nodeUID || node === undefined) return true
   const [last] = judge.work(api.holder.identity, nodeName).heard ?? []
-  return readyOf(node) !== 'True' && last?.whole === true && last.at > vanishedAt
+  return readyOf(node) !== 'True' && last?.whole === true && last.beside && last.at > vanishedAt
 }

@@ -3,7 +3,6 @@ import type { Machine } from '../model/machine.ts'
 import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isAwaited, UNINITIALIZED, uuidsOf } from './deletion.ts'
-import { OUT_OF_SERVICE } from './out-of-service.ts'
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 
@@ -34,7 +33,6 @@ export function judgeTheEnd(world: World): void {
     for (const each of machines) judgeInitialized(world, node, each)
     judgeBrakeLeft(world, name, machines, status)
     judgeProvable(world, name, status)
-    judgeInService(world, node, machines)
     judgeTemplate(world, name, machines, status)
   }
 }
@@ -54,17 +52,6 @@ function judgeBrakeLeft(
     ({ vm }) => vm?.connectionState === 'connected' && vm.biosUUID === status.vm?.biosUUID,
   )
   if (seen) judge.violate('no brake is left behind', `the VM of ${name} is there`)
-}
-
-/** Where no vCenter lists a machine that speaks again, nothing else would ever let pods run there. */
-function judgeInService({ judge }: World, node: NodeObject, machines: readonly Machine[]): void {
-  const lost = machines.every(({ vm }) => vm === undefined)
-  const tainted = node.spec.taints.some(({ key, value }) => key === OUT_OF_SERVICE && value === 'rollcall')
-  if (lost && tainted && readyOf(node) === 'True')
-    judge.violate(
-      'no Node is out of service that is Ready',
-      `${node.metadata.name} is, and nobody takes it back`,
-    )
 }
 
 /** What is a template runs nothing, whatever it was before. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import type { VM } from '../model/machine.ts'
-import { readyOf } from '../model/objects.ts'
+import { readyOf, type Status } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
@@ -11,7 +11,7 @@ import { isMeant } from './brake.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
-import { judgeTaints } from './out-of-service.ts'
+import { createServiceJudge, judgeTaints } from './out-of-service.ts'
 import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
@@ -41,6 +41,7 @@ export function createJudge(world: () => World): Judge {
   const probes = new Map<string, number>()
   const shownAt = new WeakMap<VM, number>()
   const waits = createAddressJudge()
+  const service = createServiceJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -71,8 +72,27 @@ export function createJudge(world: () => World): Judge {
     return hiddenFor >= settings.lifecycle.absentFor
   }
 
+  /** The VM that a Node was verified to be, or that was seen for it. */
+  function shownFor(name: string): Status['vm'] {
+    const { nodes, reports } = world().api
+    const { vm, namedVM, nodeUID } = reports.get(name)?.status ?? {}
+    return nodeUID === nodes.get(name)?.metadata.uid ? (vm ?? namedVM) : undefined
+  }
+
+  /**
+   * Whether a VM says nothing of its vCenter where this Node is asked for: no Node has it any more, or none that a vCenter was
+   * seen to have, and the one that is asked for was another's.
+   */
+  function isMute(vm: VM, nodeName: string): boolean {
+    const node = [...world().api.nodes.values()].find(({ metadata }) => metadata.uid === vm.machine?.nodeUID)
+    if (node === undefined) return true
+    const home = shownFor(nodeName)?.vCenterInstanceUUID
+    const isElsewhere = home !== undefined && home !== vm.vCenter.instanceUUID
+    return isElsewhere && shownFor(node.metadata.name) === undefined
+  }
+
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
-  function isWronglyEmpty({ canary, vCenter: name }: VCenterProbe): boolean {
+  function isWronglyEmpty({ canary, vCenter: name }: VCenterProbe, nodeName: string): boolean {
     if (canary.state !== 'none') return false
     const { vCenters, timeline } = world()
     const vCenter = vCenters.find((each) => each.name === name)
@@ -81,7 +101,8 @@ export function createJudge(world: () => World): Judge {
         vm.machine !== undefined &&
         timeline.now - vm.registeredAt > RECENT &&
         !isUnseeable(vm) &&
-        !isForgotten(vm),
+        !isForgotten(vm) &&
+        !isMute(vm, nodeName),
     )
   }
 
@@ -116,6 +137,7 @@ export function createJudge(world: () => World): Judge {
       }
       noteUndecided(world())
       waits.look(world())
+      service.look(world())
     },
     asked(process, nodeName) {
       more(probes, nodeName)
@@ -133,8 +155,9 @@ export function createJudge(world: () => World): Judge {
       // Whatever the code has asked: who may not read the root may not know what else there is.
       const blind = known.blind === true && isBlind()
       const gone = probes.every(isWhole)
-      const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe))
-      const answer = { at: world().timeline.now, gone, whole, sessions, heartbeat, asked }
+      const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe, nodeName))
+      const beside = probes.every(({ canary }) => canary.state === 'proven')
+      const answer = { at: world().timeline.now, gone, whole, beside, sessions, heartbeat, asked }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

@@ -1,5 +1,6 @@
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { isLeaderWell } from './leader.ts'
 
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
@@ -32,6 +33,41 @@ export function judgeTaints(
     if (power !== 'poweredOff' && time < LATELY) continue
     says('only a machine that is off is out of service', `${power} for ${time} ms`)
   }
+}
+
+/** Longer than it takes to take the taint away, while the API server and the leader are well; milliseconds. */
+const BACK = 45_000
+
+/** A Node that is Ready again is soon back in service, whatever its vCenter does. */
+export function createServiceJudge(): { look(world: World): void } {
+  /** Since when each Node is Ready and out of service, by its UID and the leader. */
+  const since = new Map<string, number>()
+  return {
+    look(world) {
+      const { api, timeline, judge } = world
+      const out = new Set(isLeaderWell(world) ? outOfServiceThoughReady(world) : [])
+      for (const key of since.keys()) if (!out.has(key)) since.delete(key)
+      for (const key of out) {
+        const from = since.get(key) ?? timeline.now
+        since.set(key, from)
+        if (timeline.now - from > BACK)
+          judge.violate(
+            'no Node is out of service that is Ready',
+            `${key} is (${api.holder.identity} leads), and nobody takes it back`,
+          )
+      }
+    },
+  }
+}
+
+/** Those with a report alone: without one a Node is not followed. */
+function outOfServiceThoughReady({ api }: World): readonly string[] {
+  return [...api.nodes.values()].flatMap((node) => {
+    const { name, uid } = node.metadata
+    const tainted = node.spec.taints.some(({ key, value }) => key === OUT_OF_SERVICE && value === 'rollcall')
+    const followed = api.reports.get(name)?.status.nodeUID === uid
+    return tainted && followed && readyOf(node) === 'True' ? [`${name} ${uid} ${api.holder.identity}`] : []
+  })
 }
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'

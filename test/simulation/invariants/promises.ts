@@ -26,6 +26,8 @@ export interface Work {
     readonly at: number
     readonly gone: boolean
     readonly whole: boolean
+    /** Whether each vCenter showed another VM: one that shows none may be doubted for the sake of other Nodes. */
+    readonly beside: boolean
     readonly sessions: string
     /** Of the kubelet's Lease; undefined where it could not be read. */
     readonly heartbeat: string | undefined

@@ -78,6 +78,16 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'canary: none is demanded of a vCenter in which none was ever seen',
+    edits: [
+      edit(
+        'controller/vcenter/probe/canary.ts',
+        "if (hidden === undefined) return { state: 'none' }",
+        "if (hidden === undefined) return unproven('it shows no VM')",
+      ),
+    ],
+  },
+  {
     name: 'evidence: a new session begins the count anew',
     edits: [
       edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...result, request })', 'true'),
@@ -243,6 +253,16 @@ const OTHERS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'out of service: so it is while vCenter cannot be asked',
+    edits: [
+      edit(
+        `${LIFECYCLE}/lifecycle.ts`,
+        '{ ...backInService(node), ...judgePresence',
+        "{ ...(presenceOf(machines, facts.lookups).kind === 'unknown' ? {} : backInService(node)), ...judgePresence",
+      ),
+    ],
+  },
+  {
     name: 'volumes: a Node is called out of service before it is deleted',
     edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
   },
@@ -283,6 +303,16 @@ const OTHERS: readonly Mutation[] = [
     name: 'machines: who never reported is not followed, and so not seen',
     edits: [
       edit('controller/gather/node-keys.ts', 'new Set(followed?.machines', 'new Set(pointed?.machines'),
+    ],
+  },
+  {
+    name: 'machines: of one that is silent and was never reported it is said that it stays',
+    edits: [
+      edit(
+        'controller/decide/ownership.ts',
+        "    const silent = node.ready?.status === 'Unknown'",
+        '    const silent = node === undefined',
+      ),
     ],
   },
   {
