@@ -1,4 +1,4 @@
-/** Writes what the docs say of each setting, and the schema for editors, from the controller's table of settings. */
+/** Writes what the docs say about each setting, and the schema for editors, from the controller's table of settings. */
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -102,8 +102,8 @@ function environmentTable(): string {
       ...lines(NODE_VARIABLES, '', 'under `nodes`'),
       [
         `\`${NAMING}<id>\``,
-        'names a vCenter, whose server it is unless there is another',
-        'the same; settings that no variable gives stay as the file has them',
+        'names a vCenter; it is also the server unless another is given',
+        'the same; settings without a variable stay as in the file',
       ],
       ...lines(VCENTER_VARIABLES, named, 'of that vCenter'),
       [

@@ -38,7 +38,7 @@ t.test('without the lifecycle controller no Node is deleted or tainted', async (
   )
   t.match(both.lifecycle, { deletion: 'off', shutdownTaint: false, outOfServiceAfter: undefined })
   t.same(
-    both.warnings.map((warning) => /takes the place of (\S+)/.exec(warning)?.[1]),
+    both.warnings.map((warning) => /overrides (\S+)/.exec(warning)?.[1]),
     ['lifecycle.deletion', 'lifecycle.shutdownTaint', 'lifecycle.outOfServiceAfter'],
   )
   t.match((await read('', ALL)).lifecycle, { deletion: 'on', shutdownTaint: true })

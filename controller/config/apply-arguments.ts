@@ -16,8 +16,8 @@ export interface GivenArguments {
 const CONTROLLERS = '--controllers'
 
 /**
- * What is given, with what the CPI's arguments mean in its place. A file without `identity.require` that is started with
- * them is a CPI cluster's: it goes on as it was.
+ * The given settings, overridden by what the CPI's arguments mean. A file without `identity.require` that is used with these
+ * arguments comes from a CPI cluster, which keeps working as before.
  */
 export function applyArguments(
   sections: Sections,
@@ -32,7 +32,7 @@ export function applyArguments(
   }
 }
 
-/** What the command line alone can say. */
+/** The settings that only the command line has. */
 export function initializationOf(given: GivenArguments | undefined): InitializationConfig {
   return { on: given?.initializes ?? true, labels: given?.nodeLabels ?? {} }
 }
@@ -44,7 +44,7 @@ function asAsserted(identity: Sections['identity'], findings: Findings): Section
 }
 
 const BELIEVED =
-  'is not set, and with the arguments of the CPI that means asserted: whatever machine a kubelet says that its Node is, is believed; have an agent on every node, then write "require: reported" under "identity"'
+  'is not set, and with the arguments of the CPI that means asserted: a kubelet is believed whatever machine it claims for its Node; run an agent on every node, then write "require: reported" under "identity"'
 
 function withoutEnds(
   lifecycle: Sections['lifecycle'],
@@ -57,7 +57,7 @@ function withoutEnds(
       findings.warn(
         CONTROLLERS,
         'command line',
-        `turns cloud-node-lifecycle off, and takes the place of ${before.path} in the file: remove one of them`,
+        `turns cloud-node-lifecycle off, and overrides ${before.path} in the file: remove one of them`,
       )
     return { path: CONTROLLERS, at: 'command line', value }
   }

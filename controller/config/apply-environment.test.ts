@@ -12,7 +12,7 @@ async function read(text: string, environment: Environment) {
   return { ...config, vCenters, warnings }
 }
 
-t.test('what takes the place of the settings under global, labels and nodes', async (t) => {
+t.test('what overrides the settings under global, labels and nodes', async (t) => {
   const environment = {
     VSPHERE_USER: 'u',
     VSPHERE_PASSWORD: 'p=q',
@@ -39,7 +39,7 @@ t.test('what takes the place of the settings under global, labels and nodes', as
   const both = await read(`${GLOBAL}${BARE}`, { VSPHERE_USER: 'u', VSPHERE_PASSWORD: '' })
   t.match(both.vCenters, [{ user: 'u', password: 'file-pw' }], 'an empty one counts as not set')
   t.same(both.warnings, [
-    'environment: VSPHERE_USER: takes the place of global.user in the file: write it there, and remove this',
+    'environment: VSPHERE_USER: overrides global.user in the file: write it there, and remove this',
   ])
   t.match((await read(file(), { VSPHERE_USER: 'u' })).vCenters, [{ user: 'ops@vsphere.local' }], 'a default')
   t.match((await read(GLOBAL, { VSPHERE_VCENTER: 'vc-3' })).vCenters, [{ name: 'vc-3', user: 'file-user' }])
@@ -88,8 +88,8 @@ t.test('vCenters that variables name', async (t) => {
     { name: 'vc1', server: 'vc.example.com', password: 'new', port: 445, datacenters: ['a'] },
   ])
   t.match(same.warnings, [
-    'environment: VCENTER_X_PORT: takes the place of vcenter.vc1.port in the file',
-    'environment: VCENTER_X_PASSWORD: takes the place of vcenter.vc1.password in the file',
+    'environment: VCENTER_X_PORT: overrides vcenter.vc1.port in the file',
+    'environment: VCENTER_X_PASSWORD: overrides vcenter.vc1.password in the file',
   ])
 })
 
@@ -99,15 +99,15 @@ t.test('no deletion', async (t) => {
       SKIP_NODE_DELETION: value,
     })
     t.equal(lifecycle.deletion, 'off')
-    t.match(warnings, [/^environment: SKIP_NODE_DELETION: is set, so no Node is deleted, whatever/])
+    t.match(warnings, [/^environment: SKIP_NODE_DELETION: is set, so no Nodes are deleted, whatever/])
   }
 })
 
 t.test('what has no effect draws a warning, and what is anybody’s does not', async (t) => {
   const cases: readonly [Environment, string[]][] = [
-    [{ VSPHERE_ROUNDTRIP_COUNT: '3' }, ['VSPHERE_ROUNDTRIP_COUNT: has no effect, calls to vCenter']],
-    [{ ENABLE_ALPHA_DUAL_STACK: '1' }, ['ENABLE_ALPHA_DUAL_STACK: has no effect, two families']],
-    [{ NSXT_PASSWORD: 'x', NSXT_USERNAME: '' }, ['NSXT_PASSWORD: has no effect, nothing here']],
+    [{ VSPHERE_ROUNDTRIP_COUNT: '3' }, ['VSPHERE_ROUNDTRIP_COUNT: has no effect because calls to vCenter']],
+    [{ ENABLE_ALPHA_DUAL_STACK: '1' }, ['ENABLE_ALPHA_DUAL_STACK: has no effect because two families']],
+    [{ NSXT_PASSWORD: 'x', NSXT_USERNAME: '' }, ['NSXT_PASSWORD: has no effect because Rollcall']],
     [
       { VCENTER_A_PASSWORD: 'x' },
       ['VCENTER_A_PASSWORD: has no effect while VSPHERE_VCENTER_A names no vCenter'],

@@ -22,7 +22,7 @@ import { namesOf, type SectionTable } from './settings/row.ts'
 /** Variables by name; an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the file gives, with what the environment gives in its place. What is wrong or has no effect is in the findings. */
+/** The file's settings, overridden by the environment's. What is wrong or has no effect is in the findings. */
 export function applyEnvironment(sections: Sections, environment: Environment, findings: Findings): Sections {
   const over = <S>(table: SectionTable<S>, given: GivenSection<S>, variables: Variables<S>, prefix = '') =>
     overridden(table, given, variables, prefix, environment, findings)
@@ -86,7 +86,7 @@ function overridden<S>(
       findings.warn(
         path,
         'environment',
-        `takes the place of ${before.path} in the file: write it there, and remove this`,
+        `overrides ${before.path} in the file: write it there, and remove this`,
       )
     if (read !== undefined) result[name] = read
   }
@@ -100,10 +100,10 @@ function tellIdle(
   findings: Findings,
 ): void {
   const path = `${prefix}${name}`
-  if (environment[path]) findings.warn(path, 'environment', `has no effect, ${because}: remove it`)
+  if (environment[path]) findings.warn(path, 'environment', `has no effect because ${because}: remove it`)
 }
 
-/** Settings of a vCenter that no variable names, and names that are nearly right. Others may be anybody's. */
+/** Settings of a vCenter that no variable names, and misspelt names. Other variables may belong to anything. */
 function tellLost(ids: readonly string[], environment: Environment, findings: Findings): void {
   for (const [variable, value] of Object.entries(environment)) {
     const suffix = SUFFIXES.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))
@@ -136,7 +136,7 @@ function withoutDeletion(
   findings.warn(
     path,
     'environment',
-    'is set, so no Node is deleted, whatever lifecycle.deletion says: write "deletion: off" under "lifecycle", and remove this',
+    'is set, so no Nodes are deleted, whatever lifecycle.deletion says: write "deletion: off" under "lifecycle", and remove this',
   )
   return { ...lifecycle, deletion: { path, at: 'environment', value: 'off' } }
 }

@@ -65,7 +65,7 @@ function warnIdleRequirement(
   findings.warn(
     required.path,
     required.at,
-    'has no effect, the section labels names no category: write zone or region there',
+    'has no effect because the section labels names no category: write zone or region there',
   )
 }
 
@@ -85,7 +85,7 @@ async function checkVCenter(
   }
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
-    // Only the server is not taken from `global`: there it names a vCenter of its own.
+    // Only the server is not inherited from `global`: there it defines a vCenter of its own.
     const above = key === 'server' ? [] : [`global.${key}`, 'global']
     const refused = [`${path}.${key}`, ...above].some((each) => findings.refused(each))
     if (found !== undefined || refused) return
@@ -121,7 +121,7 @@ async function checkVCenter(
 
 const USER_HINT = 'write it here or under "global", or write secretName and secretNamespace'
 const PASSWORD_HINT =
-  'write it here or under "global", in quotes if it holds # or a colon, or begins with another special character'
+  'write it here or under "global", in quotes if it contains # or a colon, or begins with another special character'
 
 function serverHint(name: string): string {
   const written = name.includes('.') && parseServer(name).ok

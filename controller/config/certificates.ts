@@ -25,7 +25,7 @@ export async function readCertificates(
     const file = isAbsolute(path) ? path : join(folder, path)
     const read = await readText(file, readFile, MAX_BYTES)
     if (!read.ok) return failed(`${file} ${read.message}`)
-    const found = parseCertificates(read.value, ", as vCenter's /certs/download.zip has it")
+    const found = parseCertificates(read.value, ", as in vCenter's /certs/download.zip")
     if (!found.ok) return failed(`${file} ${found.message}`)
     blocks.push(...found.value)
   }
@@ -35,7 +35,7 @@ export async function readCertificates(
 /**
  * Finds the certificates in a text, each as PEM.
  *
- * @param source where they are to be had, for the message
+ * @param source where to get them, for the message
  * @returns at least one; an error says what is there instead, without repeating it
  */
 export function parseCertificates(text: string, source = ''): Result<readonly string[]> {
@@ -43,16 +43,16 @@ export function parseCertificates(text: string, source = ''): Result<readonly st
   if (blocks.length === 0) {
     const found = text.includes('PRIVATE KEY-----') ? 'a private key' : `${text.length} characters`
     return failed(
-      `holds ${found} instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----"${source}`,
+      `contains ${found} instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----"${source}`,
     )
   }
   for (const [index, block] of blocks.entries()) {
     try {
       new X509Certificate(block)
     } catch {
-      // OpenSSL's reason ("asn1 encoding routines::...") says no more than that.
+      // OpenSSL's reason ("asn1 encoding routines::...") does not say more.
       const which = blocks.length === 1 ? 'a certificate' : `certificate ${index + 1} of ${blocks.length}`
-      return failed(`holds ${which} that cannot be read: copy it from its source again`)
+      return failed(`contains ${which} that cannot be read: copy it from its source again`)
     }
   }
   return ok(blocks)

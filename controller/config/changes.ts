@@ -30,7 +30,7 @@ const SECTIONS = [
 /** What the configuration holds by vCenter name, and the setting that it is named after. */
 const BY_VCENTER = { ipFamilies: 'ipFamily', credentials: 'secretName' } as const
 
-/** What becomes of a vCenter when a setting of it changes; a setting that is missing here does not compile. */
+/** What happens to a vCenter when one of its settings changes; a setting that is missing here does not compile. */
 const EFFECTS = {
   name: 'another vCenter',
   server: 'new inventory',
@@ -40,9 +40,9 @@ const EFFECTS = {
   datacenters: 'decided anew',
   // Only a Secret itself can compare its text.
   password: 'compared apart',
-  // Not a setting, and said in messages alone.
+  // Not a setting, and used only in messages.
   userSource: 'nothing',
-  // Not a setting: it stands in a Secret or a folder.
+  // Not a setting: it is in a Secret or a folder.
   sessionManager: 'new inventory, unnamed',
   // Not a setting. What cannot log in yet has nothing to lose.
   noCredential: 'new inventory, unnamed',

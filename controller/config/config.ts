@@ -21,8 +21,8 @@ export interface VCenterConfig {
   readonly user: string
   readonly password: Secret
   /**
-   * Which key of which Secret or folder has the user, or the session manager's URL. Messages name this instead: nobody has
-   * checked what is there, and it may be the password.
+   * Which key of which Secret or folder has the user, or the session manager's URL. Messages name this instead of the value,
+   * which is unchecked and may be the password.
    */
   readonly userSource?: string
   /**
@@ -55,13 +55,13 @@ export interface Config {
   readonly nodes: NodesConfig
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
-  /** Where a vCenter's user and password are, by its name, unless they stand in the file. */
+  /** Where a vCenter's user and password are, by its name, unless they are in the file. */
   readonly credentials: Readonly<Record<string, VCenterCredentials>>
 }
 
 export type IPFamily = 'ipv4' | 'ipv6'
 
-/** Holds user and password of one server or several, by keys that name them. */
+/** A Secret with the user and password of one or more servers, under keys that name the server. */
 export type VCenterCredentials =
   | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
   /** A folder with a file for each key. The path is absolute. */
@@ -88,14 +88,14 @@ export interface IdentityConfig {
   readonly exempt: LabelSelector | undefined
 }
 
-/** What the CPI's arguments alone can say. */
+/** Settings that only the CPI's arguments have. */
 export interface InitializationConfig {
   /**
    * False where another provider initialises Nodes: then no labels, addresses and provider ID are written, and no Node loses
    * its taint.
    */
   readonly on: boolean
-  /** More labels for a Node that is initialised; those that it has already stay as they are. */
+  /** Additional labels for a Node when it is initialised; labels that it already has keep their values. */
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -111,7 +111,7 @@ export interface LifecycleConfig {
   readonly deletion: 'on' | 'dry-run' | 'off'
   /** What happens to a Node whose machine cannot be found and was never shown by any vCenter. */
   readonly unbound: 'report' | 'delete'
-  /** How many proofs of absence in a row a deletion takes. */
+  /** How many proofs of absence in a row a deletion needs. */
   readonly confirmations: number
   /** Least time between the first and the last of these proofs. */
   readonly absentFor: number

@@ -32,9 +32,7 @@ t.test('where user and password are, and what is said of it', async (t) => {
       BARE,
       FILES,
       folder('/etc/cloud/secrets'),
-      [
-        'vsphere.conf:2:3: vcenter.vc1: has no user and password, which are taken from /etc/cloud/secrets because',
-      ],
+      ['vsphere.conf:2:3: vcenter.vc1: has no user and password, so they are read from /etc/cloud/secrets'],
     ],
     [
       'in a Secret, though that folder is there',
@@ -49,7 +47,7 @@ t.test('where user and password are, and what is said of it', async (t) => {
       {},
       secret('s'),
       [
-        'vcenter.vc1.user: has no effect, the Secret or folder is taken',
+        'vcenter.vc1.user: has no effect because the Secret or folder is used',
         'vcenter.vc1.password: has no effect',
       ],
     ],
@@ -75,7 +73,7 @@ t.test('where user and password are, and what is said of it', async (t) => {
       file('', 'global: {secretName: s, secretNamespace: n, secretsDirectory: /x}'),
       {},
       undefined,
-      ['global.secretsDirectory: has no effect beside global.secretName, nor has that'],
+      ['global.secretsDirectory: has no effect together with global.secretName, and neither has that'],
     ],
   ]
   for (const [what, text, files, expected, said] of cases) {

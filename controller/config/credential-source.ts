@@ -6,7 +6,7 @@ import type { Sections } from './sections.ts'
 import type { ParseOptions } from './trust.ts'
 import type { CheckedVCenter, WantedVCenter } from './vcenters.ts'
 
-/** The folder that the CPI looks into where nothing names another. */
+/** The folder that the CPI reads by default. */
 export const DEFAULT_FOLDER = '/etc/cloud/secrets'
 
 export interface SourceOptions extends ParseOptions {
@@ -14,7 +14,7 @@ export interface SourceOptions extends ParseOptions {
   readonly defaultFolder: boolean
 }
 
-/** What stands under `global` for all vCenters: a Secret, or a folder. Both together are neither, as in the CPI. */
+/** The source under `global`, for all vCenters: a Secret or a folder. If both are given, neither counts, as in the CPI. */
 export function commonSource(
   global: Sections['global'],
   { folder, findings }: SourceOptions,
@@ -23,14 +23,14 @@ export function commonSource(
   if (secretsDirectory === undefined) return secretOf(global, findings)
   const other = secretName ?? secretNamespace
   if (other === undefined) return { kind: 'directory', path: resolve(folder, secretsDirectory.value) }
-  const message = `has no effect beside ${other.path}, nor has that, because nothing says which of the two counts: keep one`
+  const message = `has no effect together with ${other.path}, and neither has that, because nothing says which of the two counts: keep one`
   findings.warn(secretsDirectory.path, secretsDirectory.at, message)
   return undefined
 }
 
 /**
- * As in the CPI: a vCenter's own Secret, else what is there for all, else what stands in the file. Where that lacks the
- * user or the password, the CPI's folder is taken if it is there.
+ * As in the CPI: a vCenter's own Secret, or else the source for all, or else the file itself. If the file lacks the user or the
+ * password, the CPI's folder is used if it exists.
  */
 export function sourceOf(
   { given, path, at }: WantedVCenter,
@@ -45,12 +45,12 @@ export function sourceOf(
   findings.warn(
     path,
     at,
-    `has no user and password, which are taken from ${DEFAULT_FOLDER} because that folder exists: write "secretsDirectory: ${DEFAULT_FOLDER}" under "global" if that is meant`,
+    `has no user and password, so they are read from ${DEFAULT_FOLDER}, which exists: write "secretsDirectory: ${DEFAULT_FOLDER}" under "global" if you want that`,
   )
   return { kind: 'directory', path: DEFAULT_FOLDER }
 }
 
-/** Half of a Secret's name is none, as in the CPI. */
+/** Half of a Secret's name counts as none, as in the CPI. */
 function secretOf(
   { secretName, secretNamespace }: WantedVCenter['given'],
   findings: Findings,
@@ -59,12 +59,11 @@ function secretOf(
     return { kind: 'secret', namespace: secretNamespace.value, name: secretName.value }
   const half = secretName ?? secretNamespace
   const missing = secretName === undefined ? 'secretName' : 'secretNamespace'
-  if (half !== undefined)
-    findings.warn(half.path, half.at, `has no effect without ${missing}: write that beside it`)
+  if (half !== undefined) findings.warn(half.path, half.at, `has no effect without ${missing}: write both`)
   return undefined
 }
 
-/** Warns of users and passwords that stand beside a Secret or a folder. The CPI would fail a login with them first. */
+/** Warns of users and passwords beside a Secret or a folder. The CPI would first try to log in with them, and fail. */
 export function warnInline(
   vCenters: readonly CheckedVCenter[],
   global: Sections['global'],
@@ -76,7 +75,7 @@ export function warnInline(
   for (const { user, password } of idle) {
     for (const one of [user, password])
       if (one !== undefined)
-        findings.warn(one.path, one.at, 'has no effect, the Secret or folder is taken: remove it here')
+        findings.warn(one.path, one.at, 'has no effect because the Secret or folder is used: remove it here')
   }
 }
 

@@ -1,6 +1,6 @@
 import { printable } from '../printable.ts'
 
-/** Where something stands in the file; both count from 1. */
+/** A place in the file; both count from 1. */
 export interface SourcePosition {
   readonly line: number
   readonly column: number
@@ -9,7 +9,7 @@ export interface SourcePosition {
 /** Where a setting comes from. */
 export type Place = SourcePosition | Outside
 
-/** What sets something beside the file. */
+/** What can set something besides the file. */
 export type Outside = 'environment' | 'command line'
 
 export interface Problem {
@@ -19,7 +19,7 @@ export interface Problem {
   /** Undefined where the whole file is meant. */
   readonly line: number | undefined
   readonly column: number | undefined
-  /** One sentence: the shape of what stands there and the next step, never the value. */
+  /** One sentence: the shape of the value and the next step, never the value itself. */
   readonly message: string
 }
 
@@ -57,7 +57,7 @@ export class Findings {
     this.problems.push(problemOf(path, at, message))
   }
 
-  /** What stands under `global` counts for each vCenter, and is told once. */
+  /** A finding under `global` comes up for each vCenter, and is reported once. */
   warn(path: string, at: Place | undefined, message: string): void {
     const told = this.warnings.some((warning) => warning.path === path && warning.message === message)
     if (!told) this.warnings.push(problemOf(path, at, message))
@@ -68,7 +68,7 @@ export class Findings {
     return this.problems.length > 0
   }
 
-  /** Refuses a key that nobody knows, and that is probably a misspelt one at the path `meant`. */
+  /** Refuses an unknown key that is probably a misspelling of the one at the path `meant`. */
   refuseMisspelt(path: string, at: Place | undefined, message: string, meant: string): void {
     this.refuse(path, at, message)
     this.#misspelt.add(meant)

@@ -108,15 +108,15 @@ last = 1`
       '1:1: a section is missing above the first key: write [Global]',
       '3:2: expected the name of a section after this bracket, such',
       '4:8: a closing bracket is missing here: write [SECTION] or [S',
-      '5:10: a section stands alone in its line: begin another one h',
+      '5:10: a section header must be alone on its line: start a new',
       '6:9: a closing quote is missing in this line',
       '7:1: the name in quotes is empty: write one, such as [Virtual',
       '9:1: expected a key, a [SECTION] or a comment',
       '10:6: expected "=" after the key: write "key = value" on each',
       '11:8: a closing quote is missing in this line',
       '12:9: this backslash means nothing in double quotes: write it',
-      '13:9: a backslash without quotes stands only before a quote o',
-      '15:6: a backslash without quotes stands only before a quote o',
+      '13:9: without quotes, a backslash may only come before a quot',
+      '15:6: without quotes, a backslash may only come before a quot',
     ].map((line) => line.slice(0, 60 - 'this is not INI, '.length + 17)),
   )
   t.strictSame(settings, ['16:8 /Global/last "1"'])
@@ -180,7 +180,7 @@ absent-for = 10m
   })
   t.equal(config.vCenters[0]?.password.reveal(), 'p;w')
   t.match(warnings, [
-    '/etc/cloud/vsphere.conf:9:1: vcenter.tenant.port: is given twice, and line 8 has no effect: keep one',
+    '/etc/cloud/vsphere.conf:9:1: vcenter.tenant.port: is given twice, so line 8 has no effect: keep one',
     '/etc/cloud/vsphere.conf:4:1: global.insecureFlag: no certificate is checked',
   ])
   t.equal(warnings.length, 2)
@@ -198,7 +198,7 @@ t.test('what is refused of INI', async (t) => {
     ],
     [
       `${GLOBAL}[VirtualCenter]\nserver = a`,
-      ['vcenter: "server" stands under no vCenter: write [VirtualCenter "NAME"] above it'],
+      ['vcenter: "server" belongs to no vCenter: write [VirtualCenter "NAME"] above it'],
     ],
     [
       `${GLOBAL}[VirtualCenter "a b"]`,
@@ -215,7 +215,7 @@ t.test('what is refused of INI', async (t) => {
     [`${GLOBAL}hunter2\n[VirtualCenter "a"]`, ['vsphere.conf:4:1: global.?: unknown key']],
     [
       `${GLOBAL}[VirtualCenter "a"]\n[vcenter "b"]`,
-      ['vsphere.conf:5:1: vcenter: is given twice, first in line 4: keep one'],
+      ['vsphere.conf:5:1: vcenter: is given twice, first on line 4: keep one'],
     ],
     [`${GLOBAL}[Global "a"]\n[VirtualCenter "a"]`, ['global.a: unknown key']],
     // After a mistake a line may be one of a password, and what is missing may be what could not be read.

@@ -75,7 +75,7 @@ class Reader {
 
   #header(): Read<void> {
     const at = this.#place()
-    // What follows a header that is wrong goes nowhere.
+    // What follows a wrong header is dropped.
     this.#section = newBranch(at)
     this.#offset++
     this.#match(BLANKS)
@@ -93,7 +93,8 @@ class Reader {
     if (this.#next() !== ']')
       return this.#wrong('a closing bracket is missing here: write [SECTION] or [SECTION "NAME"]')
     this.#offset++
-    if (!this.#endOfLine()) return this.#wrong('a section stands alone in its line: begin another one here')
+    if (!this.#endOfLine())
+      return this.#wrong('a section header must be alone on its line: start a new line here')
     const id = spelling(name)
     const section = this.#open(this.#root, id, name, at)
     this.#section = sub === undefined ? section : this.#open(section, `${id} ${sub}`, sub, at)
@@ -107,12 +108,12 @@ class Reader {
     const value = this.#valueAfterKey(at)
     if (value === WRONG) return WRONG
     if (this.#section === undefined) {
-      // Told once: the keys below it go nowhere, too.
+      // Reported once: the keys below it have no section either.
       this.#section = newBranch(at)
       return this.#wrong('a section is missing above the first key: write [Global] before it', at)
     }
     const entry = { key, at, value }
-    // After a mistake it may be a line of a value.
+    // After a mistake this may be a line of a value.
     this.#section.entries.push(value.bare || this.#findings.wrong ? { ...entry, doubtful: true } : entry)
     return undefined
   }
@@ -209,7 +210,7 @@ class Reader {
 }
 
 const BARE_ESCAPE =
-  'a backslash without quotes stands only before a quote or at the end of a line: put the value in double quotes, and write it twice'
+  'without quotes, a backslash may only come before a quote or at the end of a line: put the value in double quotes, and write the backslash twice'
 const QUOTED_ESCAPE = 'this backslash means nothing in double quotes: write it twice'
 
 function newBranch(at: SourcePosition): OpenBranch {

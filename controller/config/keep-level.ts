@@ -6,8 +6,7 @@ import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'
 
 /**
- * Refuses a file without `identity.require` where that would lower the level in force: trust is lowered by a word, not by
- * one that is missing.
+ * Refuses a file without `identity.require` where that would lower the level in force: only an explicit value may lower it.
  *
  * @param said the file's section
  * @param meant the same with what the command line makes of it
@@ -23,6 +22,6 @@ export function keepLevel(
   const level = meant.require?.value ?? standardOf(IDENTITY.rows, 'require')
   if (reaches(level, inForce)) return
   const why = meant.require === undefined ? '' : 'with the arguments of the CPI '
-  const message = `is not set any more, which ${why}means ${level}, and takes trust away from ${inForce}: write it again, or "require: ${level}" under "identity" if that is meant; a process that starts with this file takes it as ${level}`
+  const message = `is no longer set, which ${why}means ${level}, less than ${inForce}: write it again, or write "require: ${level}" under "identity" if you want that; a process that starts with this file uses ${level}`
   findings.refuse('identity.require', undefined, message)
 }

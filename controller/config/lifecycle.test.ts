@@ -147,7 +147,7 @@ await t.test('what is wrong is refused, in words that name the place and the nex
     ['deletionsPerMinute: 1001', 'lifecycle.deletionsPerMinute: expected a whole number from 1 to 1000'],
     [
       'maxAbsentShare: 20',
-      'lifecycle.maxAbsentShare: expected a share from 0% to 100%, as 20% or 0.2, got text of 2 characters: did you mean "20%"?',
+      'lifecycle.maxAbsentShare: expected a share from 0% to 100%, such as 20% or 0.2, got text of 2 characters: did you mean "20%"?',
     ],
     ['maxAbsentShare: 1', 'got text of 1 character: did you mean "1%"?'],
     ['maxAbsentShare: 101%', 'lifecycle.maxAbsentShare: expected a share from 0% to 100%'],
@@ -167,7 +167,7 @@ await t.test('what is wrong is refused, in words that name the place and the nex
     ['outOfServiceControlPlane: maybe', 'lifecycle.outOfServiceControlPlane: expected true or false'],
     ['absendFor: 5m', 'lifecycle.absendFor: unknown key: did you mean "absentFor"?'],
     ['onChange: report', 'lifecycle.onChange: unknown key: it belongs under "topology"'],
-    ['absentFor: 5m\n  absent-for: 6m', 'lifecycle.absentFor: is given twice, first in line 8: keep one'],
+    ['absentFor: 5m\n  absent-for: 6m', 'lifecycle.absentFor: is given twice, first on line 8: keep one'],
   ]
   for (const [setting, words] of cases) {
     const lines = await refusal(file('', `lifecycle:\n  ${setting}`))
@@ -215,7 +215,7 @@ await t.test('what becomes of labels when a VM moves', async (t) => {
   t.same(labelled.warnings, [])
   const idle = await load(file('', 'topology: {required: true}'))
   t.same(idle.warnings, [
-    '/etc/cloud/vsphere.conf:7:22: topology.required: has no effect, the section labels names no category: write zone or region there',
+    '/etc/cloud/vsphere.conf:7:22: topology.required: has no effect because the section labels names no category: write zone or region there',
   ])
   t.match(await refusal(file('', 'topology: {required: always}')), [/topology\.required: expected/])
 })

@@ -166,7 +166,10 @@ await t.test('how much a Node must prove', async (t) => {
 
 await t.test('accepted with a warning', async (t) => {
   const cases: readonly [string, string[]][] = [
-    ['    soapRoundtripCount: 3', ['vsphere.conf:6:5: vcenter.vc1.soapRoundtripCount: has no effect, calls']],
+    [
+      '    soapRoundtripCount: 3',
+      ['vsphere.conf:6:5: vcenter.vc1.soapRoundtripCount: has no effect because calls'],
+    ],
     ['global: {apiDisable: true, api-binding: ":43001"}', ['global.apiDisable', 'global.apiBinding']],
     ['global:\n  service-account: ccm', ['global.serviceAccount: has no effect']],
     ['nsxt: {user: a, password: b}', ['vsphere.conf:6:1: nsxt: has no effect']],
@@ -176,11 +179,11 @@ await t.test('accepted with a warning', async (t) => {
     ],
     [
       'identity:\n  require: asserted',
-      ['vsphere.conf:7:12: identity.require: is for migration only, the kubelet'],
+      ['vsphere.conf:7:12: identity.require: is for migration only, because'],
     ],
     [
       `identity: {require: asserted, exempt: ${FIRM}}`,
-      ['identity.require: is for migration', 'identity.exempt: has no effect beside "require: asserted"'],
+      ['identity.require: is for migration', 'identity.exempt: has no effect with "require: asserted"'],
     ],
     ...[
       'kubernetes.io/os=windows',
@@ -198,14 +201,14 @@ await t.test('accepted with a warning', async (t) => {
       '    insecureFlag: true\n    caFile: gone.pem',
       [
         'vcenter.vc1.insecureFlag: no certificate',
-        'vsphere.conf:7:13: vcenter.vc1.caFile: has no effect beside insecureFlag',
+        'vsphere.conf:7:13: vcenter.vc1.caFile: has no effect because insecureFlag',
       ],
     ],
     [
       '    insecureFlag: true\n    thumbprint: x',
       [
         'vcenter.vc1.insecureFlag: no certificate',
-        'vcenter.vc1.thumbprint: has no effect beside insecureFlag',
+        'vcenter.vc1.thumbprint: has no effect because insecureFlag',
       ],
     ],
     [
@@ -256,9 +259,9 @@ labels:
   t.same(
     warnings.map((line) => line.replace('/etc/cloud/', '')),
     [
-      "vsphere.conf:5:17: global.insecureFlag: no certificate is checked, so anyone in between gets the password: write vCenter's thumbprint, or its CA as caFile, instead",
-      'vsphere.conf:12:11: vcenter.finance.user: has no effect, the Secret or folder is taken: remove it here',
-      'vsphere.conf:13:15: vcenter.finance.password: has no effect, the Secret or folder is taken: remove it here',
+      "vsphere.conf:5:17: global.insecureFlag: no certificate is checked, so anyone in between gets the password: configure vCenter's thumbprint, or its CA as caFile, instead",
+      'vsphere.conf:12:11: vcenter.finance.user: has no effect because the Secret or folder is used: remove it here',
+      'vsphere.conf:13:15: vcenter.finance.password: has no effect because the Secret or folder is used: remove it here',
     ],
   )
 
@@ -305,7 +308,7 @@ global:
     vCenter: { name: '0.0.0.0', server: '0.0.0.0', trust: { kind: 'insecure' }, datacenters: ['us-west'] },
     warnings: [
       'vsphere.conf:7:17: global.insecureFlag: no certificate is checked',
-      'vsphere.conf:10:11: global.caFile: has no effect beside insecureFlag',
+      'vsphere.conf:10:11: global.caFile: has no effect because insecureFlag',
     ],
   })
 })

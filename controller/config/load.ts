@@ -34,11 +34,11 @@ export interface ConfigSource {
   readonly readFile: ReadFile
   /** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
   readonly readFolder: ReadFolder
-  /** Those variables take precedence that the CPI reads. */
+  /** Variables that the CPI reads take precedence over the file. */
   readonly environment?: Environment
-  /** Where the command line has the CPI's form, what it says takes precedence over both. */
+  /** If the command line has the CPI's form, it takes precedence over both. */
   readonly given?: GivenArguments
-  /** What `identity.require` is in force while a running process reads another file; not there at its start. */
+  /** The `identity.require` in force while a running process reads another file; undefined at its start. */
   readonly levelInForce?: IdentityLevel
 }
 
@@ -90,7 +90,7 @@ export async function parseConfig(
     if (!findings.wrong) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
     return undefined
   }
-  // What could not be read may be what is missing, so nothing else is called so.
+  // What could not be read may be what seems to be missing, so nothing is reported as missing.
   const partial = findings.wrong
   const read = readSections(tree, findings)
   if (read === undefined || partial) return undefined
@@ -104,13 +104,13 @@ export async function parseConfig(
 const EXAMPLE =
   '"vcenter: {vc1: {server: vc.example.com, user: NAME, password: \'TEXT\', datacenters: [DC1]}}"'
 
-/** A zero byte and the like, which the CPI's YAML refuses, too, and no request to vCenter can carry. UTF-16 is full of them. */
+/** A zero byte and the like, which the CPI's YAML parser refuses too, and no request to vCenter can carry. UTF-16 is full of them. */
 function refuseControl(text: string, findings: Findings): boolean {
   const lines = text.split('\n')
   const line = lines.findIndex((each) => CONTROL.test(each))
   if (line === -1) return false
   const column = (lines[line] ?? '').search(CONTROL) + 1
-  const message = 'a control character stands here: check that it is the right file, and UTF-8 text'
+  const message = 'this is a control character: check that it is the right file, and UTF-8 text'
   findings.refuse('', { line: line + 1, column }, message)
   return true
 }
@@ -118,7 +118,7 @@ function refuseControl(text: string, findings: Findings): boolean {
 /** Without what ends lines and indents, and what XML can carry. */
 const CONTROL = /[^\P{Cc}\t\r\u007f-\u009f]/u
 
-/** In the file's order, and only the first ones: a wrong file gives more problems than anyone reads. */
+/** In the file's order, and only the first ones: a wrong file has more problems than anyone reads. */
 function inOrder({ problems }: Findings): readonly Problem[] {
   const sorted = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),

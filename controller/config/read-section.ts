@@ -80,7 +80,7 @@ export function valuesOf<S>({ rows }: SectionTable<S>, given: GivenSection<S>, f
   return values
 }
 
-/** Tells what becomes of something that is known but has no effect, unless it is empty. */
+/** Warns of a known setting that has no effect, unless it is empty. */
 export function tellOther(
   path: string,
   entry: Entry | undefined,
@@ -133,26 +133,26 @@ export function knownEntries(
       findings.warn(
         `${prefix}${name}`,
         entry.at,
-        `is given twice, and line ${first.at.line} has no effect: keep one`,
+        `is given twice, so line ${first.at.line} has no effect: keep one`,
       )
     else
       findings.refuse(
         `${prefix}${name}`,
         entry.at,
-        `is given twice, first in line ${first.at.line}: keep one`,
+        `is given twice, first on line ${first.at.line}: keep one`,
       )
   }
   return found
 }
 
-/** A key is repeated only where it looks like one: misplaced text may be part of a password. */
+/** A message repeats a key only where it looks like one: misplaced text may be part of a password. */
 function unknownKey(
   { key, doubtful }: Entry,
   known: readonly string[],
   path: string,
 ): { label: string; hint: string } {
   const label = !doubtful && /^[a-z][a-z0-9_-]{0,39}$/i.test(key) ? key : '?'
-  // What can be set for one vCenter as well as for all most likely belongs to the one.
+  // A setting of both one vCenter and all most likely belongs to the one.
   const { vcenter, ...others } = SECTIONS
   const homes = Object.entries<AnySection>({ 'vcenter.<name>': vcenter, ...others })
   const [home] =

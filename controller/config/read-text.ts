@@ -9,7 +9,7 @@ export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 /** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
 export type ReadFolder = (path: string) => Promise<readonly string[]>
 
-/** Reads a text file that a person named. Error messages are worded to follow the file's name. */
+/** Reads a text file that a person named. Error messages continue a sentence that begins with the file's name. */
 export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Result<string>> {
   let bytes: Uint8Array
   try {
@@ -27,7 +27,7 @@ export async function readText(path: string, readFile: ReadFile, maxBytes: numbe
   }
 }
 
-/** Worded to follow the path. */
+/** Continues a sentence that begins with the path. */
 export function whyNotRead(code: string, maxBytes: number): string {
   switch (code) {
     case 'ENOENT':
@@ -35,7 +35,7 @@ export function whyNotRead(code: string, maxBytes: number): string {
       return 'does not exist: check the path, and that it is mounted into the Pod'
     case 'EACCES':
     case 'EPERM':
-      return 'may not be read: give this user the right to read it'
+      return 'may not be read: give this user permission to read it'
     case 'EISDIR':
       return 'is a folder: name the file in it'
     case 'EFTYPE':

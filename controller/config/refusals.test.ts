@@ -65,17 +65,17 @@ await t.test('refused, in words that name the place and the next step', async (t
       file('', 'lables: {}').replace('pw', 'c: d'),
       ['vsphere.conf:5:15: this is not YAML, a value holds', 'vsphere.conf:7:1: lables: unknown key'],
     ],
-    [file().replace('pw', 'p\0w'), ['vsphere.conf:5:16: a control character stands here: check that']],
-    ['[Global]\nuser = a\x01', ['vsphere.conf:2:9: a control character stands here']],
-    [file().replace(/./gs, '$&\0'), ['vsphere.conf:1:2: a control character stands here']],
-    [file().replace('pw', '!a b'), ['vsphere.conf:5:15: a tag (!...) or directive']],
-    [file().replace('pw', '!!binary aGk='), ['a tag (!...)']],
+    [file().replace('pw', 'p\0w'), ['vsphere.conf:5:16: this is a control character: check that']],
+    ['[Global]\nuser = a\x01', ['vsphere.conf:2:9: this is a control character']],
+    [file().replace(/./gs, '$&\0'), ['vsphere.conf:1:2: this is a control character']],
+    [file().replace('pw', '!a b'), ['vsphere.conf:5:15: tags (!...) and directives']],
+    [file().replace('pw', '!!binary aGk='), ['tags (!...)']],
     [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
     [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML, a tab is used']],
     [file().replace('password: pw', 'password:pw'), ['the colon and space after a key is missing']],
     ['['.repeat(20_000), ['this is nested too deep']],
     ['? [a]\n: b', ['vsphere.conf:1:1: a key here is not plain text']],
-    [file('    <<: {port: 1}'), ['vsphere.conf:6:5: merging maps by "<<" is not read']],
+    [file('    <<: {port: 1}'), ['vsphere.conf:6:5: merging maps with "<<" is not supported']],
     // keys
     [file('    prot: 1'), ['vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?']],
     [file('', 'vcentre: {}'), ['vsphere.conf:7:1: vcentre: unknown key: did you mean "vcenter"?']],
@@ -100,7 +100,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [
       file('    port: 1\n    port: 2'),
-      ['vsphere.conf:7:5: vcenter.vc1.port: is given twice, first in line 6'],
+      ['vsphere.conf:7:5: vcenter.vc1.port: is given twice, first on line 6'],
     ],
     [
       file('    caFile: ca.pem\n    ca-file: ca.pem'),
@@ -123,7 +123,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     [
       'vcenter:\n  server: a\n  user: b\n  password: c',
       [
-        'vsphere.conf:2:3: vcenter: "server" is where a vCenter\'s name',
+        'vsphere.conf:2:3: vcenter: "server" appears where a vCenter\'s name',
         'vcenter: "user"',
         'vcenter: "password"',
       ],
@@ -187,7 +187,7 @@ await t.test('refused, in words that name the place and the next step', async (t
       file('', 'identity: {exempt: {kubernetes.io/os: windows}}'),
       ['vsphere.conf:7:20: identity.exempt: expected text, got a map of 1 key'],
     ],
-    [file('', 'identity:\n  exempt: !windows'), ['vsphere.conf:8:11: a tag (!...)']],
+    [file('', 'identity:\n  exempt: !windows'), ['vsphere.conf:8:11: tags (!...)']],
     // values
     [
       file('    port: 99999'),
@@ -216,20 +216,23 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [file(`    thumbprint: ${'ab'.repeat(20)}, 42:0E`), ['number 2 of 2 is wrong: expected the SHA-1']],
     [file('    thumbprint: ","'), ['got text of 1 character']],
-    [file('    thumbprint: sha1-zz'), ['got text of 7 characters: take it from']],
+    [file('    thumbprint: sha1-zz'), ['got text of 7 characters: get it with']],
     [
       file('    caFile: gone.pem'),
       ['vcenter.vc1.caFile: /etc/cloud/gone.pem does not exist: check the path'],
     ],
-    [file('    caFile: key.pem'), ['/etc/cloud/key.pem holds a private key instead of a PEM certificate']],
-    [file('    caFile: broken.pem'), ['/etc/cloud/broken.pem holds certificate 2 of 2 that cannot be read']],
+    [file('    caFile: key.pem'), ['/etc/cloud/key.pem contains a private key instead of a PEM certificate']],
+    [
+      file('    caFile: broken.pem'),
+      ['/etc/cloud/broken.pem contains certificate 2 of 2 that cannot be read'],
+    ],
     [
       file('    caFile: |\n      -----BEGIN CERTIFICATE-----'),
       ['vcenter.vc1.caFile: expected a path, got PEM text'],
     ],
     [
       file().replace('ops@vsphere.local', '"-----BEGIN CERTIFICATE-----"'),
-      ['vcenter.vc1.user: a certificate as user is not supported yet'],
+      ['vcenter.vc1.user: a certificate as the user is not supported yet'],
     ],
     [file('    ipFamily: [ipv5]'), ['vcenter.vc1.ipFamily: expected ipv4, ipv6 or a list of both']],
     // names that go into requests

@@ -116,6 +116,6 @@ function isINI(tree: ConfigTree): tree is Branch {
 
 function nameless(key: string, ini: boolean): string {
   return ini
-    ? `"${key}" stands under no vCenter: write [VirtualCenter "NAME"] above it`
-    : `"${key}" is where a vCenter's name was expected: write a name first, and the settings indented below it`
+    ? `"${key}" belongs to no vCenter: write [VirtualCenter "NAME"] above it`
+    : `"${key}" appears where a vCenter's name was expected: write a name first, and the settings indented below it`
 }

@@ -6,13 +6,13 @@ import type { ReadFile } from './read-text.ts'
 import { parseThumbprints } from './values.ts'
 
 export interface GivenTrust {
-  /** That which turns every check off. */
+  /** The flag that turns every check off. */
   readonly insecureFlag: Given<boolean> | undefined
   readonly caFile: Given<string> | undefined
   readonly thumbprint: Given<string> | undefined
 }
 
-/** Where a CA's files are read, and what is wrong with them told. */
+/** Where CA files are read, and where findings about them go. */
 export interface ParseOptions {
   /** Where relative paths start. */
   readonly folder: string
@@ -48,14 +48,13 @@ export async function readTrust(given: GivenTrust, options: ParseOptions): Promi
   return thumbprints.ok ? { kind: 'thumbprint', thumbprints: thumbprints.value } : undefined
 }
 
-/** What stands under `global` is read for each vCenter, and told once. */
+/** A setting under `global` is read for each vCenter, and reported once. */
 function refuse({ path, at }: Given<string>, message: string, findings: Findings): void {
   if (!findings.refused(path)) findings.refuse(path, at, message)
 }
 
 const NO_TRUST =
-  "no certificate is checked, so anyone in between gets the password: write vCenter's thumbprint, or its CA as caFile, instead"
-const IDLE_TRUST =
-  'has no effect beside insecureFlag, no certificate is checked: remove insecureFlag to have this one used'
+  "no certificate is checked, so anyone in between gets the password: configure vCenter's thumbprint, or its CA as caFile, instead"
+const IDLE_TRUST = 'has no effect because insecureFlag turns every check off: remove insecureFlag to use this'
 const IDLE_THUMBPRINT =
-  'has no effect beside caFile, which alone decides here (the CPI takes either): remove caFile if this is what should count'
+  'has no effect beside caFile, which alone counts in Rollcall (the CPI accepts either): remove caFile to use this'

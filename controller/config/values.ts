@@ -1,4 +1,4 @@
-/** What the text of a setting means: one parser for each kind of value, each refusing with what was expected instead. */
+/** One parser for each kind of value. An error says what was expected instead. */
 import { isIP } from 'node:net'
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
@@ -38,7 +38,7 @@ export function parseShare(text: string): Result<number> {
   const value = percent === undefined ? Number(fraction) : Number(percent) / 100
   if (value >= 0 && value <= 1) return ok(value)
   const near = /^\d{1,2}$|^100$/.test(text) ? `: did you mean "${Number(text)}%"?` : ''
-  return failed(`expected a share from 0% to 100%, as 20% or 0.2, got ${shapeOfText(text)}${near}`)
+  return failed(`expected a share from 0% to 100%, such as 20% or 0.2, got ${shapeOfText(text)}${near}`)
 }
 
 /** In milliseconds, by the letters of Go's time.ParseDuration; both code points of the micro sign are its, too. */
@@ -113,7 +113,7 @@ export function parseServer(text: string): Result<string> {
   if (isIP(bare) !== 0) return ok(bare)
   if (isHostName(bare) && bare === text) return ok(text)
   if (/^[\d.]+$/.test(text))
-    return notServer(`got ${shapeOfText(text)} that looks like an IPv4 address but is not`)
+    return notServer(`got ${shapeOfText(text)} that looks like an IPv4 address but is not one`)
   return notServer(takeApart(text))
 }
 
@@ -159,7 +159,7 @@ export function parseThumbprints(text: string): Result<readonly string[]> {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-  // Nothing but commas is refused: with an empty list no certificate would be trusted.
+  // Commas alone are refused: with an empty list no certificate would be trusted.
   const written = parts.length === 0 ? [text] : parts
   const found = new Set<string>()
   for (const [index, part] of written.entries()) {
@@ -182,7 +182,7 @@ function parseThumbprint(text: string): Result<string> {
 
 function notThumbprint(got: string): Result<never> {
   return failed(
-    `expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got ${got}: take it from "openssl x509 -noout -fingerprint -sha256"`,
+    `expected the SHA-1 (40 hex digits) or SHA-256 (64) of vCenter's certificate, got ${got}: get it with "openssl x509 -noout -fingerprint -sha256"`,
   )
 }
 
@@ -206,7 +206,7 @@ export function parseSessionManagerURL(text: string): Result<string> {
   if (url.protocol === 'http:') return refused('one without TLS: write https://')
   if (url.protocol !== 'https:') return refused(shapeOfText(text))
   if (url.username !== '' || url.password !== '')
-    return refused('one with a user or a password: leave them out, the token has a key of its own')
+    return refused('one with a user or a password: leave them out, the token has its own key')
   url.hash = ''
   return ok(url.href)
 }
@@ -217,5 +217,5 @@ const MAX_URL = 2_048
 /** The CPI takes a certificate as user and its key as password for a login by SAML token. */
 export function parseUser(text: string): Result<string> {
   if (!text.includes('-----BEGIN')) return ok(text)
-  return failed('a certificate as user is not supported yet: write a user name and password')
+  return failed('a certificate as the user is not supported yet: write a user name and password')
 }

@@ -72,7 +72,7 @@ await t.test('one name twice is refused', async (t) => {
 
 await t.test('one server under two names is two tenants, unless both would see the same', async (t) => {
   const words = (line: number, other: string, name = 'b') =>
-    `/etc/cloud/vsphere.conf:${line}:15: vcenter.${name}.server: names the same server as vcenter.${other}, with the same user and datacenters, so that all is asked twice: keep one of the two`
+    `/etc/cloud/vsphere.conf:${line}:15: vcenter.${name}.server: names the same server as vcenter.${other}, with the same user and datacenters, so everything is asked twice: keep one of the two`
   const cases: readonly [string, readonly string[]][] = [
     ['a: {server: vc}\n  b: {server: vc}', [words(6, 'a')]],
     ['a: {server: vc}\n  b: {server: VC., port: 443}', [words(6, 'a')]],

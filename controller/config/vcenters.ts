@@ -37,8 +37,8 @@ export interface CheckedVCenter {
 }
 
 /**
- * Warns of one server under two names where that brings nothing. With other accounts or datacenters it means two tenants, as
- * the CPI has them.
+ * Warns of one server under two names where that is useless. With different accounts or datacenters it means two tenants, as
+ * in the CPI.
  */
 export function warnDoubled(vCenters: readonly CheckedVCenter[], findings: Findings): void {
   for (const [index, vCenter] of vCenters.entries()) {
@@ -55,7 +55,7 @@ export function warnDoubled(vCenters: readonly CheckedVCenter[], findings: Findi
     findings.warn(
       `${wanted.path}.server`,
       wanted.given.server?.at ?? wanted.at,
-      `names the same server as ${other.wanted.path}, with the same user and datacenters, so that all is asked twice: keep one of the two`,
+      `names the same server as ${other.wanted.path}, with the same user and datacenters, so everything is asked twice: keep one of the two`,
     )
   }
 }

@@ -36,7 +36,7 @@ await t.test('refused whole, said once, and the one before stays in force', asyn
     'a folder': [({ folder }) => folderAt(folder, 'vsphere.conf'), /is a folder/],
     'a pipe': [({ folder }) => pipe(folder, 'vsphere.conf'), /not a regular file/],
     'the CA is gone': [({ folder }) => rmSync(join(folder, 'ca.pem')), /ca.pem does not exist/],
-    'the CA is none': [({ put }) => put('ca.pem', 'x'), /ca.pem holds .*instead of a PEM certificate/],
+    'the CA is none': [({ put }) => put('ca.pem', 'x'), /ca.pem contains .*instead of a PEM certificate/],
     'the CA is huge': [({ folder }) => huge(folder, 'ca.pem'), /ca.pem has more than 1048576 bytes/],
     'the CA is a folder': [({ folder }) => folderAt(folder, 'ca.pem'), /ca.pem is a folder/],
   }
@@ -97,7 +97,7 @@ await t.test(
     await looks(5)
     t.same(said(), [REFUSED])
     t.match(lines.at(-1)?.problems, [
-      /identity\.require: is not set any more, .* from proven: write it again/,
+      /identity\.require: is no longer set, .* less than proven: write it again/,
     ])
     t.equal(level(), 'proven')
     put('vsphere.conf', saying('asserted')['vsphere.conf'])
@@ -118,7 +118,7 @@ await t.test('so it is without them, where the default is less than what is in f
   await looks(5)
   t.same(said(), [REFUSED])
   t.match(lines.at(-1)?.problems, [
-    /identity\.require: is not set any more, which means reported, .* from proven: .*"require: reported"/,
+    /identity\.require: is no longer set, which means reported, less than proven: .*"require: reported"/,
   ])
   t.equal(level(), 'proven')
   put('vsphere.conf', saying('provn')['vsphere.conf'])

@@ -36,7 +36,7 @@ export interface ConfigWatch {
 
 export interface ConfigInForce {
   readonly config: Config
-  /** Aborts when another configuration has replaced it and is the current one. */
+  /** Aborts when another configuration has replaced it. */
   readonly superseded: AbortSignal
 }
 

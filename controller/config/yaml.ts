@@ -16,7 +16,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     lineCounter: lines,
     // Pretty errors would quote the line.
     prettyErrors: false,
-    // Every scalar is a string. Whoever reads the tree compares keys, since they may be spelt in several ways.
+    // Every scalar is a string. Readers of the tree compare keys themselves, since they may be spelt in several ways.
     schema: 'failsafe',
     uniqueKeys: false,
   })
@@ -45,7 +45,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
 const MANY = 20
 
 const QUOTE = 'put a value with special characters in quotes'
-const TAGGED = `a tag (!...) or directive (%...) is not read here: write the plain value, and ${QUOTE}`
+const TAGGED = `tags (!...) and directives (%...) are not supported: write the plain value, and ${QUOTE}`
 
 function whyRefused(code: ErrorCode, text: string): string {
   return (
@@ -72,11 +72,11 @@ const OF_ITS_VALUE: ReadonlySet<ErrorCode> = new Set([
 const IN_EITHER: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: 'this backslash means nothing in double quotes: use single quotes, or write it twice',
   BAD_SCALAR_START: `a value cannot begin with this character: ${QUOTE}`,
-  MULTIPLE_DOCS: 'a second document begins here: keep one to a file',
+  MULTIPLE_DOCS: 'a second document begins here: keep one per file',
   RESOURCE_EXHAUSTION: 'this is nested too deep for a configuration: check that it is the right file',
 }
 
-/** Of a text in braces. Which of these it is, the parser's code does not tell. */
+/** For text in braces: the parser's code does not say which of the two it is. */
 const NOT_JSON =
   'this is neither JSON nor YAML: look here and above for a comma, colon, quote, brace or bracket that is missing, or one too many'
 
@@ -104,7 +104,7 @@ class TreeBuilder {
   readonly #anchors = new Map<string, ConfigTree>()
   readonly #findings: Findings
   readonly #place: (offset: number) => SourcePosition
-  /** The offsets of what the parser has refused, and is told. */
+  /** The offsets of what the parser has refused and reported. */
   readonly #wrong: readonly number[]
 
   constructor(findings: Findings, place: (offset: number) => SourcePosition, wrong: readonly number[]) {
@@ -144,7 +144,7 @@ class TreeBuilder {
     const at = key.range ? this.#place(key.range[0]) : parent
     if (this.#isWrong(key)) return undefined
     if (key.value === '<<' && key.type === 'PLAIN') {
-      this.#findings.refuse('', at, 'merging maps by "<<" is not read: write the settings out')
+      this.#findings.refuse('', at, 'merging maps with "<<" is not supported: write the settings out')
       return undefined
     }
     const entry = { key: key.value, at, value: this.#value(value, at) }

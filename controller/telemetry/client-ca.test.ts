@@ -51,7 +51,7 @@ t.test('a file must be there, and is followed', async (t) => {
   t.throws(load, { message: /^--client-ca-file .*client\.crt: cannot be read: check/ })
   writeFileSync(path, '-----BEGIN PRIVATE KEY-----')
   t.throws(load, {
-    message: /client\.crt holds a private key instead of a PEM certificate: expected "[^"]*"$/,
+    message: /client\.crt contains a private key instead of a PEM certificate: expected "[^"]*"$/,
   })
   writeFileSync(path, `a comment\n${one}${two}`)
   const { certificates, watch } = load()

@@ -126,7 +126,7 @@ t.test('HTTPS is for those alone whom the API server lets see it', async (t) => 
 t.test('what has no effect is told, and what follows from the arguments', async (t) => {
   t.match(
     controller.output(),
-    /controller-0\.conf:10:1: workspace: has no effect, it is for the in-tree provider/,
+    /controller-0\.conf:10:1: workspace: has no effect because it is for the former in-tree provider/,
   )
   t.match(controller.output(), /"level":"info",[^\n]*--allocate-node-cidrs has no effect/)
   t.match(controller.output(), /"level":"warn",[^\n]*kubernetes\.io\/no is left out/)

@@ -49,7 +49,7 @@ const cases: Record<string, { config: string; says: readonly RegExp[] }> = {
   'CA that is not PEM': {
     config: good.replace(/caFile: .*/, 'caFile: ca.crt'),
     says: [
-      /vcenter\.main\.caFile: .*ca\.crt holds .*instead of a PEM certificate.*-----BEGIN CERTIFICATE-----/,
+      /vcenter\.main\.caFile: .*ca\.crt contains .*instead of a PEM certificate.*-----BEGIN CERTIFICATE-----/,
     ],
   },
   'CA that is not there': {

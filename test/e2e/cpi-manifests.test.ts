@@ -85,7 +85,9 @@ const trials: readonly Trial[] = [
     shape: releases(first, second),
     warnings: ['user', 'password'].map(
       (key) =>
-        new RegExp(`vcenter\\.your-vcenter-name-here\\.${key}: has no effect, the Secret or folder is`),
+        new RegExp(
+          `vcenter\\.your-vcenter-name-here\\.${key}: has no effect because the Secret or folder is`,
+        ),
     ),
     regions: ['region-1', 'region-2'],
   },
@@ -97,7 +99,7 @@ const trials: readonly Trial[] = [
   {
     name: 'first-releases-and-a-secret',
     shape: firstReleases(first, second, 'secret'),
-    warnings: [/global\.serviceAccount: has no effect, the Pod says which account it uses/],
+    warnings: [/global\.serviceAccount: has no effect because the Pod names its account/],
     regions: ['region-1', 'region-2'],
   },
 ]

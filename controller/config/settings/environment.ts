@@ -1,6 +1,6 @@
 /**
- * Every environment variable that the CPI reads, what it does with it (v1.36.0, by its source), and what Rollcall does. The
- * CPI says that a variable takes precedence over the file; where its code does something else, its intent counts here.
+ * Every environment variable that the CPI reads, what the CPI does with it (v1.36.0, from its source), and what Rollcall does.
+ * The CPI's docs say that a variable takes precedence over the file; where its code does something else, Rollcall follows the docs.
  */
 import type { Config, NodesConfig } from '../config.ts'
 import type { GlobalSettings } from './global.ts'
@@ -15,15 +15,15 @@ export interface Variable {
 /** The variables that set a section's settings, by setting. */
 export type Variables<S> = { readonly [K in keyof S]?: Variable }
 
-const FOR_NAMED = 'default of the vCenters that variables name, and of no other'
-const UNUSED = 'reads it, and never uses it'
-const AS_MEANT = 'takes the place of what the file says'
+const FOR_NAMED = 'default for vCenters that are named by variables, and only for those'
+const UNUSED = 'reads it but never uses it'
+const AS_MEANT = 'overrides the file'
 
 export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
   server: { name: 'VSPHERE_VCENTER', cpi: UNUSED },
   port: {
     name: 'VSPHERE_VCENTER_PORT',
-    cpi: `${FOR_NAMED}; takes it for the name of a vCenter besides`,
+    cpi: `${FOR_NAMED}; also takes it for the name of a vCenter`,
   },
   user: { name: 'VSPHERE_USER', cpi: FOR_NAMED },
   password: { name: 'VSPHERE_PASSWORD', cpi: FOR_NAMED },
@@ -33,12 +33,12 @@ export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
   insecureFlag: { name: 'VSPHERE_INSECURE', cpi: UNUSED },
   secretName: {
     name: 'VSPHERE_SECRET_NAME',
-    cpi: `${AS_MEANT}, but for what it means for user and password`,
+    cpi: `${AS_MEANT}, except for user and password`,
   },
   secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: 'as `VSPHERE_SECRET_NAME`' },
   secretsDirectory: {
     name: 'VSPHERE_SECRETS_DIRECTORY',
-    cpi: `${AS_MEANT}, if the folder exists; without it, \`/etc/cloud/secrets\` counts if it exists`,
+    cpi: `${AS_MEANT}, if the folder exists; otherwise \`/etc/cloud/secrets\` is used if it exists`,
   },
 }
 
@@ -57,13 +57,13 @@ export const NODE_VARIABLES: Variables<NodesConfig> = {
 /** What begins the name of a variable that names a vCenter; an ID of its own follows. */
 export const NAMING = 'VSPHERE_VCENTER_'
 
-const ELSE_GLOBAL = 'for that vCenter; what the file says of it counts no more'
-const NO_EQUALS = 'a value with `=` in it is not found'
-const INVERTED = 'never uses it: the test whether it is set is the wrong way round'
+const ELSE_GLOBAL = 'for that vCenter; what the file says about that vCenter no longer counts'
+const NO_EQUALS = 'a value that contains `=` is not found'
+const INVERTED = 'never uses it: the check whether it is set is inverted'
 
 /** Of the vCenter that `VSPHERE_VCENTER_<id>` names: what follows `VCENTER_<id>_`. */
 export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
-  server: { name: 'SERVER', cpi: 'the server; without it the name is the server' },
+  server: { name: 'SERVER', cpi: 'the server; by default the name' },
   port: { name: 'PORT', cpi: ELSE_GLOBAL },
   user: { name: 'USERNAME', cpi: ELSE_GLOBAL },
   password: { name: 'PASSWORD', cpi: `${ELSE_GLOBAL}; ${NO_EQUALS}` },
@@ -71,7 +71,7 @@ export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
   caFile: { name: 'CAFILE', cpi: ELSE_GLOBAL },
   thumbprint: { name: 'THUMBPRINT', cpi: ELSE_GLOBAL },
   insecureFlag: { name: 'INSECURE', cpi: INVERTED },
-  ipFamily: { name: 'IP_FAMILY', cpi: `${INVERTED}; without it there is no family` },
+  ipFamily: { name: 'IP_FAMILY', cpi: `${INVERTED}; without it there is no IP family` },
   secretName: { name: 'SECRET_NAME', cpi: ELSE_GLOBAL },
   secretNamespace: { name: 'SECRET_NAMESPACE', cpi: ELSE_GLOBAL },
 }
@@ -89,17 +89,17 @@ export const IDLE_VARIABLES: readonly IdleVariable[] = [
   { name: 'VSPHERE_ROUNDTRIP_COUNT', cpi: UNUSED, because: NO_REPEATS },
   {
     name: 'VSPHERE_KUBE_CONFIG',
-    cpi: 'has code for it, which nothing calls',
-    because: 'the kubeconfig is that of --kubeconfig',
+    cpi: 'has code for it that is never called',
+    because: 'the kubeconfig is the one given by --kubeconfig',
   },
   ...['HTTPS_PROXY', 'https_proxy'].map((name) => ({
     name,
-    cpi: 'reaches vCenter and the API server by that proxy, but for `NO_PROXY`',
+    cpi: 'reaches vCenter and the API server through that proxy, except for `NO_PROXY`',
     because: 'vCenter and the API server are reached directly',
   })),
   {
     name: 'ENABLE_ALPHA_DUAL_STACK',
-    cpi: 'if it is set, whatever to, two IP families are allowed',
+    cpi: 'if it is set to any value, two IP families are allowed',
     because: 'two families are always allowed',
   },
   ...[
@@ -114,15 +114,15 @@ export const IDLE_VARIABLES: readonly IdleVariable[] = [
     'SECRET_NAMESPACE',
   ].map((name) => ({
     name: `NSXT_${name}`,
-    cpi: 'takes the place of what the section `nsxt` says',
-    because: 'nothing here talks to NSX-T',
+    cpi: 'overrides the section `nsxt`',
+    because: 'Rollcall does not talk to NSX-T',
   })),
 ]
 
-/** By its presence alone, even if it is empty. */
+/** Its presence alone counts, even if it is empty. */
 export const SKIP_DELETION: Variable = {
   name: 'SKIP_NODE_DELETION',
-  cpi: 'if it is set, whatever to, no Node is deleted',
+  cpi: 'if it is set to any value, no Nodes are deleted',
 }
 
 /** What stands behind `VCENTER_<id>_`. */
@@ -143,7 +143,7 @@ export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
   ...IDLE_VARIABLES.map(({ name }) => name),
 ])
 
-/** Whether a variable of this name counts more than what the file says. */
+/** Whether a variable of this name overrides the file. */
 export function hasEffect(variable: string): boolean {
   if (WITH_EFFECT.has(variable) || variable.startsWith(NAMING)) return true
   const suffix = SUFFIXES.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))

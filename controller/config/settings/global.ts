@@ -12,7 +12,7 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
     ...VCENTER.rows,
     secretsDirectory: row(text, {
       meaning:
-        'A folder with the files `SERVER.username` and `SERVER.password`, instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
+        'A folder with the files `SERVER.username` and `SERVER.password`, used instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,

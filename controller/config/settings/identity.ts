@@ -16,14 +16,14 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
   rows: {
     require: row(choice(['asserted', 'reported', 'proven']), {
       default: 'reported',
-      // What it means when absent depends on the command line, and may be the weakest level.
+      // Its default depends on the command line, and may be the weakest level.
       neverEmpty: true,
       meaning:
-        'The level that a Node must reach: `asserted`, `reported` or `proven`; see [below](#how-much-a-node-must-prove), also for what the default leaves open.',
+        'The level that a Node must reach: `asserted`, `reported` or `proven`; see [below](#how-much-a-node-must-prove), also for the risk that the default leaves.',
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),
     }),
     exempt: row(selector, {
-      meaning: 'Label selector; the Nodes that it picks may stay at `asserted`.',
+      meaning: 'Label selector; the Nodes that it selects may stay at `asserted`.',
       otherwise: 'none',
       warn: (exempt, { require }) => {
         if (exempt === undefined) return undefined
@@ -35,17 +35,17 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
 }
 
 const ASSERTED =
-  "is for migration only, the kubelet's word is believed as by the CPI: set reported once agents run on every node"
-const IDLE_EXEMPT = 'has no effect beside "require: asserted", no Node must prove more: remove it'
+  'is for migration only, because the kubelet is believed, as by the CPI: set reported once agents run on every node'
+const IDLE_EXEMPT = 'has no effect with "require: asserted", because no Node must prove more: remove it'
 const SELF_EXEMPT =
-  'selects by labels that a kubelet can set on its own Node, so a compromised node could exempt itself: use a label under "node-restriction.kubernetes.io/", as example.com.node-restriction.kubernetes.io/no-agent'
+  'selects by labels that a kubelet can set on its own Node, so a compromised node could exempt itself: use a label under "node-restriction.kubernetes.io/", such as example.com.node-restriction.kubernetes.io/no-agent'
 
-/** Whether no kubelet can bring its Node among those that are picked: it would need a label that it may not set. */
+/** Whether no kubelet can get its own Node selected: it would need a label that it may not set. */
 function standsFirm({ requirements }: LabelSelector): boolean {
   return requirements.some((requirement) => needsLabel(requirement) && !kubeletMaySet(requirement.key))
 }
 
-/** Else a Node is picked as soon as it registers, until somebody gives it the label. */
+/** Otherwise a Node is selected as soon as it registers, until somebody gives it the label. */
 function needsLabel({ operator }: Requirement): boolean {
   return operator !== 'notIn' && operator !== 'doesNotExist'
 }

@@ -3,30 +3,30 @@ import type { Others } from './row.ts'
 
 const COMMON: Others = {
   soapRoundtripCount: {
-    because: 'has no effect, calls to vCenter are repeated until they succeed: remove it',
+    because: 'has no effect because calls to vCenter are repeated until they succeed: remove it',
     meaning: 'Calls are repeated until they succeed.',
   },
 }
 
 /** OpenShift writes them, empty. */
 const BY_ITSELF = {
-  because: 'has no effect, not in the CPI either: remove it',
-  meaning: 'The CPI sets it itself, whatever is written.',
+  because: 'has no effect, and none in the CPI either: remove it',
+  meaning: 'The CPI sets it itself, whatever the file says.',
 } as const
 
 const NO_API = {
-  because: 'has no effect, Rollcall has no such API: remove it',
-  meaning: 'There is no such API.',
+  because: 'has no effect because Rollcall has no such API: remove it',
+  meaning: 'Rollcall has no such API.',
 } as const
 
 const IN_TREE = {
-  because: 'has no effect, it is for the in-tree provider that Kubernetes had: remove it',
-  meaning: 'For the in-tree provider that Kubernetes had, which also made volumes.',
+  because: 'has no effect because it is for the former in-tree provider: remove it',
+  meaning: 'For the former in-tree provider, which also managed volumes.',
 } as const
 
 const CSI = {
-  because: 'has no effect, it is for the vSphere CSI driver, which has a file of its own: remove it',
-  meaning: 'For the vSphere CSI driver, which has a file of its own.',
+  because: 'has no effect because it is for the vSphere CSI driver, which has its own file: remove it',
+  meaning: 'For the vSphere CSI driver, which has its own file.',
 } as const
 
 export const VCENTER_OTHERS: Others = {
@@ -43,8 +43,8 @@ export const GLOBAL_OTHERS: Others = {
   apiDisable: NO_API,
   apiBinding: NO_API,
   serviceAccount: {
-    because: 'has no effect, the Pod says which account it uses: remove it',
-    meaning: 'The Pod says which it uses.',
+    because: 'has no effect because the Pod names its account: remove it',
+    meaning: 'The Pod names its account.',
   },
   ...Object.fromEntries(
     ['datacenter', 'datastore', 'workingDir', 'vmUUID', 'vmName', 'secretNotManaged'].map((key) => [
@@ -69,25 +69,25 @@ export const GLOBAL_OTHERS: Others = {
   ),
 }
 
-const KEEP = 'let the CPI go on with them, started with --controllers=service,route'
+const KEEP = 'run the CPI for them with --controllers=service,route'
 
 const NSXT_BALANCER = {
-  because: `has no effect, NSX-T load balancers are not served here: ${KEEP}, or remove it once no Service needs one`,
+  because: `has no effect because NSX-T load balancers are not supported: ${KEEP}, or remove it once no Service needs one`,
   meaning:
-    'NSX-T load balancers are not served; the CPI can go on with them, by `--controllers=service,route`.',
+    'NSX-T load balancers are not supported; the CPI can keep serving them, with `--controllers=service,route`.',
 } as const
 
-/** Sections that are about something else than nodes. */
+/** Sections that are not about nodes. */
 export const OTHER_SECTIONS: Others = {
   loadBalancer: NSXT_BALANCER,
   loadBalancerClass: NSXT_BALANCER,
   route: {
-    because: `has no effect, NSX-T routes are not served here: ${KEEP}, or remove it once the CNI needs none`,
-    meaning: 'NSX-T routes are not served; the CPI can go on with them, in the same way.',
+    because: `has no effect because NSX-T routes are not supported: ${KEEP}, or remove it once the CNI needs none`,
+    meaning: 'NSX-T routes are not supported; the CPI can keep them in the same way.',
   },
   nsxt: {
-    because: 'has no effect, nothing here talks to NSX-T: remove it unless the CPI goes on with it',
-    meaning: 'Nothing here talks to NSX-T.',
+    because: 'has no effect because Rollcall does not talk to NSX-T: remove it unless the CPI still needs it',
+    meaning: 'Rollcall does not talk to NSX-T.',
   },
   workspace: IN_TREE,
   disk: IN_TREE,

@@ -7,11 +7,12 @@ export const LABELS: SectionTable<Config['labels']> = {
   others: LABELS_OTHERS,
   rows: {
     zone: row(name, {
-      meaning: "Tag category; the nearest tag on the VM's way up becomes `topology.kubernetes.io/zone`.",
+      meaning:
+        'Tag category; the nearest tag on the path from the VM up becomes `topology.kubernetes.io/zone`.',
       otherwise: 'no label',
     }),
     region: row(name, {
-      meaning: 'The same for `topology.kubernetes.io/region`. Each label stands alone.',
+      meaning: 'The same for `topology.kubernetes.io/region`. Each label works without the other.',
       otherwise: 'no label',
     }),
   },

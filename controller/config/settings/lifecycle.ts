@@ -13,81 +13,81 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     deletion: row(textOf(parseDeletion, 'on', { enum: ['on', 'dry-run', 'off', true, false, null] }), {
       default: 'on',
       meaning:
-        '`on`; `dry-run`: everything but the deletion itself, which the condition then says would happen; `off`: Nodes are left to a person. `true` is `on`, `false` is `off`, quoted or not.',
-      protects: 'Nodes without a machine, whose Pods are not started elsewhere',
+        '`on`; `dry-run`: everything except the deletion itself, which the condition then announces; `off`: deleting Nodes is left to people. `true` is `on`, `false` is `off`, quoted or not.',
+      protects: 'Nodes without a machine, whose Pods are not restarted elsewhere',
     }),
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'What becomes of a Node that names a machine which no vCenter has shown since Rollcall knows the Node: one that another provider initialised and that never had an agent, or whose NodeReport was deleted. `report`: kept, and said how to let it go; `delete`: deleted like any other, but `absentFor` is taken six times. Rollcall then makes a NodeReport for each such Node, and remembers the VM as soon as it is seen.',
+        'What happens to a Node whose machine no vCenter has shown since Rollcall has known the Node: one that another provider initialised and that never had an agent, or whose NodeReport was deleted. `report`: the Node is kept, and its condition says how to let it be deleted; `delete`: it is deleted like any other, but after six times `absentFor`. Rollcall then creates a NodeReport for each such Node, and remembers the VM as soon as it is seen.',
       protects:
-        'with `report`: a VM that is inaccessible or has another UUID by now, which a search by UUID alone does not find; with `delete`: Nodes that stay for ever',
+        'with `report`: a VM that is inaccessible or now has another UUID, which a search by UUID does not find; with `delete`: Nodes that stay for ever',
     }),
     confirmations: row(integer(1, 100), {
       default: '3',
       meaning:
-        '1 to 100: so many proofs of absence in a row, each from all vCenters; another answer in between, and counting begins anew.',
-      protects: 'an answer that was an accident',
+        '1 to 100: how many proofs of absence in a row are needed, each from all vCenters. Any other answer in between restarts the count.',
+      protects: 'a single wrong answer',
     }),
     absentFor: row(duration('1s'), {
       default: '5m',
       meaning:
-        'The first and the last proof are at least so far apart. At least 1s; under 5m it draws a warning.',
+        'The least time between the first and the last proof. At least 1s; less than 5m draws a warning.',
       protects:
-        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is alive, whose agent reports at least every 5 minutes',
+        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is still running, whose agent reports at least every 5 minutes',
       warn: (time) =>
         time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 5 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
     leaderAge: row(duration('0s'), {
       default: '2m',
       meaning:
-        'A replica must have led for so long before it deletes or calls out of service. 0 draws a warning.',
-      protects: 'a change of leaders, when one knows nothing yet and another may still write',
+        'How long a replica must have led before it deletes a Node or taints one as out of service. 0 draws a warning.',
+      protects: 'a change of leaders, when the new one knows nothing yet and the old one may still write',
       warn: (time) => (time === 0 ? YOUNG_LEADER : undefined),
     }),
     deletionsPerMinute: row(integer(1, 1_000), {
       default: '10',
-      meaning: '1 to 1000: Nodes of one vCenter that are deleted in any minute.',
-      protects: 'a mistake that has passed everything else: there is time to see it and to stop it',
+      meaning: '1 to 1000: how many Nodes of one vCenter may be deleted in any minute.',
+      protects: 'a mistake that has passed every other check: there is time to notice it and to stop it',
     }),
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "0% to 100% (or a fraction, `0.2`): where the VMs of more than this share of one vCenter's Nodes vanish at once (each within a minute of the next, or within a fifth of `absentFor` if that is less, and within 5s at least), the brake engages: none of that vCenter's Nodes is deleted until few are missing or a person says so: [the brake](lifecycle.md#the-brake). 100% draws a warning.",
-      protects: 'a vCenter restored from an old backup, or one that has lost a part of its inventory',
+        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once (each within a minute of the next, or within a fifth of `absentFor` if that is less, but never less than 5s), the brake engages: none of that vCenter's Nodes is deleted until only a few are missing or a person releases it: [the brake](lifecycle.md#the-brake). 100% draws a warning.",
+      protects: 'a vCenter restored from an old backup, or one that has lost part of its inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
     maxAbsentMinimum: row(integer(0, 100_000), {
       default: '1',
       meaning:
-        'So many VMs that vanish at once never engage the brake; with 0, and a share of 0%, a person confirms each deletion.',
-      protects: 'a brake in a small cluster, where one VM is a large share',
+        'How many VMs may vanish at once without ever engaging the brake. With 0, and a share of 0%, a person must confirm each deletion.',
+      protects: 'a brake that engages too easily in a small cluster, where one VM is a large share',
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
       meaning:
-        "`off`, or for how long at most a deletion waits for the Node's VolumeAttachments to go. Where there are any, and nothing else keeps the Node, it gets `node.kubernetes.io/out-of-service:NoExecute`, control-plane Nodes too, and the time counts from then on. Without volumes nothing is waited for.",
+        "`off`, or how long a deletion waits at most for the Node's VolumeAttachments to be deleted. If there are any, and nothing else keeps the Node, it gets the taint `node.kubernetes.io/out-of-service:NoExecute`, control-plane Nodes too, and the time counts from then on. Without volumes there is no wait.",
       protects:
-        'a volume that stays attached to a VM whose Node is no longer there to be asked, and Pods that wait six minutes or for ever for it',
+        'a volume that stays attached to a VM whose Node no longer exists, and Pods that wait six minutes or for ever for that volume',
     }),
     shutdownTaint: row(flag, {
       default: 'true',
       meaning:
-        '`true` or `false`: whether a Node gets `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` while its VM is off, and loses it when the VM runs.',
+        '`true` or `false`: whether a Node gets the taint `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` while its VM is off, and loses it when the VM runs.',
       protects: 'new Pods, which would wait on a machine that is off',
     }),
     outOfServiceAfter: row(durationOrOff('1s'), {
       default: 'off',
       meaning:
-        '`off`, or how long a VM must have been off before its Node gets `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed and volumes detached by force. At least 1s; under 1m it draws a warning. The taint goes when the VM runs.',
+        '`off`, or how long a VM must have been off before its Node gets the taint `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed and volumes detached by force. At least 1s; less than 1m draws a warning. The taint is removed when the VM runs.',
       protects:
-        'off: two writers to one volume, should the VM start meanwhile; with a time: Pods of stateful sets that wait for ever',
+        'with `off`: two writers to one volume, should the VM start meanwhile; with a time: Pods of StatefulSets that wait for ever',
       warn: (time) => (time !== undefined && time < MINUTE ? SOONER_THAN_RESTART : undefined),
     }),
     outOfServiceControlPlane: row(flag, {
       default: 'false',
-      meaning: '`true` or `false`: whether that goes for control-plane Nodes too.',
-      protects: 'an etcd member that is forced out while somebody repairs it',
+      meaning: '`true` or `false`: whether that applies to control-plane Nodes too.',
+      protects: 'an etcd member that is forced out while somebody is repairing it',
       warn: (on, { outOfServiceAfter }) =>
         on && outOfServiceAfter === undefined ? IDLE_CONTROL_PLANE : undefined,
     }),
@@ -104,12 +104,12 @@ function parseDeletion(written: string): Result<LifecycleConfig['deletion']> {
 const SOONER_THAN_VCENTER =
   'is under 30s: a vCenter that restarts or loads its inventory shows VMs as gone for longer than that; set 5m or more outside tests'
 const SOONER_THAN_AGENTS =
-  'is under 5m, the time between two reports of an agent with nothing new to say: that of a machine that lives may not have spoken yet; set 5m or more'
+  'is under 5m, the time between two reports of an agent with nothing new to say: the agent of a running machine may not have reported yet; set 5m or more'
 const YOUNG_LEADER =
-  'of 0 lets a replica delete Nodes as soon as it leads, while the one before it may still be writing: set 30s or more'
+  'of 0 lets a replica delete Nodes as soon as it leads, while the previous leader may still be writing: set 30s or more'
 const NO_BRAKE =
-  'of 100% lets every Node of a vCenter be deleted where all its VMs are missing at once, as after the restore of an old backup: set 50% or less'
+  'of 100% lets every Node of a vCenter be deleted if all its VMs are missing at once, as after an old backup was restored: set 50% or less'
 const SOONER_THAN_RESTART =
   'is under 1m: a VM that is only being restarted has its Pods killed and its volumes detached; set 1m or more'
 const IDLE_CONTROL_PLANE =
-  'has no effect while outOfServiceAfter is off: set outOfServiceAfter, or remove this one'
+  'has no effect while outOfServiceAfter is off: set outOfServiceAfter, or remove this setting'

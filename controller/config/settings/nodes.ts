@@ -10,25 +10,25 @@ export const NODES: SectionTable<NodesConfig> = {
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
       meaning:
-        'Subnets, with commas: the first address within the first of them that has one becomes `InternalIP`; see [below](#which-address-becomes-what).',
+        'Subnets, separated by commas: the first address in the first subnet that has one becomes `InternalIP`; see [below](#which-address-becomes-what).',
     }),
     externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     internalVmNetworkName: row(name, {
-      meaning: 'Where no subnet fits: the network of vSphere whose first address becomes `InternalIP`.',
+      meaning: 'If no subnet matches: the vSphere network whose first address becomes `InternalIP`.',
     }),
     externalVmNetworkName: row(name, { meaning: 'The same for `ExternalIP`.' }),
     excludeInternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
-      meaning: 'Subnets, with commas, whose addresses never become `InternalIP`.',
+      meaning: 'Subnets, separated by commas, whose addresses never become `InternalIP`.',
     }),
     excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     externalIP: row(choice(['first', 'none']), {
       meaning:
-        'What becomes `ExternalIP` where neither subnets nor networks choose an address: `first`, the same one as `InternalIP`, as with the CPI; or `none`.',
+        'What becomes `ExternalIP` if neither subnets nor networks choose an address: `first`, the same address as `InternalIP`, as with the CPI; or `none`.',
       default: 'first',
     }),
     requireAllFamilies: row(flag, {
       meaning:
-        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialised with what is there, and the rest follows.',
+        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialised with the addresses that it has, and the others follow.',
       default: 'true',
     }),
   },
@@ -48,7 +48,7 @@ export function parseCIDRs(written: string): Result<readonly string[]> {
   )
 }
 
-/** As Go's net.ParseCIDR: bits behind the prefix may be set; IPv4 has four numbers, and no zone is allowed. */
+/** As Go's net.ParseCIDR: bits after the prefix may be set; IPv4 has four numbers, and no zone is allowed. */
 function isCIDR(item: string): boolean {
   const [, address = '', length = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(item) ?? []
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return !/(^|\.)0\d/.test(address) && Number(length) <= 32

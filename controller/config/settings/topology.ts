@@ -9,13 +9,14 @@ export const TOPOLOGY: SectionTable<TopologyConfig> = {
       default: 'false',
       meaning:
         'Whether a new Node stays uninitialised until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialised Node never gets its taint back.',
-      protects: 'a cluster that cannot grow while a tag is missing or vCenter tells no tags',
+      protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
         'When the VM of a running Node moves to another zone, region or instance type: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
-      protects: 'labels that change under Pods which were placed by them: their volumes stay where they were',
+      protects:
+        'labels that change under Pods that were scheduled by them, whose volumes stay where they were',
     }),
   },
 }

@@ -21,7 +21,7 @@ export interface VCenterSettings {
   readonly secretNamespace: string
 }
 
-const OR_ELSEWHERE = 'required, unless a Secret or folder has it'
+const OR_ELSEWHERE = 'required unless a Secret or folder has it'
 
 const ROWS: Rows<VCenterSettings> = {
   server: row(textOf(parseServer, ''), {
@@ -29,34 +29,34 @@ const ROWS: Rows<VCenterSettings> = {
     required: true,
   }),
   port: row(textOf(parsePort, 443), {
-    meaning: '1 to 65535; 0 counts as not written.',
+    meaning: '1 to 65535; 0 counts as not set.',
     default: '443',
     unset: '0',
   }),
   user: row(textOf(parseUser, ''), { meaning: '', otherwise: OR_ELSEWHERE }),
   password: row(text, {
-    meaning: 'As written; in quotes if it holds ` #` or `: `, or begins with a special character.',
+    meaning: 'Taken literally; in quotes if it contains ` #` or `: `, or begins with a special character.',
     otherwise: OR_ELSEWHERE,
   }),
   caFile: row(text, {
     meaning:
-      'PEM file of CA certificates, or several with `:` between; a relative path starts at the folder of `vsphere.conf`.',
+      'PEM file of CA certificates, or several separated by `:`; a relative path starts at the folder of `vsphere.conf`.',
   }),
-  // A list like the others to whoever writes it; read where it is known whether it has an effect.
+  // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(
     { ...text, form: 'list', schema: names.schema },
     {
       meaning:
-        "SHA-1 or SHA-256 of vCenter's own certificate, colons or none, either case; several as a list or with commas, any of which will do.",
+        "SHA-1 or SHA-256 of vCenter's own certificate, with or without colons, in either case; several as a list or separated by commas, of which any may match.",
     },
   ),
   insecureFlag: row(flag, {
-    meaning: 'No certificate is checked. `true`, `yes`, `on`, `y`, `1`, or their opposites.',
+    meaning: 'If true, no certificate is checked. `true`, `yes`, `on`, `y`, `1`, or their opposites.',
     default: 'false',
   }),
   datacenters: row(names, {
     meaning:
-      'List, or text with commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). Other VMs are refused (`DatacenterOutOfScope`).',
+      'List, or text separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). Other VMs are refused (`DatacenterOutOfScope`).',
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {
@@ -65,10 +65,10 @@ const ROWS: Rows<VCenterSettings> = {
   }),
   secretName: row(textOf(parseSecretName, ''), {
     meaning:
-      'The Secret that has user and password, as `SERVER.username` and `SERVER.password`: [below](#user-and-password-in-a-secret).',
+      'The Secret with user and password, under `SERVER.username` and `SERVER.password`: [below](#user-and-password-in-a-secret).',
   }),
   secretNamespace: row(textOf(parseNamespace, ''), {
-    meaning: 'The namespace of that Secret; neither has an effect without the other.',
+    meaning: 'The namespace of that Secret; neither setting has an effect without the other.',
   }),
 }
 
