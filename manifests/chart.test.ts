@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import t from 'tap'
 import * as v from 'valibot'
 import { parse, parseAllDocuments } from 'yaml'
@@ -68,7 +68,9 @@ function chartObjects(asked: Asked): Manifest[] {
 }
 
 function kustomizeObjects(folder: string): Manifest[] {
-  const text = execFileSync(kubectl, ['kustomize', join(import.meta.dirname, folder)], { encoding: 'utf8' })
+  const text = execFileSync(kubectl, ['kustomize', resolve(import.meta.dirname, folder)], {
+    encoding: 'utf8',
+  })
   return byName(objectsOf([text]))
 }
 
@@ -86,6 +88,21 @@ for (const [overlay, asked] of same)
   t.test(`it renders the objects of ${overlay}, to the last field`, async (t) => {
     t.strictSame(chartObjects(asked), kustomizeObjects(overlay))
   })
+
+t.test("with a private registry's Secret it renders the objects that the docs' patch makes", async (t) => {
+  const docs = readFileSync(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
+  const [, patches = ''] = /```yaml\n(patches:\n[^`]+)```/.exec(docs) ?? []
+  const overlay = t.testdir({
+    'kustomization.yaml': `resources: [${relative(t.testdirName, import.meta.dirname)}]\n${patches}`,
+  })
+  const asPatched = kustomizeObjects(overlay)
+  t.equal(
+    JSON.stringify(asPatched).split('"imagePullSecrets":[{"name":"my-registry"}]').length,
+    3,
+    'in both Pods',
+  )
+  t.strictSame(chartObjects({ values: { imagePullSecrets: [{ name: 'my-registry' }] } }), asPatched)
+})
 
 t.test('packed, it renders the same, and has the version of the rest', async (t) => {
   const temporary = mkdtempSync(join(tmpdir(), 'rollcall-chart-'))
@@ -201,6 +218,7 @@ const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
   ],
   [{ values: { agent: { mode: 'systemd' } } }, /agent[./]mode/],
   [{ values: { controller: { replicas: 0 } } }, /controller[./]replicas/],
+  [{ values: { imagePullSecrets: ['mine'] } }, /imagePullSecrets[./]0/],
   [{ values: { controler: {} } }, /controler/],
   [{ values: { daemonset: { extraVolumeMount: [] } } }, /extraVolumeMount/],
   [{ values: { config: { ...CPI, thumbprint: 'AB' } } }, /config[./]thumbprint/],
