@@ -43,9 +43,9 @@ wrong, and what to do; it sends nothing, and its exit code is 1 where a check fa
                       the addresses come from DIR/run/rollcall/network-interfaces.json
   --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
                       beside this program); where the host refuses it, DIR/usr/bin/vmtoolsd --cmd is taken
-  --refresh DURATION  time between two full reports, at least 1m (default 4m); up to a quarter is added at
+  --refresh DURATION  time between two full reports, at least 1m (default 4m); up to an eighth is added at
                       random. Each is a sign of life: while they come, the controller deletes no Node, so
-                      keep it, with the quarter, within lifecycle.absentFor
+                      keep it, with the eighth and time to retry, within lifecycle.absentFor
   --look DURATION     time between two looks at addresses and the like, at least 1s (default 30s);
                       a change is reported at once
   --once              report once, then exit: 0 when it was sent, else 1

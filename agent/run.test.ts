@@ -75,14 +75,14 @@ t.test('reports at start and at a jittered refresh', async (t) => {
     'trim 0',
     'trim 300',
     'trim 600',
-    'forget 675',
-    'report 675',
-    'trim 675',
-    'trim 975',
+    'forget 637.5',
+    'report 637.5',
+    'trim 637.5',
+    'trim 937.5',
+    'trim 1237.5',
+    'forget 1275',
+    'report 1275',
     'trim 1275',
-    'forget 1350',
-    'report 1350',
-    'trim 1350',
   ])
 })
 
@@ -139,7 +139,9 @@ t.test('waits as long as the server asks', async (t) => {
 })
 
 t.test('a refresh stays due while nothing can be sent', async (t) => {
-  const { reports, events } = await simulate(735, (seconds) => (seconds < 665 || seconds > 705 ? SENT : DEAD))
+  const { reports, events } = await simulate(697.5, (seconds) =>
+    seconds < 627.5 || seconds > 667.5 ? SENT : DEAD,
+  )
   t.equal(reports.length, 2 + 6)
   t.equal(events.filter((event) => event.startsWith('forget')).length, 2, 'asks the hypervisor once for it')
 })
@@ -189,8 +191,8 @@ t.test(
         'claim 386.25',
         'claim 476.25',
         'report 506.25',
-        'forget 675',
-        'report 675',
+        'forget 637.5',
+        'report 637.5',
       ],
     )
   },

@@ -10,7 +10,7 @@ export interface ReportLoopOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly log: Logger
-  /** Milliseconds between two full reports, at least; up to a quarter more is added at random. */
+  /** Milliseconds between two full reports, at least; up to an eighth more is added at random. */
   readonly refresh: number
   /** Milliseconds between two looks at the machine. */
   readonly look: number
@@ -43,7 +43,7 @@ export async function run(options: ReportLoopOptions, signal: AbortSignal): Prom
     const due = clock.monotonic() >= refreshAt
     if (due) {
       reporter.forget()
-      refreshAt = clock.monotonic() + options.refresh * (1 + random() / 4)
+      refreshAt = clock.monotonic() + options.refresh * (1 + random() / 8)
     } else if (claim.due()) await reporter.retryClaim()
     let wait = options.look
     let trim = clock.monotonic() - trimmedAt >= TRIM_EVERY

@@ -114,7 +114,7 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
     [
       'a certificate',
       { 'vc.username': '-----BEGIN CERTIFICATE-----', 'vc.password': 'p' },
-      /"vc.username" .*a certificate as user is not supported/,
+      /"vc.username" .*a certificate as the user is not supported/,
     ],
     [
       'a server twice',

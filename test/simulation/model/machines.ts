@@ -89,7 +89,7 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.destroyed) return
       if (machine.reportDelay > 0) timeline.after(machine.reportDelay, 'a late report', () => report(machine))
       else report(machine)
-      keepReporting(machine, options.refresh * machine.random.between(1, 1.25))
+      keepReporting(machine, options.refresh * machine.random.between(1, 1.125))
     })
   }
 
