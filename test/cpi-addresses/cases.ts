@@ -154,13 +154,13 @@ export const CASES: readonly Case[] = [
     ...ONE,
     nodeIP: '10.0.0.5',
   }),
-  only('`--node-ip` with a blank behind the comma, or empty', fileOf(BOTH), {
+  only('`--node-ip` with a space after the comma, or empty', fileOf(BOTH), {
     ...TWO,
     nodeIP: '10.0.0.5, fd00::5',
   }),
-  only('`--node-ip` with a blank behind the comma, or empty', fileOf(''), { ...TWO, nodeIP: '' }),
+  only('`--node-ip` with a space after the comma, or empty', fileOf(''), { ...TWO, nodeIP: '' }),
   only(
-    'Blanks in a list of subnets: `10.0.0.0/8, fd00::/8`',
+    'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
     fileOf('', { internalNetworkSubnetCidr: '10.0.0.0/8, fd00::/8' }),
     ONE,
   ),

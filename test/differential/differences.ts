@@ -22,10 +22,10 @@ const BOTH: readonly Label[] = ['zone', 'region']
 
 export const ROWS: readonly Row[] = [
   {
-    what: 'Tags of one label at several heights, as on the host and on its cluster',
-    cpi: "walks up until it has both labels, and what is farther replaces what is nearer: zone on host and cluster, region on the datacenter, and the zone is the cluster's",
+    what: 'Tags for one label at several levels, such as on the host and on its cluster',
+    cpi: "walks up until it has both labels, and a farther tag replaces a nearer one: with zone on host and cluster, and region on the datacenter, the zone is the cluster's",
     rollcall: "the nearest counts: the zone is the host's",
-    because: 'Who tags a host, a rack or a single machine means an exception from what is above it.',
+    because: 'A tag on a host, a rack or a single machine is meant as an exception from what is above it.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -35,8 +35,8 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: "Zone and region that are tagged on different sides: the host's (host, cluster, datacenter), the resource pool's, the VM's and its folders'",
-    cpi: 'takes both from the first side that has both; where none has, the Node stays uninitialised',
-    rollcall: 'looks for each label by itself, on the sides in the same order',
+    cpi: 'takes both from the first side that has both; if none has, the Node stays uninitialised',
+    rollcall: 'looks for each label separately, on the sides in the same order',
     because: 'A zone tag on the cluster and a region tag on the folder say all that is needed.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const chains = chainsOf(scenario, one)
@@ -54,10 +54,10 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: 'No zone tag or no region tag on anything above the VM',
-    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
+    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
     rollcall:
-      'initialises it with the label that there is, and says what is missing; the other follows when the tag comes. With `topology.required: true` a new Node waits for it, and an initialised one goes on',
-    because: 'A missing tag is no reason for a node without pods (kubernetes/kubernetes#73002).',
+      'initialises it with the label that exists, and says what is missing; the other follows when the tag is there. With `topology.required: true` a new Node waits for it, and an initialised one is not affected',
+    because: 'A missing tag should not keep pods off a node (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario
       const chains = chainsOf(scenario, one)
@@ -71,7 +71,7 @@ export const ROWS: readonly Row[] = [
   {
     what: 'Only `zone` or only `region` under `labels`',
     cpi: 'writes neither',
-    rollcall: 'writes the one',
+    rollcall: 'writes that one',
     because: 'It was asked for.',
     explains: ({ part, cpi }, { scenario: { labels = BOTH }, case: { node = {} } }) =>
       labels.length === 1 &&
@@ -79,10 +79,10 @@ export const ROWS: readonly Row[] = [
       cpi === node.labels?.[part.slice('label '.length)],
   },
   {
-    what: "A tag that cannot be a label's value: `zone 1 / left`, or more than 63 characters",
-    cpi: 'the Node stays uninitialised, for the API server refuses the label',
-    rollcall: 'takes the nearest value that can be one: `zone-1-left`',
-    because: 'A tag that is there has been meant.',
+    what: 'A tag whose name is not a valid label value: `zone 1 / left`, or more than 63 characters',
+    cpi: 'the Node stays uninitialised, because the API server refuses the label',
+    rollcall: 'uses the nearest valid value: `zone-1-left`',
+    because: 'The tag was set on purpose.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
@@ -94,16 +94,16 @@ export const ROWS: readonly Row[] = [
     what: 'An initialised Node that lacks labels for zone, region or instance type, because they were configured later',
     cpi: 'leaves it so',
     rollcall:
-      'adds those that are missing; one that is there stays as it is unless `topology.onChange` is `relabel`',
-    because: 'Else each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
+      'adds the missing ones; existing labels stay as they are unless `topology.onChange` is `relabel`',
+    because: 'Otherwise each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
     explains: ({ part, cpi }, { case: one }) =>
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
     what: 'An initialised Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
-    cpi: 'takes the value of the beta label for both',
+    cpi: 'uses the value of the beta label for both',
     rollcall: 'leaves both',
-    because: 'Changing the zone of a running Node strands its volumes; schedulers go by the label itself.',
+    because: 'Changing the zone of a running Node strands its volumes; schedulers use the label itself.',
     explains({ part, cpi, rollcall }, { case: { node = {} } }) {
       const own = node.labels ?? {}
       return (
@@ -115,11 +115,11 @@ export const ROWS: readonly Row[] = [
     },
   },
   {
-    what: "A new Node with a label of zone or region with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), of another value than vCenter's tags have",
-    cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver when it registers the next time",
+    what: "A new Node with a zone or region label with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), and whose value differs from vCenter's tags",
+    cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver's next registration",
     rollcall:
       'leaves both names of that label as they are, writes all others, and says so: `LabelsKeptForCSI`',
-    because: 'Without the driver a Node has no volumes.',
+    because: 'Without the driver, the Node has no volumes.',
     explains({ part, rollcall }, { case: { node = {} } }) {
       const label = labelOf(part)
       const keys = node.topologyKeys ?? []
@@ -132,9 +132,9 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
-    cpi: '`os-unknown`; from 1.37 on as here',
+    cpi: '`os-unknown`; from 1.37 on, as in Rollcall',
     rollcall:
-      '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; a label that is there stays, and is told of',
+      '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; an existing label stays, and the condition says so',
     because: 'The next CPI does the same.',
     explains: ({ part, cpi }, { case: one }) =>
       part.endsWith('/instance-type') &&
@@ -142,10 +142,10 @@ export const ROWS: readonly Row[] = [
       String(cpi).endsWith('.os-unknown'),
   },
   {
-    what: "A guest whose host name is not the Node's name, as `localhost`, one with a domain, or none",
+    what: "A guest whose host name is not the Node's name, such as `localhost`, one with a domain, or none",
     cpi: 'a new Node stays uninitialised unless it has a provider ID; without a name, in any case',
-    rollcall: 'initialises it; the VM is found by its UUID alone',
-    because: 'A host name comes late, is empty for a while, or is chosen by somebody else.',
+    rollcall: 'initialises it; the VM is found only by its UUID',
+    because: 'A host name may come late, be empty for a while, or be chosen by somebody else.',
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
@@ -158,8 +158,8 @@ export const ROWS: readonly Row[] = [
     what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
     cpi: "the guest's",
     rollcall:
-      "that which the kubelet gave the Node, else the guest's, else the Node's name; never another Node's",
-    because: 'The kubelet asked for its certificate by it.',
+      "the one that the kubelet gave the Node, otherwise the guest's, otherwise the Node's name; never another Node's",
+    because: 'The kubelet requested its certificate for that name.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
       vm.hostName !== undefined &&
@@ -167,19 +167,19 @@ export const ROWS: readonly Row[] = [
         JSON.stringify(rollcall).replace(/"Hostname","address":"[^"]*"/, ''),
   },
   {
-    what: 'A Node whose UUID no VM has, while some guest has its name, or its name for an address',
+    what: "A Node whose UUID no VM has, while some guest has the Node's name as its host name or address",
     cpi: 'takes that VM',
     rollcall: 'the Node stays uninitialised, and the condition says which UUID was looked for',
-    because: "Names and addresses are the guest's own word: with them a node could be taken for another.",
+    because: 'The guest chooses names and addresses: by them one node could pass for another.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
   },
   {
-    what: 'A family of `ipFamily` has no address, or none that is not excluded',
+    what: 'A family of `ipFamily` has no address, or only excluded ones',
     cpi: 'a new Node stays uninitialised, without addresses; a running one keeps what it had, the other family too',
     rollcall:
-      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps the address of it that it had, and where it had none, `FamilyMissing` says so',
-    because: 'What is there can be used, and renewed.',
+      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps its address of that family, and if it had none, `FamilyMissing` says so',
+    because: 'The addresses that exist can be used, and kept current.',
     explains: ({ part, rollcall }, { scenario, case: one }) =>
       part === 'addresses' && (lacksFamily(scenario, one) || isOfOneFamily(rollcall, scenario)),
   },
@@ -192,26 +192,26 @@ export const ROWS: readonly Row[] = [
       part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
-    what: '`--node-ip` with a blank behind the comma, or empty',
+    what: '`--node-ip` with a space after the comma, or empty',
     cpi: 'the Node stays uninitialised',
-    rollcall: 'it is read, or counts as none',
-    because: 'There is no doubt about what is meant.',
+    rollcall: 'it is read, or counts as not set',
+    because: 'The meaning is clear.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
   },
   {
     what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
-    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
-    rollcall: 'it is taken, unless it is excluded',
-    because: 'Whoever configured the kubelet has chosen.',
+    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
+    rollcall: 'it is used, unless it is excluded',
+    because: 'Whoever configured the kubelet chose that address.',
     explains: ({ part }, { scenario, case: one }) =>
       givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
-    what: 'Blanks in a list of subnets: `10.0.0.0/8, fd00::/8`',
-    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses any more',
-    rollcall: 'they do not count',
-    because: 'There is no doubt about what is meant.',
+    what: 'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
+    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
+    rollcall: 'they are ignored',
+    because: 'The meaning is clear.',
     explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
       givesUp(part, one) && Object.values(nodes).some((list) => /, |\/\d+ /.test(list)),
   },
@@ -228,7 +228,7 @@ export const ROWS: readonly Row[] = [
     what: 'A datacenter in the configuration that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
     cpi: 'a Node with a provider ID stays uninitialised: after the error, no other byte order is tried',
     rollcall: 'initialises it',
-    because: 'One wrong name is no reason against machines in other datacenters.',
+    because: 'One wrong name should not affect machines in other datacenters.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
@@ -247,8 +247,8 @@ export const ROWS: readonly Row[] = [
     what: "A Node with the provider ID of a VM that is another Node's",
     cpi: 'initialises both, the one with the zone and addresses of the other',
     rollcall:
-      'the Node that was verified before goes on; neither is initialised where none was, and both are told',
-    because: "One of them is not what it says, and would get the other's traffic.",
+      'the Node that was verified before is not affected; if neither was, neither is initialised, and the conditions of both say so',
+    because: "One of them is not what it claims to be, and would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
       const claims = one.node?.providerID === 'previous'
       const isClaimed = cases[cases.indexOf(one) + 1]?.node?.providerID === 'previous'
@@ -258,7 +258,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: 'An initialised Node without a provider ID',
-    cpi: 'writes addresses, of the VM whose guest has its name',
+    cpi: 'writes the addresses of the VM whose guest has its name',
     rollcall: 'leaves it alone',
     because: 'It asks for no cloud provider, and names identify nothing.',
     explains: ({ part }, { case: { node = {} } }) =>
@@ -266,10 +266,10 @@ export const ROWS: readonly Row[] = [
   },
   {
     what: 'A Node whose VM is off or suspended',
-    cpi: 'initialises it with what the guest said last',
+    cpi: 'initialises it with what the guest last reported',
     rollcall: 'waits until it runs; an initialised one keeps its addresses',
     because:
-      "A kubelet does not register from a machine that is off: it is another one's Node, or will soon be shut down.",
+      'A kubelet does not register from a machine that is off: the Node belongs to another machine, or this one is just shutting down.',
     explains: ({ part, cpi }, { case: one }) =>
       one.vm?.powerState !== undefined &&
       ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),

@@ -26,11 +26,11 @@ const REFUSED = 'only the CPI takes it'
 
 export const DIFFERENCES: readonly Difference[] = [
   {
-    what: 'A key or section that nobody knows',
-    cpi: 'passes over it',
+    what: 'An unknown key or section',
+    cpi: 'ignores it',
     rollcall: 'refuses it, with the line and what was probably meant',
     because:
-      'A misspelt `datacenters` widens the scope, a misspelt `insecureFlag` breaks the login, and nobody is told.',
+      'A misspelt `datacenters` widens the scope, a misspelt `insecureFlag` breaks the login, and nothing says so.',
     shown: {
       'yaml-misspelt.conf': REFUSED,
       'yaml-misspelt-section.conf': REFUSED,
@@ -40,9 +40,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: 'A key in another spelling: `ca-file` or `INSECURE_FLAG` in YAML, `insecureFlag` or `insecure_flag` in INI',
-    cpi: "passes over it, or refuses the file; its own Helm chart's `ca-file` has no effect",
+    cpi: "ignores it, or refuses the file; its own Helm chart's `ca-file` has no effect",
     rollcall: 'reads it',
-    because: 'There is no doubt about what is meant.',
+    because: 'The meaning is clear.',
     shown: {
       'yaml-spellings.conf': TAKEN,
       'yaml-helm-chart-ca.conf': 'other values',
@@ -54,14 +54,14 @@ export const DIFFERENCES: readonly Difference[] = [
     what: 'A key twice in YAML or JSON',
     cpi: 'the last counts',
     rollcall: 'refuses it; in INI the last counts, with a warning',
-    because: 'YAML does not allow it; INI as the CPI reads it does.',
+    because: "YAML does not allow it; the CPI's INI dialect does.",
     shown: { 'yaml-key-twice.conf': REFUSED, 'ini-repeated.conf': 'same' },
   },
   {
     what: 'Text for a list, a list for `thumbprint`, a number or flag in quotes',
     cpi: 'refuses the file',
     rollcall: 'reads it',
-    because: 'There is no doubt about what is meant.',
+    because: 'The meaning is clear.',
     shown: {
       'yaml-text-for-list.conf': TAKEN,
       'yaml-thumbprints.conf': TAKEN,
@@ -71,22 +71,22 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
     cpi: 'refuses the file, as it does the example in its own documentation',
-    rollcall: 'takes it for not written',
-    because: 'That is what empty text means everywhere else in the file.',
+    rollcall: 'counts it as not set',
+    because: 'Empty text means that everywhere else in the file.',
     shown: { 'ini-empty-number.conf': TAKEN },
   },
   {
     what: '`port = 0` in INI',
-    cpi: 'is the port, which cannot work',
-    rollcall: 'counts as not written',
-    because: 'That is what it means in YAML, to both.',
+    cpi: 'uses port 0, which cannot work',
+    rollcall: 'counts as not set',
+    because: 'In YAML it means that to both.',
     shown: { 'ini-port-zero.conf': 'other values', 'yaml-port-zero.conf': 'same' },
   },
   {
-    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, a thumbprint, subnet or IP family that is none, a CA file that is not there, in INI a control character',
-    cpi: 'takes it, and fails later: at the login, or at the first Node',
-    rollcall: 'refuses it at the start, and keeps the previous configuration where one is in force',
-    because: 'A mistake is best told while somebody is looking.',
+    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, an invalid thumbprint, subnet or IP family, a CA file that does not exist, in INI a control character',
+    cpi: 'accepts it, and fails later: at the login, or at the first Node',
+    rollcall: 'refuses it at the start; a running controller keeps the previous configuration',
+    because: 'A mistake is best reported while somebody is looking.',
     shown: {
       'ini-bad-port.conf': REFUSED,
       'yaml-port-too-large.conf': REFUSED,
@@ -100,24 +100,24 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: '`caFile` and `thumbprint` together',
-    cpi: 'takes a certificate that either allows',
-    rollcall: 'goes by `caFile` alone, with a warning',
-    because: 'Who names a CA expects its check; the thumbprint of an old certificate would outlive it.',
+    cpi: 'accepts a certificate that either allows',
+    rollcall: 'uses only `caFile`, with a warning',
+    because:
+      'Somebody who names a CA expects it to be checked; with a forgotten thumbprint an old certificate would still be accepted.',
     shown: { 'yaml-ca-and-thumbprint.conf': 'other values' },
   },
   {
     what: 'A number in another notation: `port: 0x1bb`, `port: 0443`',
     cpi: 'reads it',
     rollcall: 'refuses it',
-    because: 'YAML 1.1 and 1.2 disagree about what such numbers are; digits are the same to all.',
+    because: 'YAML 1.1 and 1.2 disagree about such numbers; plain digits are unambiguous.',
     shown: { 'yaml-hex-port.conf': REFUSED, 'yaml-octal-port.conf': REFUSED },
   },
   {
     what: 'Tags (`!!binary`), `<<`, a second document in YAML',
-    cpi: 'reads the first two, passes over the third',
+    cpi: 'reads the first two, ignores the third',
     rollcall: 'refuses them; anchors and aliases are read',
-    because:
-      'A password would be another than the one that stands there, or a part of the file would have no effect.',
+    because: 'A password would differ from what is written, or a part of the file would have no effect.',
     shown: {
       'yaml-tag.conf': REFUSED,
       'yaml-merge.conf': REFUSED,
@@ -135,15 +135,15 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     what: 'A byte order mark before INI',
     cpi: 'refuses the file',
-    rollcall: 'passes over it',
-    because: 'Editors of Windows write it.',
+    rollcall: 'ignores it',
+    because: 'Windows editors write it.',
     shown: { 'ini-byte-order-mark.conf': TAKEN },
   },
   {
     what: '`[VirtualCenter]` without a name, and nothing below it',
     cpi: 'refuses the file',
-    rollcall: 'passes over it, as over any empty section',
-    because: 'It says nothing.',
+    rollcall: 'ignores it, like any empty section',
+    because: 'It has no content.',
     shown: { 'ini-empty-no-name.conf': TAKEN, 'ini-no-name.conf': 'both refuse' },
   },
   {
