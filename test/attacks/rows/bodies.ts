@@ -7,7 +7,7 @@ function row(tried: string, refusedBy: Row['refusedBy'], seen: string): Row {
 const noControl = 'should match'
 
 /** The attacker's own reports, made to overload those that read them. */
-export const bodies = theme('Reports made to choke who reads them', {
+export const bodies = theme('Reports made to overload their readers', {
   '1 MB': row('a report with a hostname of 1 MB', 'schema', 'spec.hostname: Too long'),
   '4 MB': row('a report of 4 MB', 'API server', 'limit'),
   interfaces: row('10,000 interfaces', 'schema', 'spec.interfaces: Too many'),
@@ -18,18 +18,14 @@ export const bodies = theme('Reports made to choke who reads them', {
     'API server',
     'field not declared in schema',
   ),
-  depth: row('100,000 lists in one another', 'API server', 'exceeded max depth'),
+  depth: row('100,000 nested lists', 'API server', 'exceeded max depth'),
   aliases: row('a YAML document that grows a million times by its aliases', 'API server', 'YAML'),
   'control characters': row(
-    'bells, escapes, line ends and text turned around, in each text',
+    'control characters, escapes, line ends and reversed text, in each text',
     'schema',
     noControl,
   ),
-  'not Unicode': row('bytes that are no UTF-8', 'API server', 'invalid'),
+  'not Unicode': row('bytes that are not UTF-8', 'API server', 'invalid'),
   'upper case': row('its serial number in upper case, in braces, without hyphens', 'schema', noControl),
-  'all at the limit': row(
-    'every list and text as long as the schema lets it be',
-    'nobody needs to',
-    'Proven',
-  ),
+  'all at the limit': row('every list and text as long as the schema allows', 'nobody needs to', 'Proven'),
 })

@@ -37,7 +37,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
   audience: unauthorized("token of the victim's agent for another audience"),
   expired: unauthorized("the victim's agent's token, expired"),
   'not yet valid': unauthorized("the victim's agent's token, of tomorrow"),
-  'Pod deleted': unauthorized("the token of an agent's Pod on the victim's node that was deleted"),
+  'Pod deleted': unauthorized("the token of a deleted Pod of the agent on the victim's node"),
   'Pod made anew': unauthorized('the same, with a new Pod of that name in its place'),
   'another key': unauthorized("the victim's agent's token, signed with a key of the attacker's"),
   tampered: unauthorized("worker-1's token, in which the node's name was changed"),
@@ -84,14 +84,14 @@ export const credentials = theme('Credentials that are not those of its agent', 
     'cluster-admin',
     'policy own-report',
     onlyTheAgent,
-    `${WRITE} by hand, which would pass for the node's word`,
+    `${WRITE} by hand, as if the node had written it`,
   ),
 })
 
 const askForToken = "ask for a token of the agent's account"
 
 /** What a node could do to come by a credential of the victim's. */
-export const minting = theme('Coming by such a credential', {
+export const minting = theme('Obtaining such a credential', {
   'token bound to the Pod': row(
     "worker-1's kubelet",
     'NodeRestriction',

@@ -9,7 +9,7 @@ const row = (tried: string, refusedBy: Row['refusedBy'], seen: string): Row => (
 })
 
 /** What a worker that has just joined, and that nobody has verified, could do to come by what the controller has. */
-export const joining = theme("Coming by the controller's Secret or token", {
+export const joining = theme("Obtaining the controller's Secret or token", {
   secret: row(
     'get the Secret rollcall-config, which a Pod on a control-plane Node mounts',
     'Node authorizer',

@@ -28,14 +28,14 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   proceed: row(
     kubelet,
-    'the annotation rollcall.dev/deletion: proceed on its own Node, for which the brake is released from then on',
+    'the annotation rollcall.dev/deletion: proceed on its own Node, which releases the brake for it from then on',
     'nobody needs to',
     'the annotation, on its own Node',
     OWN,
   ),
   "the victim's hold": row(
     kubelet,
-    "either annotation on the victim's Node, or to take it away",
+    "set either annotation on the victim's Node, or remove it",
     'NodeRestriction',
     notModify,
   ),
@@ -54,19 +54,19 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   "the victim's life sign": row(
     BOTH,
-    "the same on the victim's report, or to take it away",
+    "the same on the victim's report, or removing it",
     'policy own-report',
     speaksFor,
   ),
   'a life sign that is none': row(
     BOTH,
-    'words, 200 KiB of them too, instead of the time',
+    'text, up to 200 KiB of it, instead of the time',
     'policy own-report',
     'rollcall.dev/reported-at that is no time',
   ),
   'other annotations': row(
     BOTH,
-    'labels and annotations besides, 10,000 of them too, in its own report, which whoever watches reports would get',
+    'other labels and annotations, up to 10,000, in its own report, which everything that watches reports would receive',
     'policy own-report',
     'with other finalizers, labels or annotations: leave them out',
   ),
@@ -84,7 +84,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   'beside the spec': row(
     BOTH,
-    'both of its own, beside its spec',
+    'both in its own report, together with its spec',
     'API server',
     'the status stays as it was',
   ),
@@ -96,7 +96,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   lease: row(
     kubelet,
-    "let the victim's Lease in kube-node-lease run out, so that it is called not ready",
+    "let the victim's Lease in kube-node-lease expire, so that its Node becomes not ready",
     'NodeRestriction',
     'can only access node lease with the same name as the requesting node',
   ),
@@ -120,16 +120,16 @@ export const deletion = theme("Deleting Nodes with the controller's token", {
     'policy update-node',
   ),
   held: thief(
-    "delete worker-1's Node, which is not ready but held by a person",
+    "delete worker-1's Node, which is not ready but which a person has put on hold",
     'which its annotation rollcall.dev/deletion holds',
   ),
   'hold taken away': thief(
-    'take the annotation away first, or let it say proceed',
+    'remove the annotation first, or change it to proceed',
     'with another annotation rollcall.dev/deletion',
     'policy update-node',
   ),
   blindly: thief(
-    "delete the victim's Node without the UID and version of what was judged",
+    "delete the victim's Node without the UID and version that the decision was made on",
     'without its UID and resourceVersion as preconditions',
   ),
   "another provider's": thief(

@@ -29,7 +29,7 @@ export const otherMachines = theme("Reporting another's machine as its own", {
     'AddressOfAnotherNode',
   ),
   "the victim's MAC": row(
-    "the truth, and the victim's vNIC with its address besides",
+    "the truth, and also the victim's vNIC with its address",
     'Proven',
     'nobody needs to',
   ),

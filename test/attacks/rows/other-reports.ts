@@ -16,16 +16,16 @@ function byRBAC(tried: string, verb = ''): Row {
 
 /** A node turns against the report of another; worker-1 is the attacker, worker-10 the victim. */
 export const otherReports = theme("Writing another node's report", {
-  create: byPolicy("create the victim's report anew"),
+  create: byPolicy("create the victim's report again"),
   replace: byRBAC('replace it', 'update'),
   merge: byPolicy('merge another hostname into it'),
   empty: byPolicy('an empty patch, to be written in managedFields as its author'),
   'json patch of the owner': byPolicy("make one's own Node its owner, by JSON patch"),
   apply: byPolicy("apply one's own facts over it, with force"),
   'apply as the controller': byPolicy("the same under the controller's field manager"),
-  'resource version': byPolicy('the same, naming the version that stands'),
+  'resource version': byPolicy('the same, with the current resourceVersion'),
   'managed fields': byPolicy('clear its managedFields'),
-  finalizer: byPolicy('hang a finalizer on it'),
+  finalizer: byPolicy('add a finalizer to it'),
   delete: byRBAC('delete it', 'delete'),
   'delete all': byRBAC('delete the collection', 'deletecollection'),
   status: byRBAC('write its status', 'patch'),
@@ -37,7 +37,7 @@ export const otherReports = theme("Writing another node's report", {
     seen: 'the status stays as it was',
     victim: NOTHING,
   },
-  scale: byRBAC('subresources that are none: scale, log, exec, finalizers', 'patch'),
+  scale: byRBAC('subresources that do not exist: scale, log, exec, finalizers', 'patch'),
   rename: {
     credential: BOTH,
     tried: "one's own report in the URL, the victim's in the body, and the other way round",

@@ -10,21 +10,21 @@ const labels = (tried: string) =>
   kubelet(tried, 'policy restore-labels', 'the labels as they were, in the answer')
 
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
-export const ownNode = theme('Changing what was verified of its own Node', {
+export const ownNode = theme('Changing what was verified about its own Node', {
   patch: labels('change zone, region or instance type, in either form of the label'),
-  'by the status': labels('the same by way of the status'),
+  'by the status': labels('the same through the status subresource'),
   together: labels('both forms at once'),
-  remove: labels('take them away, each or all'),
+  remove: labels('remove them, one by one or all'),
   replace: labels('replace the Node, with other labels'),
   apply: labels('apply the labels, with force'),
   'at registration': kubelet(
     '--node-labels with another zone, at registration',
     'controller',
     'LabelOverridden',
-    "vCenter's labels stand",
+    "vCenter's labels win",
   ),
   'identity level': kubelet(
-    'call its Node proven, by the label that says so',
+    'call its Node proven, with the label that says so',
     'NodeRestriction',
     'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/identity-level',
   ),
@@ -40,7 +40,7 @@ export const ownNode = theme('Changing what was verified of its own Node', {
     NOTHING,
   ),
   taint: kubelet(
-    'take the taint off, before it is initialised',
+    'remove the taint, before it is initialised',
     'NodeRestriction',
     'is not allowed to modify taints',
     'it stays tainted',
@@ -53,10 +53,10 @@ export const ownNode = theme('Changing what was verified of its own Node', {
   ),
   'node IP': kubelet("--node-ip with the victim's address", 'controller', 'ProvidedIPNotOnVM', NOTHING),
   'system UUID': kubelet(
-    "the victim's UUID as its systemUUID, which other providers believe",
+    "the victim's UUID as its systemUUID, which other providers trust",
     'nobody needs to',
     'Proven',
-    'nothing: the Node is what its own VM says',
+    'nothing: the Node keeps its own VM',
   ),
   'another Node': kubelet(
     "change the victim's labels, provider ID, status",
@@ -65,7 +65,7 @@ export const ownNode = theme('Changing what was verified of its own Node', {
     NOTHING,
   ),
   deletion: kubelet(
-    "delete the victim's Node, or its own to register anew without the taint",
+    "delete the victim's Node, or its own to register again without the taint",
     'RBAC',
     'cannot delete resource "nodes"',
     NOTHING,

@@ -1,7 +1,7 @@
 import { NOTHING, theme } from './row.ts'
 
 /** With `identity.require: proven`, and Nodes without an agent exempt by a label. */
-export const required = theme('Where a Node must be proven, and some need no agent', {
+export const required = theme('When Nodes must be proven, and some need no agent', {
   'VM without a Node': {
     credential: "worker-1's kubelet",
     tried: 'UUID and MACs of a VM that has neither Node nor claim',
@@ -11,7 +11,7 @@ export const required = theme('Where a Node must be proven, and some need no age
   },
   'exempts itself': {
     credential: "worker-1's kubelet",
-    tried: 'give its Node the label that exempts, a node-restriction.kubernetes.io one',
+    tried: 'give its Node the label that exempts Nodes, one under node-restriction.kubernetes.io',
     refusedBy: 'NodeRestriction',
     seen: 'is not allowed to modify labels: example.com.node-restriction.kubernetes.io/no-agent',
     victim: NOTHING,

@@ -44,11 +44,11 @@ export const replays = theme('Reports of another time', {
     'its old report again, once the new Node is proven',
     'controller',
     'ReportOfFormerNode',
-    'stays proven; its agent reports anew at its next refresh',
+    'stays proven; its agent reports again at its next refresh',
   ),
   'old claim': row(
     "the victim's VM itself",
-    'the claim of the former Node, which still stands in guestinfo',
+    'the claim of the former Node, which is still in guestinfo',
     'controller',
     'ClaimOfFormerNode',
     'is reported until its agent writes the new one, then proven',
@@ -77,7 +77,7 @@ export const races = theme('Being first', {
     'UUID and MACs of a VM at the same moment as its own Node, which cannot write a claim',
     'controller',
     'VMHasAnotherNode',
-    'waits, unless it was judged before the other was there; told which Node else points to the VM',
+    'waits, unless it was verified before the other appeared; its condition names the other Node',
   ),
   'the victim has a claim': row(
     kubelet,
@@ -87,13 +87,13 @@ export const races = theme('Being first', {
   ),
   'the Node is not heard yet': row(
     kubelet,
-    'UUID and MACs of a VM whose Node is registered, before its agent says a word',
+    'UUID and MACs of a VM whose Node is registered, before its agent has reported',
     'controller',
     'VMHasAnotherNode',
   ),
   'the forger is first': row(
     kubelet,
-    'UUID and MACs of a VM whose Node is not there yet: the forger is initialised as it, at level reported',
+    'UUID and MACs of a VM whose Node does not exist yet: the forger is initialised as that VM, at level reported',
     'controller',
     'ClaimedByAnotherNode',
     'becomes proven as soon as it claims; the forger loses its level',
@@ -116,7 +116,7 @@ export const races = theme('Being first', {
     'the same, and the victim cannot write a claim',
     'controller',
     'VMHasAnotherNode',
-    'waits, and is told which Node else points there, until that one is deleted',
+    'waits until the other Node, which its condition names, is deleted',
   ),
   'without rest': row(
     kubelet,
