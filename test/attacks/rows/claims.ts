@@ -5,7 +5,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 }
 
 const USER = 'any user of the guest, a container too'
-const OWN = `${NOTHING}: the Node is reported by its own word, until its agent claims again`
+const OWN = `${NOTHING}: the Node is only reported until its agent claims again`
 
 /** Any root process in a VM can write its guestinfo. */
 export const claims = theme("Claims that something other than a VM's agent writes into it", {
