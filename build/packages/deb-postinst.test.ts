@@ -1,12 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { toolCalls } from './testing/scriptlet.ts'
 
-const script = readFileSync(join(import.meta.dirname, 'scripts/deb-postinst.sh'), 'utf8')
 const unit = 'rollcall-agent.service'
 
-/** What the script has systemd do on a machine of this kind, in order; its /run and its /etc are folders of the test. */
+/** What the script has systemd do on a machine of this kind, in order. */
 function asked(
   t: Test,
   args: readonly string[],
@@ -16,25 +13,12 @@ function asked(
     enabled = true,
   }: { booted?: boolean; joined?: boolean; enabled?: boolean } = {},
 ): string[] {
-  const dir = t.testdir({ bin: {}, etc: { kubernetes: joined ? { 'kubelet.conf': '' } : {} }, run: {} })
-  if (booted) mkdirSync(join(dir, 'run/systemd/system'), { recursive: true })
-  const log = join(dir, 'log')
-  writeFileSync(log, '')
-  const tell = `echo "$(basename "$0") $*" >>'${log}'`
-  const tools = {
-    systemctl: tell,
-    'deb-systemd-invoke': tell,
-    'deb-systemd-helper': `${tell}\n[ "$2" != was-enabled ] || ${enabled ? 'exit 0' : 'exit 1'}`,
-  }
-  for (const [name, body] of Object.entries(tools)) {
-    writeFileSync(join(dir, 'bin', name), `#!/bin/sh\n${body}\n`)
-    chmodSync(join(dir, 'bin', name), 0o755)
-  }
-  const here = script.replaceAll('/run/systemd', `${dir}/run/systemd`).replaceAll('/etc/', `${dir}/etc/`)
-  const env = { PATH: `${join(dir, 'bin')}:${process.env.PATH}` }
-  const { status, stderr } = spawnSync('sh', ['-c', here, 'postinst', ...args], { encoding: 'utf8', env })
-  t.equal(status, 0, stderr)
-  return readFileSync(log, 'utf8').trim().split('\n').filter(Boolean)
+  const wasEnabled = `[ "$2" != was-enabled ] || ${enabled ? 'exit 0' : 'exit 1'}`
+  return toolCalls(t, [['deb-postinst', ...args]], {
+    booted,
+    files: joined ? ['/etc/kubernetes/kubelet.conf'] : [],
+    tools: { systemctl: '', 'deb-systemd-invoke': '', 'deb-systemd-helper': wasEnabled },
+  })
 }
 
 /** Without what only changes files. */
