@@ -52,9 +52,35 @@ await t.test('the .deb', { skip: await missing('dpkg-deb', '--version') }, async
   t.equal(unit, await readFile(join(root, 'manifests/rollcall-agent.service'), 'utf8'))
 })
 
+/** The numbers under which an .rpm has the scripts for after an install, before a removal and after it. */
+const rpmScripts = { 1024: 'rpm-post', 1025: 'rpm-preun', 1026: 'rpm-postun' }
+
+/** The single strings of an .rpm's header by their numbers; the header comes behind the lead and the signature's. */
+function rpmTexts(content: Buffer): Map<number, string> {
+  const sizes = (start: number) =>
+    [content.readUInt32BE(start + 8), content.readUInt32BE(start + 12)] as const
+  const [signatures, signatureBytes] = sizes(96)
+  const header = Math.ceil((96 + 16 + 16 * signatures + signatureBytes) / 8) * 8
+  const [entries] = sizes(header)
+  const store = header + 16 + 16 * entries
+  const texts = new Map<number, string>()
+  for (let entry = header + 16; entry < store; entry += 16) {
+    if (content.readUInt32BE(entry + 4) !== 6) continue
+    const start = store + content.readUInt32BE(entry + 8)
+    texts.set(content.readUInt32BE(entry), content.toString('utf8', start, content.indexOf(0, start)))
+  }
+  return texts
+}
+
 await t.test('the .rpm', async (t) => {
   const path = await built(t, 'rpm')
-  t.equal((await readFile(path)).readUInt32BE(0), 0xedabeedb)
+  const content = await readFile(path)
+  t.equal(content.readUInt32BE(0), 0xedabeedb)
+  const texts = rpmTexts(content)
+  for (const [tag, script] of Object.entries(rpmScripts)) {
+    const source = await readFile(join(import.meta.dirname, `scripts/${script}.sh`), 'utf8')
+    t.equal(texts.get(Number(tag))?.trim(), source.trim(), script)
+  }
   await t.test('as rpm reads it', { skip: await missing('rpm', '--version') }, async (t) => {
     const query = async (...options: string[]) =>
       (await run('rpm', ['--query', '--package', path, ...options])).stdout
