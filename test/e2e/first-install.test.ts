@@ -31,7 +31,7 @@ t.teardown(() => rm(folder, { recursive: true }))
 for (const name of ['manifests', 'dist']) await symlink(join(root, name), join(folder, name))
 const bin = join(folder, 'bin')
 await mkdir(bin)
-await symlink(await serverBinary('kubectl'), join(bin, 'kubectl'))
+for (const name of ['kubectl', 'helm'] as const) await symlink(await serverBinary(name), join(bin, name))
 await symlink(await builtProgram('rollcall-controller'), join(bin, 'rollcall-controller'))
 
 /** What a command says on both outputs, and its exit code. */
@@ -107,25 +107,17 @@ await t.test('without the right to write Nodes it says what it would do', async 
   await nodes.until('it is initialised', () => isInitialized(nodes.last(other.name)))
 })
 
-await t.test('the other ways make the same objects', async (t) => {
+await t.test('the overlay for an earlier Kubernetes makes the same objects', async (t) => {
   const [, overlay = ''] = /`-k (manifests\/overlays\/before-1\.36\/)`/.exec(readme) ?? []
   const onTop = 'kubectl apply --server-side --force-conflicts --dry-run=server'
   t.match(await type(cluster, `${onTop} -k ${overlay}`), { code: 0 })
-  const [, release, chart = '', namespace] =
-    /^helm install (\S+) (\S+) --namespace (\S+)$/.exec(command('helm install')) ?? []
-  const rendering = { chart: join(root, chart), release, namespace, kubeVersion: '1.36.3', values: {} }
-  await writeFile(join(folder, 'rendering.json'), JSON.stringify([rendering]))
-  const rendered = await type(cluster, `'${await serverBinary('helm')}' <rendering.json 2>helm.log`)
-  const [{ files }] = v.parse(
-    v.tuple([v.object({ files: v.record(v.string(), v.string()) })]),
-    JSON.parse(rendered.output),
-  )
-  const objects = Object.entries(files).flatMap(([path, text]) => (path.endsWith('.txt') ? [] : [text]))
-  await writeFile(join(folder, 'chart.yaml'), objects.join('\n---\n'))
-  t.match(await type(cluster, `${onTop} -f chart.yaml`), {
-    code: 0,
-    output: /deployment.*rollcall-controller/,
-  })
+})
+
+await t.test('Helm takes over what kubectl installed, if it is told to', async (t) => {
+  const onTop = `${command('helm install')} --dry-run=server`
+  t.match(await type(cluster, onTop), { code: 1, output: /cannot be imported into the current release/ })
+  const [, option] = /`(--take-ownership)`/.exec(await docs('helm.md')) ?? []
+  t.match(await type(cluster, `${onTop} ${option}`), { code: 0 })
 })
 
 await t.test('all of it goes again', async (t) => {
@@ -133,4 +125,36 @@ await t.test('all of it goes again', async (t) => {
   t.match(await type(cluster, command('kubectl delete -k manifests', page)), { code: 0 })
   t.match(await type(cluster, command('kubectl label nodes --all', page)), { code: 0 })
   await nodes.until('no Node has a label of ours', () => level(nodes.last(member.name)) === undefined)
+})
+
+await t.test('Helm installs it, upgrades it, and takes it away but for the reports', async (t) => {
+  const page = await docs('helm.md')
+  const install = command('helm install')
+  const upgrade = command('helm upgrade', page)
+  const said = /^STATUS: deployed$.*^NOTES:$.*^The controller waits for the Secret rollcall-config/ms
+  t.match(await type(cluster, install), { code: 0, output: said })
+  await policiesInForce(cluster)
+  await member.reportOnce()
+
+  const replicas = "kubectl get deployments -n kube-system -o 'jsonpath={.items[*].spec.replicas}'"
+  t.match(await type(cluster, replicas), { code: 0, output: /^2$/ })
+  t.match(await type(cluster, `${upgrade} --set controller.replicas=1`), { code: 0, output: said })
+  t.match(await type(cluster, upgrade), { code: 0, output: said })
+  t.match(await type(cluster, replicas), { code: 0, output: /^1$/ }, 'what was set stays')
+
+  const cpi = 'config.vcenter=vc.example.com,config.username=u,config.password=p,config.datacenter=dc'
+  const trial = `${upgrade} --dry-run=server --set config.enabled=true,configSecret=made-by-helm,${cpi}`
+  const warning = /^WARNING: without config\.thumbprint/m
+  t.match(await type(cluster, trial), { code: 0, output: warning })
+  const checked = await type(cluster, `${trial},config.thumbprint=${'AB:'.repeat(19)}CD`)
+  t.match(checked, { code: 0, output: /^How each Node is known: kubectl get nr$/m })
+  t.notMatch(checked.output, warning)
+
+  const uninstall = command('helm uninstall', await docs('hand-over.md'))
+  t.match(await type(cluster, uninstall), { code: 0, output: /resource policy:\n.*nodereports/ })
+  const kinds = 'deployment,daemonset,serviceaccount,clusterrole,validatingadmissionpolicy'
+  const left = await type(cluster, `kubectl get ${kinds} -A -o name | grep rollcall`)
+  t.match(left, { code: 1, output: /^$/ })
+  t.match(await type(cluster, 'kubectl get nr'), { code: 0, output: /^worker-1 /m })
+  t.match(await type(cluster, install), { code: 0, output: said }, 'it is installed again beside its reports')
 })

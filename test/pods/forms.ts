@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import * as v from 'valibot'
 import { stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
 import { packedChart } from '../../build/release/chart.ts'
@@ -38,49 +37,31 @@ export const manifests: Form = {
   },
 }
 
-const rendered = (folder: string) => join(folder, 'chart.yaml')
-
 export const chart: Form = {
   name: 'the chart',
-  async apply({ vcsim, kubectl }, folder) {
-    const { username, password, thumbprint } = vcsim
+  async apply(world, folder) {
+    const { username, password, thumbprint } = world.vcsim
     const access = { vcenter: VCENTER_ADDRESS, username, password, thumbprint, datacenter: 'DC0' }
-    await writeFile(
-      rendered(folder),
-      await render(folder, { config: { enabled: true, ...access, ...labels } }),
-    )
-    await kubectl('apply', '-f', rendered(folder))
+    const values = join(folder, 'values.yaml')
+    await writeFile(values, stringify({ config: { enabled: true, ...access, ...labels } }))
+    const archive = join(folder, 'rollcall.tgz')
+    await writeFile(archive, await packedChart())
+    await helm(world, folder, 'install', 'rollcall', archive, `--values=${values}`)
   },
-  async remove({ kubectl }, folder) {
-    await kubectl('delete', '-f', rendered(folder))
-    await deleteLease(kubectl)
+  async remove(world, folder) {
+    await helm(world, folder, 'uninstall', 'rollcall')
+    await deleteLease(world.kubectl)
   },
+}
+
+async function helm({ cluster }: World, folder: string, ...args: string[]): Promise<void> {
+  const options = [`--kubeconfig=${cluster.adminKubeconfig}`, '--namespace=kube-system']
+  // Its caches are in the home folder.
+  const env = { ...process.env, HOME: folder }
+  await promisify(execFile)(await serverBinary('helm'), [...args, ...options], { env })
 }
 
 /** Its holder loses its rights before it can give it back, and the next form would wait until it is over. */
 async function deleteLease(kubectl: World['kubectl']): Promise<void> {
   await kubectl('delete', 'lease', 'rollcall-controller', '--namespace=kube-system')
-}
-
-const Outcomes = v.tuple([
-  v.object({ files: v.optional(v.record(v.string(), v.string()), {}), error: v.optional(v.string()) }),
-])
-
-/** What Helm makes of the chart of a release. */
-async function render(folder: string, values: object): Promise<string> {
-  const archive = join(folder, 'rollcall.tgz')
-  await writeFile(archive, await packedChart())
-  const rendering = {
-    chart: archive,
-    release: 'rollcall',
-    namespace: 'kube-system',
-    kubeVersion: '1.36.3',
-    values,
-  }
-  const running = promisify(execFile)(await serverBinary('helm'))
-  running.child.stdin?.end(JSON.stringify([rendering]))
-  const [{ files, error }] = v.parse(Outcomes, JSON.parse((await running).stdout))
-  if (error !== undefined) throw new Error(`the chart is refused: ${error}`)
-  const texts = Object.entries(files).filter(([path]) => !path.endsWith('.txt'))
-  return texts.map(([, text]) => text).join('\n---\n')
 }
