@@ -214,5 +214,5 @@ export const RECIPES: readonly Recipe[] = [
     { faults, small: true },
     { faults, small: true },
   ]),
-  ...LONELY.flatMap((faults) => Array.from({ length: 8 }, () => ({ faults, small: true, reported: true }))),
+  ...LONELY.flatMap((faults) => Array.from({ length: 16 }, () => ({ faults, small: true, reported: true }))),
 ]
