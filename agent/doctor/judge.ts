@@ -4,7 +4,16 @@ import type { RpcTools } from '../facts/find-tools.ts'
 import type { Unreadable } from '../facts/unreadable.ts'
 import type { Failure } from '../failure.ts'
 import type { NodeIdentity } from '../identity.ts'
-import { chain, fail, fine, judgeClock, type Line, skip, type Verdict, warn } from '../shared/diagnosis.ts'
+import {
+  type CheckResult,
+  chain,
+  fail,
+  fine,
+  judgeClock,
+  type Line,
+  skip,
+  warn,
+} from '../shared/diagnosis.ts'
 import type { Result } from '../shared/result.ts'
 import type { Kubelet } from './find-kubelet.ts'
 import type { SystemFacts } from './look-at-system.ts'
@@ -106,7 +115,7 @@ function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
   ]
 }
 
-function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): Verdict {
+function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): CheckResult {
   if (!serialUUID.ok)
     return fail(
       `${serialUUID.message}${serialUUID.reason === 'PermissionDenied' && uid !== undefined && uid !== 0 ? ` (it runs as user ${uid})` : ''}`,
@@ -129,22 +138,22 @@ function isSwapped(one: string, other: string): boolean {
   return swapped.join('-') === other
 }
 
-function judgeGuestRPC({ tools, guestinfo }: Facts): Verdict {
+function judgeGuestRPC({ tools, guestinfo }: Facts): CheckResult {
   const names = [tools.plain, tools.privileged].filter((each) => each !== undefined)
   if (guestinfo.ok) return fine(`guestinfo can be read by ${names.join(' or ')}`)
   return warn(`${guestinfo.message}; without it this Node can be "reported", but never "proven"`)
 }
 
-function judgeClaim({ ours, message }: NonNullable<Facts['claim']>): Verdict {
+function judgeClaim({ ours, message }: NonNullable<Facts['claim']>): CheckResult {
   if (ours) return fine(message)
   return warn(`${message}; a running agent writes it, and "rollcall-agent --once" says why it does not`)
 }
 
-function judgeCredential(credential: Facts['credential']): Verdict {
+function judgeCredential(credential: Facts['credential']): CheckResult {
   return credential.ok ? fine(`for ${credential.value.server}`) : fail(credential.message)
 }
 
-function judgeIdentity(identity: NonNullable<Facts['identity']>): Verdict {
+function judgeIdentity(identity: NonNullable<Facts['identity']>): CheckResult {
   if (identity.ok)
     return fine(
       `answers, and knows this machine as Node ${identity.value.nodeName} (${identity.value.nodeUID})`,
@@ -152,19 +161,19 @@ function judgeIdentity(identity: NonNullable<Facts['identity']>): Verdict {
   return failure(identity)
 }
 
-function judgeReport(report: NonNullable<Facts['report']>): Verdict {
+function judgeReport(report: NonNullable<Facts['report']>): CheckResult {
   return report.ok ? fine('the API server would accept it') : failure(report)
 }
 
-function judgeSkew(skew: number | undefined): Verdict {
+function judgeSkew(skew: number | undefined): CheckResult {
   return skew === undefined ? skip('the API server did not say its time') : judgeClock('the API server', skew)
 }
 
-function failure({ message, next }: Failure): Verdict {
+function failure({ message, next }: Failure): CheckResult {
   return fail(`${message}; ${next}`)
 }
 
-function judgeKubelet({ kubelet, inPod }: Facts): Verdict {
+function judgeKubelet({ kubelet, inPod }: Facts): CheckResult {
   if (kubelet === undefined)
     return skip(
       inPod

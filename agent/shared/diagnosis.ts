@@ -10,23 +10,23 @@ export type Status =
   | 'skip'
 
 /** What a check comes to. */
-export interface Verdict {
+export interface CheckResult {
   readonly status: Status
   /** What is so, and the next step unless all is well. */
   readonly message: string
 }
 
-export interface Line extends Verdict {
+export interface Line extends CheckResult {
   readonly check: string
 }
 
-export const fine = (message: string): Verdict => ({ status: 'ok', message })
-export const warn = (message: string): Verdict => ({ status: 'warn', message })
-export const fail = (message: string): Verdict => ({ status: 'fail', message })
-export const skip = (message: string): Verdict => ({ status: 'skip', message })
+export const fine = (message: string): CheckResult => ({ status: 'ok', message })
+export const warn = (message: string): CheckResult => ({ status: 'warn', message })
+export const fail = (message: string): CheckResult => ({ status: 'fail', message })
+export const skip = (message: string): CheckResult => ({ status: 'skip', message })
 
 /** Undefined where there was nothing to look at, because an earlier check has failed. */
-export type Step = readonly [check: string, verdict: Verdict | undefined]
+export type Step = readonly [check: string, result: CheckResult | undefined]
 
 /**
  * The lines of checks of which each may depend on those before it.
@@ -35,11 +35,11 @@ export type Step = readonly [check: string, verdict: Verdict | undefined]
  */
 export function chain(steps: readonly Step[], blocked?: string): readonly Line[] {
   let cause = blocked
-  return steps.map(([check, verdict]) => {
-    if (verdict === undefined)
+  return steps.map(([check, result]) => {
+    if (result === undefined)
       return { check, ...skip(`not looked at, because of "${cause ?? 'an earlier line'}"`) }
-    if (verdict.status === 'fail') cause ??= check
-    return { check, ...verdict }
+    if (result.status === 'fail') cause ??= check
+    return { check, ...result }
   })
 }
 
@@ -49,7 +49,7 @@ const UNNOTICED = 10_000
 const MOST = 60_000
 
 /** @param skew whose clock minus that of this machine, milliseconds */
-export function judgeClock(whose: string, skew: number): Verdict {
+export function judgeClock(whose: string, skew: number): CheckResult {
   const seconds = Math.round(Math.abs(skew) / 1000)
   if (Math.abs(skew) <= UNNOTICED) return fine('agrees with this machine')
   const message = `the clock of ${whose} is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} that of this machine; check NTP on both`

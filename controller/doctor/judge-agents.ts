@@ -1,4 +1,4 @@
-import { fail, fine, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
+import { type CheckResult, fail, fine, warn } from '../../agent/shared/diagnosis.ts'
 import { isAgentless } from '../decide/agentless.ts'
 import { listed } from '../listed.ts'
 import { requiredLevel } from '../node/level.ts'
@@ -7,7 +7,7 @@ import { hasUninitializedTaint } from '../node/uninitialized.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ConfigurationFacts, NodesAndReports } from './facts.ts'
 import type { Looked } from './look.ts'
-import { verdictOf } from './words.ts'
+import { resultOf } from './words.ts'
 
 /** An agent reports every five minutes at the latest, unless configured otherwise. */
 const SILENT_AFTER = 15 * 60_000
@@ -27,8 +27,8 @@ export function judgeAgents(
   seen: Looked<NodesAndReports>,
   configured: Pick<ConfigurationFacts, 'identity' | 'requireGiven'> | undefined,
   now: number,
-): Verdict {
-  return verdictOf(seen, ({ nodes, reports }) => {
+): CheckResult {
+  return resultOf(seen, ({ nodes, reports }) => {
     const ours = nodes.filter(isOurs)
     const needing = ours.filter(
       (node) => configured === undefined || requiredLevel(node, configured.identity) !== 'asserted',

@@ -1,10 +1,18 @@
-import { fail, fine, judgeClock, type Step, skip, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
+import {
+  type CheckResult,
+  fail,
+  fine,
+  judgeClock,
+  type Step,
+  skip,
+  warn,
+} from '../../agent/shared/diagnosis.ts'
 import { listed } from '../listed.ts'
 import type { AccountRights, ClusterFacts, PolicyFacts } from './facts.ts'
 import type { Looked } from './look.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
-import { verdictOf } from './words.ts'
+import { resultOf } from './words.ts'
 
 /** The oldest supported version. `manifests/` and the tests on older versions use it, too. */
 export const OLDEST_KUBERNETES = '1.31'
@@ -16,7 +24,7 @@ const LEASE_GRACE = 60_000
  * @param now milliseconds since the epoch, by the clock of the API server
  */
 export function clusterSteps(facts: ClusterFacts | undefined, now: number): readonly Step[] {
-  const judged = (judge: (facts: ClusterFacts) => Verdict) => facts && judge(facts)
+  const judged = (judge: (facts: ClusterFacts) => CheckResult) => facts && judge(facts)
   return [
     ["API server's clock", judged(({ skew }) => judgeClock('the API server', skew))],
     ['CRD', judged(judgeCRD)],
@@ -24,12 +32,12 @@ export function clusterSteps(facts: ClusterFacts | undefined, now: number): read
     ['RBAC of the agents', judged((each) => judgeRights(each.agentRights))],
     ['admission policies', judged(judgePolicies)],
     ['Lease', judged((each) => judgeLease(each, now))],
-    ['Kubernetes version', judged((each) => verdictOf(each.version, judgeVersion))],
+    ['Kubernetes version', judged((each) => resultOf(each.version, judgeVersion))],
   ]
 }
 
-function judgeCRD({ reportFields }: ClusterFacts): Verdict {
-  return verdictOf(reportFields, (fields) => {
+function judgeCRD({ reportFields }: ClusterFacts): CheckResult {
+  return resultOf(reportFields, (fields) => {
     if (fields === undefined)
       return fail('the API server serves no NodeReports of rollcall.dev/v1alpha1; apply crd.yaml')
     const lacking = REPORT_FIELDS.filter((path) => !fields.includes(path))
@@ -41,7 +49,7 @@ function judgeCRD({ reportFields }: ClusterFacts): Verdict {
   })
 }
 
-function judgePolicies({ ownReportPolicy: tried, policies, version, user }: ClusterFacts): Verdict {
+function judgePolicies({ ownReportPolicy: tried, policies, version, user }: ClusterFacts): CheckResult {
   const served = version.ok ? version.value : ''
   const expected = policies.filter(({ since }) => since === undefined || isAtLeast(served, since))
   const wrong = expected.flatMap((policy) => problemOf(policy) ?? [])
@@ -76,8 +84,8 @@ function problemOf({ name, state }: PolicyFacts): string | undefined {
   }
 }
 
-function judgeRights(seen: Looked<AccountRights>): Verdict {
-  return verdictOf(seen, ({ account, missing }) => {
+function judgeRights(seen: Looked<AccountRights>): CheckResult {
+  return resultOf(seen, ({ account, missing }) => {
     if (missing.length === 0) return fine(`${account} has all rights of the manifests`)
     const secrets = missing.some(({ on }) => on === 'secrets')
     const next = secrets ? 'rbac.yaml, and for Secrets the Role of credentials.example.yaml' : 'rbac.yaml'
@@ -85,9 +93,9 @@ function judgeRights(seen: Looked<AccountRights>): Verdict {
   })
 }
 
-function judgeLease({ lease: { name, record } }: ClusterFacts, now: number): Verdict {
+function judgeLease({ lease: { name, record } }: ClusterFacts, now: number): CheckResult {
   const logs = "look at the controller's Pods and their logs"
-  return verdictOf(record, (found) => {
+  return resultOf(record, (found) => {
     if (found === undefined || found.holder === '')
       return fail(`no replica holds the Lease ${name}; start the controller, or ${logs}`)
     const age = Math.round((now - Date.parse(found.renewTime)) / 1000)
@@ -97,7 +105,7 @@ function judgeLease({ lease: { name, record } }: ClusterFacts, now: number): Ver
   })
 }
 
-function judgeVersion(version: string): Verdict {
+function judgeVersion(version: string): CheckResult {
   if (versionOf(version) === undefined) return warn(`the API server gives its version as "${version}"`)
   if (!isAtLeast(version, OLDEST_KUBERNETES))
     return fail(

@@ -1,14 +1,14 @@
-import { fail, fine, type Step, type Verdict, warn } from '../../agent/shared/diagnosis.ts'
+import { type CheckResult, fail, fine, type Step, warn } from '../../agent/shared/diagnosis.ts'
 import { handlesNodes, nameOf } from '../cpi/find-cpi.ts'
 import { isUnseen } from '../cpi/judge-interlock.ts'
 import { listed } from '../listed.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
-import { verdictOf } from './words.ts'
+import { resultOf } from './words.ts'
 
 /** Whether a vSphere CPI runs, and what one has left behind. */
 export function cpiSteps(facts: ClusterFacts | undefined): readonly Step[] {
-  const found = (judge: (found: CPIFindings) => Verdict) => facts && verdictOf(facts.cpi, judge)
+  const found = (judge: (found: CPIFindings) => CheckResult) => facts && resultOf(facts.cpi, judge)
   return [
     ['vSphere CPI', facts && judgeCPI(facts)],
     ['LoadBalancer Services', found(judgeLoadBalancers)],
@@ -16,7 +16,7 @@ export function cpiSteps(facts: ClusterFacts | undefined): readonly Step[] {
   ]
 }
 
-function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): Verdict {
+function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): CheckResult {
   if (cpi.ok) {
     const paravirtual = [...cpi.value.cpi, ...cpi.value.others].find(
       ({ flags }) => flags.cloudProvider === 'vsphere-paravirtual',
@@ -62,7 +62,7 @@ function skipsDeletion({ cpi }: CPIFindings): readonly string[] {
   ]
 }
 
-function judgeLoadBalancers({ cpi, others, loadBalancers }: CPIFindings): Verdict {
+function judgeLoadBalancers({ cpi, others, loadBalancers }: CPIFindings): CheckResult {
   if (loadBalancers.length === 0) return fine('none has the finalizer of a cloud provider')
   if ([...cpi, ...others].some(({ serves, pods }) => serves.services && pods > 0))
     return fine(`${loadBalancers.length} are served by a cloud controller manager`)
@@ -71,7 +71,7 @@ function judgeLoadBalancers({ cpi, others, loadBalancers }: CPIFindings): Verdic
   )
 }
 
-function judgeRoutes({ cpi, others, routedNodes }: CPIFindings): Verdict {
+function judgeRoutes({ cpi, others, routedNodes }: CPIFindings): CheckResult {
   if (routedNodes.length === 0) return fine('no cloud provider has made any')
   if ([...cpi, ...others].some(({ serves, pods }) => serves.routes && pods > 0))
     return fine('a cloud controller manager maintains them')

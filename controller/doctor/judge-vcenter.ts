@@ -1,18 +1,18 @@
 import {
+  type CheckResult,
   chain,
   fail,
   fine,
   judgeClock,
   type Line,
   skip,
-  type Verdict,
   warn,
 } from '../../agent/shared/diagnosis.ts'
 import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
 import { count, listed } from '../listed.ts'
 import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
 import type { Looked } from './look.ts'
-import { verdictOf } from './words.ts'
+import { resultOf } from './words.ts'
 
 const DAY = 24 * 3_600_000
 /** Days before its expiry that a certificate should be renewed. */
@@ -24,13 +24,13 @@ const MOST_OWN_SESSIONS = 400
 /** The lines for one vCenter, in the order in which each depends on those before it. */
 export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] {
   const name = (check: string) => `vCenter ${facts.name}: ${check}`
-  const after = <T>(seen: T | undefined, judge: (seen: T) => Verdict) =>
+  const after = <T>(seen: T | undefined, judge: (seen: T) => CheckResult) =>
     seen === undefined ? undefined : judge(seen)
   const credential =
     facts.noCredential === undefined ? fine('user and password are there') : fail(facts.noCredential)
   return chain([
-    [name('DNS'), verdictOf(facts.dns, (found) => judgeName(facts, found))],
-    [name('TCP'), after(facts.tcp, (tcp) => verdictOf(tcp, () => fine('the port is open')))],
+    [name('DNS'), resultOf(facts.dns, (found) => judgeName(facts, found))],
+    [name('TCP'), after(facts.tcp, (tcp) => resultOf(tcp, () => fine('the port is open')))],
     [name('TLS'), after(facts.tls, (tls) => judgeCertificate(facts, tls, now))],
     [name('credential'), facts.tls?.ok === true ? credential : undefined],
     [name('login'), after(facts.login, judgeLogin)],
@@ -38,11 +38,11 @@ export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] 
     [name('privileges'), after(facts.privileges, judgePrivileges)],
     [name('datacenters'), after(facts.datacenters, judgeDatacenters)],
     [name('tag categories'), after(facts.categories, judgeCategories)],
-    [name('clock'), after(facts.skew, (skew) => verdictOf(skew, (ms) => judgeClock('vCenter', ms)))],
+    [name('clock'), after(facts.skew, (skew) => resultOf(skew, (ms) => judgeClock('vCenter', ms)))],
   ])
 }
 
-function judgeName({ server }: VCenterFacts, found: readonly string[]): Verdict {
+function judgeName({ server }: VCenterFacts, found: readonly string[]): CheckResult {
   const [only = ''] = found
   return fine(
     server.includes(only) ? 'an IP address: there is no name to resolve' : `resolves to ${listed(found)}`,
@@ -53,8 +53,8 @@ function judgeCertificate(
   { trust }: VCenterFacts,
   tls: NonNullable<VCenterFacts['tls']>,
   now: number,
-): Verdict {
-  return verdictOf(tls, ({ expiresAt }) => {
+): CheckResult {
+  return resultOf(tls, ({ expiresAt }) => {
     const days = expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / DAY)
     const until = days === undefined ? '' : `, and expires in ${days} days`
     if (trust === 'insecure')
@@ -71,7 +71,7 @@ function judgeCertificate(
   })
 }
 
-function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
+function judgeLogin(login: NonNullable<VCenterFacts['login']>): CheckResult {
   if (!login.ok) return fail(login.message)
   const { alone }: LoginFacts = login.value
   return fine(
@@ -79,12 +79,12 @@ function judgeLogin(login: NonNullable<VCenterFacts['login']>): Verdict {
   )
 }
 
-function judgeSessions(seen: Looked<SessionCounts>): Verdict {
+function judgeSessions(seen: Looked<SessionCounts>): CheckResult {
   if (!seen.ok && seen.noPermission)
     return skip(
       'the vCenter account may not list sessions, and does not need to; look at Monitor > Sessions in the vSphere Client if logins fail',
     )
-  return verdictOf(seen, ({ all, own }) => {
+  return resultOf(seen, ({ all, own }) => {
     const counts = `${all} are open, ${own} of this account`
     if (own > MOST_OWN_SESSIONS || all > MOST_SESSIONS)
       return warn(
@@ -94,8 +94,8 @@ function judgeSessions(seen: Looked<SessionCounts>): Verdict {
   })
 }
 
-function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict {
-  return verdictOf(seen, (proofs) => {
+function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): CheckResult {
+  return resultOf(seen, (proofs) => {
     const lacking = proofs.flatMap((proof) => (proof.state === 'unproven' ? [proof.failure.message] : []))
     const [first] = lacking
     if (first === undefined)
@@ -105,12 +105,12 @@ function judgePrivileges(seen: NonNullable<VCenterFacts['privileges']>): Verdict
   })
 }
 
-function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
+function judgeDatacenters(seen: Looked<DatacenterFacts>): CheckResult {
   if (!seen.ok && seen.noPermission)
     return warn(
       `datacenters cannot be read, so a wrong name under "datacenters" goes unnoticed: ${seen.message}; give the account Read-only on the root folder, with propagation`,
     )
-  return verdictOf(seen, ({ wanted, seen }) => {
+  return resultOf(seen, ({ wanted, seen }) => {
     const paths = seen.map(({ path }) => `/${path.join('/')}`)
     if (seen.length === 0)
       return fail('the account sees no datacenter; give it Read-only on the root folder, with propagation')
@@ -132,12 +132,12 @@ function judgeDatacenters(seen: Looked<DatacenterFacts>): Verdict {
   })
 }
 
-function judgeCategories(seen: Looked<CategoryFacts>): Verdict {
+function judgeCategories(seen: Looked<CategoryFacts>): CheckResult {
   if (!seen.ok && seen.noPermission)
     return fail(
       `the vCenter account may not read tags, so Nodes get no zone and no region: ${seen.message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
     )
-  return verdictOf(seen, ({ wanted, found }) => {
+  return resultOf(seen, ({ wanted, found }) => {
     if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
     const missing = wanted.filter((name) => !found.has(name))
     if (missing.length > 0)
