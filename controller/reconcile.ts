@@ -27,7 +27,7 @@ export interface ReconcilerOptions {
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
-  /** Called with what is told of a write that the API server rejected. */
+  /** Called with the message about a write that the API server rejected. */
   readonly onRejected: (name: string, message: string) => void
   /** Told of a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void

@@ -19,20 +19,20 @@ import { plan } from './plan.ts'
 import { configSource, prepare } from './prepare.ts'
 import { status, watchStatus } from './status.ts'
 
-/** What only main.ts reads, and hands on. */
+/** What only main.ts reads, and passes on. */
 export interface Surroundings {
   readonly environment: Environment
   readonly clock: Clock
   readonly random: () => number
   readonly version: string
   readonly stdout: NodeJS.WriteStream
-  /** Says to a person what the answer itself does not depend on. */
+  /** Tells a person something that is not part of the answer itself. */
   readonly warn: (message: string) => void
 }
 
 /** Longest message of a line of `doctor`. */
 const MAX_LINE = 2_000
-/** To the top of the terminal, and everything below it away. */
+/** Moves to the top of the terminal, and clears everything below. */
 const CLEAR = '\u001b[H\u001b[J'
 
 /** The CPI's arguments, as if none of them concerned Nodes. */
@@ -51,7 +51,7 @@ export async function showStatus(
   const asked = {
     ...common(options, surroundings),
     credentials: credentials.value,
-    // What fails stands below the table.
+    // Failures are listed below the table.
     logger: logger('error', surroundings),
   }
   const screen = () => (stdout.isTTY ? { columns: stdout.columns, rows: stdout.rows } : undefined)
@@ -71,7 +71,7 @@ export async function showStatus(
   return found.unknown.length === 0 ? 0 : 1
 }
 
-/** Prints why one Node is as it is. */
+/** Explains one Node. */
 export async function showExplanation(
   options: ExplainFlags,
   surroundings: Surroundings,
@@ -146,7 +146,7 @@ export async function showDoctor(
       config: doctorConfig(options, environment),
       configSecret: options.configSecret,
       credentials: operatorCredentials(options, environment),
-      // All that is wrong stands in the lines.
+      // Everything that is wrong is in the lines.
       logger: logger('silent', surroundings),
     },
     signal,

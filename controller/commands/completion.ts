@@ -19,8 +19,8 @@ export interface CompletionOptions {
 const NAME = /^[a-z0-9.-]+$/
 
 /**
- * What stands at the end of a command line, as the shells' scripts read it: a candidate a line, then `:0` for files or `:4`
- * for nothing else. Errors would only be in the way of what is being typed, so there are fewer candidates instead.
+ * Candidates for the end of a command line, in the format that the shells' scripts read: one a line, then `:0` for files or
+ * `:4` for nothing else. Errors would only be in the way of what is being typed, so there are fewer candidates instead.
  */
 export async function completion(found: Completion, options: CompletionOptions): Promise<string> {
   switch (found.kind) {

@@ -40,13 +40,13 @@ export interface ExplainOptions {
 
 /** How the leader was started cannot be seen from here. */
 const ASSUMED =
-  'the file has no "identity.require", which is taken for reported; with the CPI\'s arguments it means asserted: write it, and look again'
+  'the file has no "identity.require", so reported is assumed; with the CPI\'s arguments it means asserted: write it, and run this again'
 
 const NODES = '/api/v1/nodes'
 const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 const NODE_NAME = /^[a-z0-9.-]{1,253}$/
 /** Where a CPI could be there as well, and it is not known whether it handles Nodes. */
-const CPI_UNKNOWN = 'whether a vSphere CPI handles Nodes as well could not be found out'
+const CPI_UNKNOWN = 'it could not be determined whether a vSphere CPI handles Nodes as well'
 
 /**
  * Explains one Node by what stands in the cluster and, with a configuration, by what a leader would decide now: the leader's
@@ -86,7 +86,7 @@ async function explainWith(
     report: reports.ok ? reports.value[0] : undefined,
     reportsRead: reports.ok,
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
-    leader: leader.ok ? leader.value : 'who leads is not known',
+    leader: leader.ok ? leader.value : 'the leader is not known',
     asked: options.config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
     assumed: options.config?.loaded.requireGiven === false ? [ASSUMED] : [],

@@ -52,7 +52,7 @@ export interface ControllerOptions {
 }
 
 const COMPONENT = 'rollcall-controller'
-const NO_PORT = 'no port is open: metrics cannot be scraped, and probes of the kubelet fail'
+const NO_PORT = "no port is open: metrics cannot be scraped, and the kubelet's probes fail"
 /** What remains of a five second grace period after logging out and releasing the Lease. */
 const FLUSH_MS = 500
 
@@ -155,7 +155,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
               logger,
               metrics: metrics.vCenter(inventory.config.name),
             }),
-          // A write may wait for its turn: whether the term still holds counts when that comes.
+          // A write may wait for its turn; whether the term still holds is checked when it is sent.
           client: limit(createLeaderOnlyClient(unlimited, term)),
           lease: { namespace, name },
           tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),

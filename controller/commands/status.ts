@@ -60,9 +60,9 @@ export async function status(options: StatusOptions, signal: AbortSignal): Promi
   })
 }
 
-const WHO_LEADS = 'who leads is not known'
+const WHO_LEADS = 'the leader is not known'
 
-/** The same again and again, when something has changed, until the signal aborts. What fails is told and tried again. */
+/** The same whenever something has changed, until the signal aborts. Failures are reported and tried again. */
 export async function watchStatus(
   options: StatusOptions,
   onStatus: (status: ClusterStatus) => void,
@@ -111,7 +111,7 @@ export async function watchStatus(
 
     async function draw(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        // Half a list would be a wrong picture.
+        // Half a list would be misleading.
         const whole =
           (nodes.synced || failures.has(NODES.what)) &&
           (reports.synced || failures.has(REPORTS.what)) &&

@@ -26,8 +26,8 @@ export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
 /** Milliseconds at least between two changes that are loaded. */
 const INTERVAL = 2_000
 /**
- * Each change starts the work for all vCenters again, and whoever may write one Secret must not stop the others: so many
- * changes are free, and each counts for so many milliseconds.
+ * Each change restarts the work for all vCenters, and somebody who may write one Secret must not stop the others: this many
+ * changes are free, and each counts for this many milliseconds.
  */
 const FREE_CHANGES = 10
 const CHANGE_COUNTS_FOR = 60_000
@@ -36,7 +36,7 @@ const CHANGE_COUNTS_FOR = 60_000
 type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'>
 
 /**
- * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is told
+ * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is reported
  * before it matters, and the next leader knows the credential even if its Secret is gone by then.
  *
  * Where a source gives no credential any more, or one that the configuration now names does not yet, the last one of the

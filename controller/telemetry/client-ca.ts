@@ -61,7 +61,7 @@ export function loadClientCA(source: ClientCASource, options: Options): ClientCA
   }
 }
 
-/** Looks at once, and every minute. What cannot be read changes nothing, and is told once. */
+/** Looks at once, and every minute. What cannot be read changes nothing, and is logged once. */
 function follow(
   look: (signal: AbortSignal) => Promise<readonly string[]>,
   first: readonly string[],

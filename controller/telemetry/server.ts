@@ -162,7 +162,7 @@ function contextOf({ clientCAs = [], ...tls }: ServingTLS): SecureContextOptions
     ...tls,
     // Without a list Node.js would believe the client certificates of every public CA.
     ca: [...clientCAs],
-    // No session is resumed, so that each connection's certificate is verified anew.
+    // No session is resumed, so that each connection's certificate is verified again.
     secureOptions: constants.SSL_OP_NO_TICKET,
   }
 }

@@ -14,7 +14,7 @@ t.test('somebody else writes to the same Nodes all the time', async (t) => {
   let busy = true
   const written = new Map<string, number>()
 
-  /** Writes for as long as it is told to; what it wrote last must be what stands in the end. */
+  /** Writes until it is stopped; its last write must be what remains in the end. */
   async function meddle(path: string): Promise<void> {
     for (let round = 1; busy; round++) {
       const body = { metadata: { annotations: { 'example.com/round': `${round}` } } }

@@ -22,7 +22,7 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   await reports.until('all are reported', () => ['stays', 'moves', 'goes'].every(settled))
   const before = { stays: nodes.of('stays').length, report: reports.of('stays').length }
 
-  // A server that starts anew remembers no change from before.
+  // A restarted server remembers no earlier changes.
   proxy.set('cut')
   await cluster.stopApiServer(500)
   await cluster.startApiServer()
@@ -39,7 +39,7 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   await nodes.until('a new Node is seen', () => isInitialized(nodes.last('late')))
   await nodes.until('a change is seen', () => address(nodes.last('moves'), 'InternalIP') === '10.8.0.1')
   t.comment(`${Math.round(performance.now() - start)} ms`)
-  // On a busy machine the API server starts so late that the Lease is lost; then all is listed anew as well.
+  // On a busy machine the API server starts so late that the Lease is lost; then everything is listed again as well.
   const lost = controller.output().includes('leadership lost')
   t.match(
     controller.output(),

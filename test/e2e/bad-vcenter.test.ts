@@ -18,7 +18,7 @@ await member.reportOnce()
 const good = vsphereConf(vcsim)
 const ca = await createCertificateAuthority(stage.dir)
 
-/** Runs a controller with this configuration and expects that the waiting Node is told this reason. */
+/** Runs a controller with this configuration and expects the waiting Node's condition to have this reason. */
 async function isTold(t: Test, config: string, reason: string, message: RegExp): Promise<Controller> {
   const controller = await stage.controller({ config, until: 'answering' })
   t.teardown(() => controller.stop())
@@ -44,7 +44,7 @@ async function isTold(t: Test, config: string, reason: string, message: RegExp):
   return controller
 }
 
-/** Runs a server that answers every request with this, and expects that the waiting Node is told that it is no vCenter. */
+/** Runs a server that answers every request with this, and expects the waiting Node's condition to say that it is no vCenter. */
 async function isNoVCenter(t: Test, name: string, contentType: string, answer: string, message: RegExp) {
   const { certificateFile, keyFile } = await ca.serving(name)
   const server = createServer(

@@ -86,7 +86,7 @@ t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
 
 t.test('a CPI that leaves Nodes alone is a neighbour', async (t) => {
   await applyManifest(cluster, cpiObject([NEIGHBOUR]))
-  // Whoever may run Pods somewhere may say that they are a CPI.
+  // Anybody who may run Pods somewhere may claim to be a CPI.
   const pretender = cpiObject(['--leader-elect=false'], { namespace: 'default', name: 'pretender' })
   await applyManifest(cluster, pretender)
   const path = (namespace: string, name: string) => `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`

@@ -38,7 +38,7 @@ for (const right of rights) {
 interface Trial {
   readonly name: string
   readonly shape: Shape
-  /** All that is told of the file and the arguments, beside what the CPI's arguments always bring. */
+  /** All warnings about the file and the arguments, except those that the CPI's arguments always cause. */
   readonly warnings?: readonly RegExp[]
   /** One machine of each is initialised, and gets this region. */
   readonly regions: readonly [string | undefined, string?]

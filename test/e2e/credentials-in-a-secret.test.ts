@@ -146,7 +146,7 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await vcsim.endSessions()
   await initialised('without-secret')
   t.ok((await attempts()).every((attempt) => attempt === 'marker-third accepted'))
-  // The leader ends as well: whoever has watched knows the credential still.
+  // The leader ends as well: a replica that has watched still knows the credential.
   await controller.stop()
   await until('the other one leads', async () => (await readyz(standby)).startsWith('leading'))
   await initialised('by-another')

@@ -1,4 +1,4 @@
-// What a leader has counted is its own; the next begins anew, and deletes nothing before it has led for a while.
+// A leader's count is its own; the next one starts over, and deletes nothing before it has led for a while.
 import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'

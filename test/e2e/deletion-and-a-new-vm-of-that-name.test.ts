@@ -1,4 +1,4 @@
-// A VM is deleted and made anew under its name, and a new Node of that name appears at once:
+// A VM is deleted and created again under its name, and a new Node of that name appears at once:
 // kubernetes/cloud-provider-vsphere#381, #397
 import t from 'tap'
 import { writeMachine } from '../fixtures/machine.ts'

@@ -1,4 +1,4 @@
-// A VM is destroyed and cloned anew under its host name, and the Node object stays (Terraform, kubespray, Talos): the
+// A VM is destroyed and cloned again under its host name, and the Node object stays (Terraform, kubespray, Talos): the
 // kubelet of the new VM takes the Node over, which was verified to be the old one. Later that VM goes, too.
 import t from 'tap'
 import { registerNode, takeNodeOver } from '../fixtures/kubelet.ts'
@@ -28,7 +28,7 @@ const [both, agentless, unseen, template, macs, mended] = await verified(
 if (!both || !agentless || !unseen || !template || !macs || !mended) throw new Error('there are seven')
 await watched(stage)
 
-/** Destroys a member's VM and makes it anew; the kubelet of the new one takes the Node over. */
+/** Destroys a member's VM and creates it again; the kubelet of the new one takes over the Node. */
 async function rebuild(member: Member): Promise<VcsimVM> {
   const vm = await vcsim.recreate(member.vm.ref)
   await takeNodeOver(cluster, member.name, vm.uuid)
@@ -123,7 +123,7 @@ t.test('a new machine that no vCenter has ever shown keeps it: it may run elsewh
 t.test('after it was a template', async (t) => {
   await vcsim.govc('vm.power', '-off', template.vm.name)
   await vcsim.govc('vm.markastemplate', template.vm.name)
-  // The simulator pushes nothing of that, and a new controller reads all anew.
+  // The simulator pushes nothing of that, and a new controller reads everything again.
   await second.stop()
   await stage.controller({ identity: 'third', lifecycle })
   await template.reportOnce()

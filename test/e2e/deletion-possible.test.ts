@@ -1,4 +1,4 @@
-// An account that could never prove an absence is told so while the VMs are there; an empty vCenter, and one without any
+// That an account could never prove an absence is reported while the VMs exist; an empty vCenter, and one without any
 // other VM, keep nobody.
 import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'

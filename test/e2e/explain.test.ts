@@ -1,4 +1,4 @@
-/** What an operator is told on a laptop, with the rights that docs/explain.md names, by the real binary. */
+/** What explain says to an operator on a laptop, with the rights that docs/explain.md names, by the real binary. */
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -43,7 +43,7 @@ const binding = {
 }
 for (const object of [clusterRole, binding]) await applyManifest(cluster, object)
 const kubeconfig = await cluster.kubeconfig({ user: 'ann', groups: ['operators'] })
-// What the docs name for --config besides.
+// What the docs name in addition for --config.
 const look = {
   ...clusterRole,
   metadata: { name: 'rollcall-look' },

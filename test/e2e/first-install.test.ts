@@ -1,4 +1,4 @@
-/** Whoever installs Rollcall for the first time types what the README says: its own commands, as they stand there. */
+/** A person who installs Rollcall for the first time types what the README says: these are its own commands, verbatim. */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

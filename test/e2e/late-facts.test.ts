@@ -7,7 +7,7 @@ import { writeRpctool } from '../servers/rpctool.ts'
 import { address, condition, eventsOf, isInitialized, level } from './objects.ts'
 import { openStage } from './stage.ts'
 
-// One controller serves all of these, and is never started anew.
+// One controller serves all of these, and is never restarted.
 const stage = await openStage(t, { vms: 8 })
 const { nodes, reports, vcsim } = stage
 await stage.controller()

@@ -212,7 +212,7 @@ t.test(`changes while ${CROWD} Nodes are initialised: each is written as often a
     const writes = nodes.of(name).length - 1
     if (writes !== 2) t.fail(`${name} was written ${writes} times`)
     const statuses = reports.of(name).length - 1
-    // Each change may come between a Node's patches and its status, which is then decided anew.
+    // Each change may come between a Node's patches and its status, which is then decided again.
     if (statuses > 3) t.fail(`the status of ${name} was written ${statuses} times`)
   }
   t.equal(await logins(vcsim), 1)

@@ -41,7 +41,7 @@ interface Row {
   readonly fault?: Omit<Fault, 'operation'>
   /** Logins that it costs. */
   readonly logins: number
-  /** Whether all has to be asked for anew. */
+  /** Whether everything has to be requested again. */
   readonly anew: boolean
 }
 

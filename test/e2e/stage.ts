@@ -39,7 +39,7 @@ export interface Stage {
   member(name: string, options?: MemberOptions): Promise<Member>
   /** As many Nodes, whose reports are made up and written at once, and waits until all are initialised. */
   crowd(count: number): Promise<CrowdMember[]>
-  /** Registers the Node of a member anew, whose former one was deleted. */
+  /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
 }
 
