@@ -17,6 +17,7 @@ import { createProber } from './probe/prober.ts'
 import type { RunningInventory } from './running-inventory.ts'
 import { createTicketRequests } from './session/clone-ticket.ts'
 import type { Logins } from './session/logins.ts'
+import { createRESTClient } from './session/rest-session.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
@@ -26,7 +27,6 @@ import {
   openConnection as openHTTPSConnection,
 } from './wire/connection.ts'
 import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
-import { createRESTClient } from './wire/rest.ts'
 import { createSoapClient } from './wire/soap.ts'
 import { withoutCredential } from './without-credential.ts'
 

@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
+import type { RESTClient } from '../session/rest-session.ts'
 import type { Timings } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
-import type { RESTClient } from '../wire/rest.ts'
 import { isRefusal, parse } from './tag-answers.ts'
 
 /** Most calls for names in one read. VCenter has 1,000 categories at most; how long Nodes wait for tags, the clock says. */

@@ -1,16 +1,11 @@
-/** A client for vCenter's REST interface, the older or the newer one, with a session created when first needed. */
+/** Calls of vCenter's REST interface, the older or the newer one, without a session. */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { VCenterConfig } from '../../config/config.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
-import type { Logins } from '../session/logins.ts'
 import type { Timings } from '../timings.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { VCenterError } from './errors.ts'
 import { readText } from './read-text.ts'
 
-const SESSION_HEADER = 'vmware-api-session-id'
-/** Characters that can be sent in a header. */
-const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
 
@@ -67,186 +62,66 @@ export interface RESTCall {
   readonly signal: AbortSignal
 }
 
-export interface RESTClient {
-  /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */
-  call(call: RESTCall): Promise<unknown>
-  logout(signal: AbortSignal): Promise<void>
+export interface RESTTransport {
+  /** Sends once and returns the answer. Throws a VCenterError. */
+  send(
+    method: RESTCall['method'] | 'DELETE',
+    resource: string,
+    request: Omit<RESTCall, 'method' | 'resource'> & { readonly headers: Record<string, string> },
+  ): Promise<unknown>
+  /** Uses the other of the two interfaces from now on. */
+  switchInterface(): void
 }
 
-export interface RESTClientOptions {
+export interface RESTTransportOptions {
   readonly connection: Connection
-  /** The password is read at each login, as it may change. */
-  readonly config: VCenterConfig
   readonly timings: Timings
   readonly clock: Clock
   readonly metrics: InventoryMetrics
-  readonly logins: Logins
-  /** For login calls. It outlives the signals of other calls, so that a new session is known and can be ended. */
-  readonly loginSignal: AbortSignal
-  /** The SOAP session's identifier, undefined while there is none. Used with a session manager alone. */
-  readonly soapSession: () => string | undefined
 }
 
-/**
- * With a session manager there is nothing to log in with: the cloned SOAP session is sent, as the CPI does (its function
- * withTagsClient, v1.36.0). It is SOAP's to end.
- *
- * Not for concurrent calls: they would log in more than once.
- */
-export function createRESTClient(options: RESTClientOptions): RESTClient {
-  const { connection, config, timings, clock, metrics, logins, loginSignal, soapSession } = options
+export function createRESTTransport({
+  connection,
+  timings,
+  clock,
+  metrics,
+}: RESTTransportOptions): RESTTransport {
   /** So far every version of vCenter has the older one. */
   let spoken: RestInterface = REST
-  let session: string | undefined
-
-  async function send(
-    method: 'GET' | 'POST' | 'DELETE',
-    resource: string,
-    {
-      headers,
-      id,
-      action,
-      body,
-      deadline = timings.callDeadline,
-      signal,
-    }: Pick<RESTCall, 'id' | 'action' | 'body' | 'deadline'> & {
-      headers: Record<string, string>
-      signal: AbortSignal
-    },
-  ): Promise<unknown> {
-    const start = clock.monotonic()
-    const { path, value } = spoken
-    const done = (outcome: string) =>
-      metrics.call(`REST ${method} ${resource}`, outcome, (clock.monotonic() - start) / 1000)
-    const request = {
-      method,
-      path: path(resource, id, action),
-      headers,
-      deadline,
-      signal,
-    }
-    try {
-      const json = body === undefined ? {} : { body: JSON.stringify(body) }
-      const document = await connection.request({ ...request, ...json }, (answer) =>
-        readAnswer(connection.server, resource, answer),
-      )
-      done('ok')
-      return value(document)
-    } catch (error) {
-      if (!signal.aborted) done(error instanceof VCenterError ? error.reason : 'Defect')
-      throw error
-    }
-  }
-
-  /**
-   * A vCenter without an interface answers 404 before it checks the credential. While its services start, it may answer so
-   * for both interfaces, so the other one is always tried too.
-   */
-  async function openSession(headers: Record<string, string>): Promise<unknown> {
-    const open = () => send('POST', 'session', { headers, signal: loginSignal })
-    try {
-      return await open()
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
-    speakOther()
-    return await open()
-  }
-
-  function speakOther(): void {
-    spoken = spoken === REST ? API : REST
-  }
-
-  /** Whether not the object but the interface is missing, as after an upgrade of vCenter. */
-  async function isGone(key: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await send('GET', 'session', { headers: { [SESSION_HEADER]: key }, signal })
-      return false
-    } catch (error) {
-      return isNotFound(error)
-    }
-  }
-
-  async function login(): Promise<string> {
-    return await logins.login({
-      account: config,
-      by: 'REST',
-      signal: loginSignal,
-      async send(password) {
-        const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
-        try {
-          session = toSession(await openSession({ authorization }))
-        } catch (error) {
-          if (!(error instanceof RESTError && error.status === 401)) throw error
-          throw new VCenterError('InvalidLogin', error.message, { cause: error })
-        }
-        return session
-      },
-    })
-  }
-
-  function toSession(value: unknown): string {
-    if (typeof value === 'string' && SESSION_ID.test(value)) return value
-    throw new VCenterError(
-      'MalformedAnswer',
-      `${connection.server} answers to the REST login without a usable session`,
-    )
-  }
-
-  async function callInSoapSession(
-    attempt: (key: string) => Promise<unknown>,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const key = soapSession()
-    if (key === undefined) {
-      throw new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
-    }
-    try {
-      return await attempt(key)
-    } catch (error) {
-      if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
-      if (!isNotFound(error) || !(await isGone(key, signal))) throw error
-      speakOther()
-      return await attempt(key)
-    }
-  }
-
   return {
-    async call({ method, resource, ...rest }) {
-      const attempt = (key: string) => {
-        const headers = { [SESSION_HEADER]: key, 'content-type': 'application/json' }
-        return send(method, resource, { ...rest, headers })
+    async send(method, resource, { headers, id, action, body, deadline = timings.callDeadline, signal }) {
+      const start = clock.monotonic()
+      const { path, value } = spoken
+      const done = (outcome: string) =>
+        metrics.call(`REST ${method} ${resource}`, outcome, (clock.monotonic() - start) / 1000)
+      const request = {
+        method,
+        path: path(resource, id, action),
+        headers,
+        deadline,
+        signal,
       }
-      if (config.sessionManager !== undefined) return await callInSoapSession(attempt, rest.signal)
-      if (session === undefined) return await attempt(await login())
       try {
-        return await attempt(session)
+        const json = body === undefined ? {} : { body: JSON.stringify(body) }
+        const document = await connection.request({ ...request, ...json }, (answer) =>
+          readAnswer(connection.server, resource, answer),
+        )
+        done('ok')
+        return value(document)
       } catch (error) {
-        const ended = error instanceof RESTError && error.status === 401
-        if (!ended && !(isNotFound(error) && (await isGone(session, rest.signal)))) throw error
-        session = undefined
-        return await attempt(await login())
+        if (!signal.aborted) done(error instanceof VCenterError ? error.reason : 'Defect')
+        throw error
       }
     },
-    async logout(signal) {
-      if (session === undefined) return
-      const headers = { [SESSION_HEADER]: session }
-      session = undefined
-      await send('DELETE', 'session', { headers, signal })
+    switchInterface() {
+      spoken = spoken === REST ? API : REST
     },
   }
 }
 
-function isNotFound(error: unknown): boolean {
+/** Whether the object is missing, or the whole interface. */
+export function isNotFound(error: unknown): boolean {
   return error instanceof RESTError && error.status === 404
-}
-
-function refusesSoapSession(server: string): VCenterError {
-  return new VCenterError(
-    'SessionLost',
-    `${server} does not take the session of the session manager at its REST interface, where tags are (HTTP status 401); ` +
-      'this needs vSphere 8.0 U3 or later, else give user and password in place of the session manager',
-  )
 }
 
 async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {

@@ -5,8 +5,8 @@ import { Secret } from '../../config/secret.ts'
 import { fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
-import type { Connection } from './connection.ts'
-import { createRESTClient } from './rest.ts'
+import type { Connection } from '../wire/connection.ts'
+import { createRESTClient } from './rest-session.ts'
 
 const { signal } = new AbortController()
 
