@@ -1,6 +1,6 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
-import { type Given, type GivenSection, readText } from './read-section.ts'
+import { type Given, type GivenSection, readSetting } from './read-section.ts'
 import { type Sections, withServer } from './sections.ts'
 import { SECTIONS } from './settings/all-sections.ts'
 import {
@@ -80,7 +80,7 @@ function overridden<S>(
     const path = `${prefix}${variable?.name}`
     const text = variable && environment[path]
     if (!text || text === rows[name].unset) continue
-    const read = readText(rows[name], text, { path, at: 'environment' }, findings)
+    const read = readSetting(rows[name], text, { path, at: 'environment' }, findings)
     const before = given[name]
     if (before !== undefined)
       findings.warn(

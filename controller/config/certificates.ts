@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { isAbsolute, join } from 'node:path'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { type ReadFile, readText } from './read-text.ts'
+import { type ReadFile, readTextFile } from './read-text.ts'
 
 /** A vCenter has a handful of CA certificates; a system's whole bundle is some 250 kB. */
 const MAX_BYTES = 1024 * 1024
@@ -23,7 +23,7 @@ export async function readCertificates(
   const blocks: string[] = []
   for (const path of paths.split(':').filter((part) => part !== '')) {
     const file = isAbsolute(path) ? path : join(folder, path)
-    const read = await readText(file, readFile, MAX_BYTES)
+    const read = await readTextFile(file, readFile, MAX_BYTES)
     if (!read.ok) return failed(`${file} ${read.message}`)
     const found = parseCertificates(read.value, ", as in vCenter's /certs/download.zip")
     if (!found.ok) return failed(`${file} ${found.message}`)

@@ -9,7 +9,7 @@ import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { looksLikeINI, readINI } from './ini.ts'
 import { keepLevel } from './keep-level.ts'
-import { type ReadFile, type ReadFolder, readText } from './read-text.ts'
+import { type ReadFile, type ReadFolder, readTextFile } from './read-text.ts'
 import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
 import { readSections } from './sections.ts'
 import { readYAML } from './yaml.ts'
@@ -64,7 +64,7 @@ type Parsed = Pick<LoadedConfig, 'config' | 'requireGiven'>
 
 async function load(source: ConfigSource, findings: Findings): Promise<Parsed | undefined> {
   const { path, readFile, readFolder, environment = {} } = source
-  const read = await readText(path, readFile, MAX_BYTES)
+  const read = await readTextFile(path, readFile, MAX_BYTES)
   const { ok: defaultFolder } = await attempt(() => readFolder(DEFAULT_FOLDER))
   const options = { folder: dirname(path), readFile, defaultFolder, findings }
   if (read.ok) return parseConfig(read.value, environment, options, source)

@@ -45,13 +45,13 @@ export function readSection<S>(
     }
     const text = asText(entry.value, where, rows[name], findings)
     if (text === undefined || text === rows[name].unset) continue
-    given[name] = readText(rows[name], text, { path: where, at: entry.value.at }, findings)
+    given[name] = readSetting(rows[name], text, { path: where, at: entry.value.at }, findings)
   }
   return given
 }
 
 /** Reads one setting's text by its row; undefined where it is wrong. */
-export function readText<T, S>(
+export function readSetting<T, S>(
   row: Row<T, S>,
   text: string,
   { path, at }: { readonly path: string; readonly at: Place },

@@ -10,7 +10,11 @@ export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 export type ReadFolder = (path: string) => Promise<readonly string[]>
 
 /** Reads a text file that a person named. Error messages continue a sentence that begins with the file's name. */
-export async function readText(path: string, readFile: ReadFile, maxBytes: number): Promise<Result<string>> {
+export async function readTextFile(
+  path: string,
+  readFile: ReadFile,
+  maxBytes: number,
+): Promise<Result<string>> {
   let bytes: Uint8Array
   try {
     bytes = await readFile(path, maxBytes)

@@ -6,7 +6,7 @@ import {
   isEmpty,
   knownEntries,
   readSection,
-  readText,
+  readSetting,
   tellOther,
 } from './read-section.ts'
 import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/all-sections.ts'
@@ -106,7 +106,7 @@ export function withServer(
   findings: Findings,
 ): GivenSection<VCenterSettings> {
   if (given.server !== undefined || findings.refused(path)) return given
-  const server = readText(VCENTER.rows.server, name, { path, at }, findings)
+  const server = readSetting(VCENTER.rows.server, name, { path, at }, findings)
   return server === undefined ? given : { ...given, server }
 }
 

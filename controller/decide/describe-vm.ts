@@ -4,17 +4,17 @@ import type { ConditionValue } from './condition-value.ts'
 
 /** A VM in words: name, moref and vCenter. */
 export function describeVM(vm: VirtualMachine): string {
-  return words(vm.name, vm.moref, vm.vCenter.name)
+  return named(vm.name, vm.moref, vm.vCenter.name)
 }
 
 /** The VM that a Node is bound to, as it was last seen. */
 export function describeBound({ name, moref, vCenter, biosUUID }: BoundVM): string {
   // No vCenter has ever shown it.
   if (moref === '') return `the machine with BIOS UUID ${biosUUID}`
-  return words(name, moref, vCenter)
+  return named(name, moref, vCenter)
 }
 
-function words(name: string, moref: string, vCenter: string): string {
+function named(name: string, moref: string, vCenter: string): string {
   return `VM "${name}" (${moref}) in vCenter ${vCenter}`
 }
 

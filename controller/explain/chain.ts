@@ -112,7 +112,7 @@ function conditionStep(
   const changed =
     current !== undefined &&
     (current.status !== written?.status || current.reason !== written.reason) &&
-    !LEADER_ALONE.has(written?.reason ?? '')
+    !REASONS_OF_LEADER.has(written?.reason ?? '')
   if (written === undefined && !changed && more.length === 0) return []
   return [
     {
@@ -130,7 +130,7 @@ function conditionStep(
 }
 
 /** What only the leader can know: a look at vCenter says nothing against it. */
-const LEADER_ALONE: ReadonlySet<string> = new Set([
+const REASONS_OF_LEADER: ReadonlySet<string> = new Set([
   'PolicyNotInForce',
   'NodePatchRefused',
   'ReportRefused',

@@ -62,12 +62,12 @@ export function chooseAddresses(
   const refusal = refuseProvided(provided.ips, { free, taken, configured, nodes, vm })
   if (refusal !== undefined) return none(refusal)
   const networks = networksOf(macs, vm)
-  if (inOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
+  if (isInOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
 
   const asked = free.filter(({ address }) => provided.ips.addresses.some((each) => each.address === address))
   const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
   const found: OfFamily[] = []
-  for (const family of inOrder(configured, provided.ips)) {
+  for (const family of withPreferredFirst(configured, provided.ips)) {
     const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
     const internals = current('InternalIP', family, context)
@@ -164,7 +164,7 @@ function refuseProvided(
 }
 
 /** Whether both networks are named and the VM is known to be in neither: the CPI then takes no address at all. */
-function inOtherNetworks(
+function isInOtherNetworks(
   networks: readonly (string | undefined)[],
   { internalVmNetworkName: internal, externalVmNetworkName: external }: DecisionConfig['nodes'],
 ): boolean {
@@ -174,7 +174,7 @@ function inOtherNetworks(
   )
 }
 
-function inOrder(configured: readonly Family[], { preferred: first }: NodeIPs): readonly Family[] {
+function withPreferredFirst(configured: readonly Family[], { preferred: first }: NodeIPs): readonly Family[] {
   return first === undefined
     ? configured
     : configured.toSorted((a, b) => Number(b === first) - Number(a === first))

@@ -70,7 +70,7 @@ function fromReport(spec: NodeReportSpec, vm: VirtualMachine, macs: readonly str
       })
     }
   }
-  return inOrder(found)
+  return byRank(found)
 }
 
 /** `guest.net` of the vNICs, without interfaces that are no vNIC (`deviceConfigId` -1). */
@@ -84,7 +84,7 @@ export function fromGuestNet(spec: NodeReportSpec, vm: VirtualMachine): Candidat
       return [{ rank: rank(parsed.address) ?? MOST, candidate }]
     }),
   )
-  return inOrder(found)
+  return byRank(found)
 }
 
 function onVNICs(vm: VirtualMachine) {
@@ -113,7 +113,7 @@ function rankOf(spec: NodeReportSpec, vm: VirtualMachine): (address: string) => 
 }
 
 /** Lower ranks first, equal ones as they are: Array.prototype.toSorted is stable. */
-function inOrder(found: readonly Ranked[]): CandidateAddress[] {
+function byRank(found: readonly Ranked[]): CandidateAddress[] {
   return found.toSorted((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
 }
 

@@ -4,7 +4,7 @@ import { VCenterError } from '../wire/errors.ts'
 import { RESTError } from '../wire/rest.ts'
 
 /** Whether the error is about the requested objects or tags, not about the state of vCenter. */
-export function isRefusal(error: unknown): error is RESTError {
+export function isRESTRefusal(error: unknown): error is RESTError {
   return (
     error instanceof RESTError &&
     error.status >= 400 &&

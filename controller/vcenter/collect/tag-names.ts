@@ -5,7 +5,7 @@ import type { Tag } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest-session.ts'
 import type { Timings } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
-import { isRefusal, parse } from './tag-answers.ts'
+import { isRESTRefusal, parse } from './tag-answers.ts'
 
 /** Most calls for names in one read. VCenter has 1,000 categories at most; how long Nodes wait for tags, the clock says. */
 const MAX_CALLS = 2_000
@@ -94,7 +94,7 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
     try {
       names.set(id, parse(TagModel, await call('GET', 'tagging/tag', id, signal)).name)
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isRESTRefusal(error)) throw error
       problems.set(id, `tag ${id}: ${error.message}`)
     }
   }
@@ -121,7 +121,7 @@ export function createTagNames({ rest, categories, timings, clock }: TagNamesOpt
           await listMembers(signal)
           for (const id of unknown) if (!members.has(id)) foreign.add(id)
         } catch (error) {
-          if (!isRefusal(error)) throw error
+          if (!isRESTRefusal(error)) throw error
           unsure = `tag categories: ${error.message}`
         }
       }

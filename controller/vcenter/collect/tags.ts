@@ -5,7 +5,7 @@ import type { Tag } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest-session.ts'
 import type { Timings } from '../timings.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { isRefusal, parse } from './tag-answers.ts'
+import { isRESTRefusal, parse } from './tag-answers.ts'
 import { createTagNames } from './tag-names.ts'
 
 /** Objects per call. */
@@ -71,7 +71,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
         into.set(keyOf({ type: object_id.type, value: object_id.id }), tag_ids ?? [])
       }
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isRESTRefusal(error)) throw error
       if (objects.length === 1 || splits >= MAX_SPLITS) {
         for (const object of objects) into.set(keyOf(object), error.message)
         return
