@@ -47,7 +47,7 @@ t.test('a Node whose report had bound it is deleted', async (t) => {
 t.test('so is one that no vCenter has ever shown, as its agent has named its VM', async (t) => {
   await events.until('it is told aloud', () => eventsOfReason(stage, unbound.name, 'NoVMWithUUID').length > 0)
   t.match(eventsOfReason(stage, unbound.name, 'NoVMWithUUID'), [
-    { message: /no VM with BIOS UUID .* is visible in vCenter main; check that the VM is there/ },
+    { message: /no VM with BIOS UUID .* is visible in vCenter main; check that the VM exists/ },
   ])
   await deleted(stage, unbound.name)
   await events.until('it is told', () => eventsOfReason(stage, unbound.name, 'NodeDeleted').length > 0)

@@ -108,7 +108,7 @@ await t.test('without the right to write Nodes it says what it would do', async 
 })
 
 await t.test('the overlay for an earlier Kubernetes makes the same objects', async (t) => {
-  const [, overlay = ''] = /`-k (manifests\/overlays\/before-1\.36\/)`/.exec(readme) ?? []
+  const [, overlay = ''] = / -k (manifests\/overlays\/before-1\.36\/)`/.exec(readme) ?? []
   const onTop = 'kubectl apply --server-side --force-conflicts --dry-run=server'
   t.match(await type(cluster, `${onTop} -k ${overlay}`), { code: 0 })
 })

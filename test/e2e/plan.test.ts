@@ -7,7 +7,7 @@ import { builtProgram } from '../fixtures/built-program.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
-import { isInitialized, ready } from './objects.ts'
+import { condition, isInitialized, ready } from './objects.ts'
 import { openStage, REGION_CATEGORY } from './stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
@@ -38,6 +38,12 @@ const settled = [await register('worker-1', '10.7.0.1/24'), await register('work
 const lost = await register('worker-3', '10.7.0.3/24')
 await nodes.until('all are initialised', () =>
   [...settled, lost].every(({ name }) => isInitialized(nodes.last(name))),
+)
+// A status is written after the Node; a busy machine's leader that ends may not get to it.
+await stage.reports.until('the reports say so', () =>
+  [...settled, lost].every(
+    ({ name }) => condition(stage.reports.last(name), 'Initialized')?.status === 'True',
+  ),
 )
 await controller.stop()
 
