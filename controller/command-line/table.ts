@@ -48,8 +48,8 @@ export const OPTIONS = {
   },
   'log-level': { value: 'LEVEL', words: LOG_LEVELS, help: 'what is logged, to standard error' },
   output: { value: 'FORM', words: OUTPUTS, default: 'table', help: 'for people, or for programs' },
-  watch: { help: 'go on, and show what changes' },
-  'from-cpi': { help: 'look for the vSphere CPI as well, and say how it hands over' },
+  watch: { help: 'keep running, and show what changes' },
+  'from-cpi': { help: 'look for the vSphere CPI as well, and say how to hand over from it' },
 } as const satisfies Record<string, OptionRow>
 
 export type OptionName = keyof typeof OPTIONS
@@ -70,23 +70,23 @@ export const COMMANDS = {
     optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
   },
   plan: {
-    does: 'says what that would change, and changes nothing; exit code 0 where nothing would change, 2 where something would, 1 where it cannot tell',
+    does: 'says what that would change, and changes nothing; exit code 0 if nothing would change, 2 if something would, 1 if no plan is possible',
     required: ['config'],
     optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   },
   explain: {
-    does: 'says why one Node is as it is, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 where something could not be found out',
+    does: 'explains one Node, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 if something could not be found out',
     operand: { name: 'NODE' },
     required: [],
     optional: ['config', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   },
   status: {
-    does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 where something could not be read',
+    does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 if something could not be read',
     required: [],
     optional: ['watch', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name'],
   },
   doctor: {
-    does: 'looks at all that Rollcall needs and says what is wrong, and what to do; exit code 1 where a check fails',
+    does: 'checks everything that Rollcall needs, and says what is wrong and what to do; exit code 1 if a check fails',
     required: [],
     optional: [
       'config',
@@ -100,7 +100,7 @@ export const COMMANDS = {
     ],
   },
   completion: {
-    does: 'prints what completes these commands in a shell, and for kubectl the executable kubectl_complete-rollcall',
+    does: 'prints the completion script for a shell, or for kubectl the executable kubectl_complete-rollcall',
     operand: { name: 'SHELL', words: SHELLS },
     required: [],
     optional: [],

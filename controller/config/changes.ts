@@ -37,7 +37,7 @@ const EFFECTS = {
   port: 'new inventory',
   user: 'new inventory',
   trust: 'new inventory',
-  datacenters: 'decided anew',
+  datacenters: 'decided again',
   // Only a Secret itself can compare its text.
   password: 'compared apart',
   // Not a setting, and used only in messages.
@@ -65,7 +65,7 @@ function vCenterChanges(name: string, earlier: Config, later: Config): readonly 
   const path = `vcenter.${name}`
   const [before, after] = [named(earlier, name), named(later, name)]
   if (before === undefined || after === undefined) return [path]
-  const settings = settingsWith('new inventory', 'decided anew')
+  const settings = settingsWith('new inventory', 'decided again')
   const changed: string[] = settings.filter((setting) => !isDeepStrictEqual(before[setting], after[setting]))
   if (!before.password.equals(after.password)) changed.push('password')
   for (const part of ['ipFamilies', 'credentials'] as const)

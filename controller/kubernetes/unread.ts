@@ -9,9 +9,11 @@ export function unread(what: string, error: unknown): string {
 
 function next(said: string, error: unknown): string {
   if (hasStatus(error, 401))
-    return '; the credential has run out or is of another cluster: check --kubeconfig'
-  if (hasStatus(error, 403)) return '; docs/explain.md has the rights that it takes'
+    return '; the credential has expired or is for another cluster: check --kubeconfig'
+  if (hasStatus(error, 403)) return '; docs/explain.md lists the rights that are needed'
   if (hasStatus(error, 404) && said.includes(`/apis/${API_GROUP}/`))
     return '; the CRD is not there: apply the manifests of Rollcall'
-  return /failed:/.test(said) ? '; see that the API server of this kubeconfig answers: kubectl get nodes' : ''
+  return /failed:/.test(said)
+    ? '; check that the API server of this kubeconfig answers: kubectl get nodes'
+    : ''
 }
