@@ -49,6 +49,8 @@ export interface NodeIndex {
    * text, those whose machine no vCenter has shown.
    */
   namesIn(vCenterInstanceUUID: string): Iterable<string>
+  /** All Nodes that {@link NodeIndex.namesIn} knows, of any vCenter and of none. */
+  names(): Iterable<string>
   /** Nodes that the brake is engaged for, unless they are being deleted or somebody has decided on them. */
   latched(): Iterable<LatchedNode>
   /** Nodes that hold this address or this host name (lower case). */
@@ -138,6 +140,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
     namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
+    names: () => [...keys].flatMap(([name, { vCenter }]) => (vCenter.length > 0 ? [name] : [])),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],
     addressesOf: (name) => keys.get(name)?.addresses ?? [],

@@ -121,6 +121,43 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
   }
 })
 
+t.test(
+  'a Ready Node of another vCenter tells it while no vCenter shows its VM, which may have moved here',
+  async (t) => {
+    const UNSHOWN = { kind: 'unshown', names: ['moved'] }
+    const finding = { state: 'found', vm: seenVM() } as const
+    for (const [what, condition, there, foundThere, expected] of [
+      ['it is shown nowhere', ready, NONE, false, UNSHOWN],
+      ['its vCenter shows it', ready, found, false, undefined],
+      ['its last probe found it in its vCenter', ready, NONE, true, undefined],
+      ['it is not Ready', silent, NONE, false, undefined],
+    ] as const) {
+      const index = createNodeIndex(SETTINGS.identity)
+      const moved = node({ name: 'moved', uid: 'other', ready: condition })
+      const vm = { ...boundVM(), vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+      index.node('worker-1', node({ name: 'worker-1' }))
+      index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
+      index.node('moved', moved)
+      index.report('moved', report({ name: 'moved', status: { nodeUID: 'other', vm } }))
+      const probes = [probe({ vCenter: 'vc2', ...(foundThere ? { instanceUUID: finding } : {}) })]
+      const inhabitantsOf = createInhabitantsOf({
+        index,
+        tracker: {
+          missingFor: () => 0,
+          evidence: (name) => (name === 'moved' && foundThere ? absence(facts(), { probes }) : undefined),
+        },
+        inventories: [
+          { vCenter: 'vc1', lookup: () => NONE },
+          { vCenter: 'vc2', lookup: () => there },
+        ],
+        node: (name) => (name === 'moved' ? moved : undefined),
+        absentFor: 1000,
+      })
+      t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
+    }
+  },
+)
+
 t.test('the Node itself, Nodes that are gone, and Nodes of other vCenters tell nothing', async (t) => {
   const { inhabitantsOf, index } = setUp({ here: found })
   t.equal(inhabitantsOf({ vCenter: 'vc2', vCenterInstanceUUID: 'two' }), undefined)

@@ -8,7 +8,7 @@ import type { VCenterProbe } from '../types/vcenter-probe.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 export interface InhabitantsOptions {
-  readonly index: Pick<NodeIndex, 'namesIn' | 'uuidsOf'>
+  readonly index: Pick<NodeIndex, 'names' | 'namesIn' | 'uuidsOf'>
   readonly tracker: Pick<ProbeTracker, 'missingFor' | 'evidence'>
   readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
   readonly node: (
@@ -33,9 +33,9 @@ export type InhabitantsOf = (
  * Ignores Nodes too whose VM is seen in another vCenter; that nobody misses one that is not shown is not enough, for its
  * last probe may have found it here.
  *
- * A Ready Node whose machine was never shown, such as one that another provider initialised, may have it there too: its
- * machine runs somewhere. It counts for the vCenter that had the Node's own VM, and for all where nobody knows which one that
- * was, unless another shows it. It does not count for others, which may never have had a VM.
+ * A Ready Node whose machine no vCenter shows may have it there too, for it runs somewhere: another provider may have
+ * initialised that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
+ * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM.
  *
  * A Node that somebody removes on purpose does not count as running.
  */
@@ -79,7 +79,9 @@ export function createInhabitantsOf(options: InhabitantsOptions): InhabitantsOf 
     if (unlisted.length > 0) return { kind: 'unlisted', names: unlisted.sort() }
     const unseen = [...index.namesIn('')]
     if (!names.includes(except) && !unseen.includes(except)) return undefined
-    const unshown = unseen.filter((name) => name !== except && runs(name) && !isShownElsewhere(name))
+    const unshown = [...index.names()].filter(
+      (name) => name !== except && runs(name) && !isShownElsewhere(name) && !isFoundElsewhere(name),
+    )
     return unshown.length > 0 ? { kind: 'unshown', names: unshown.sort() } : undefined
   }
 }

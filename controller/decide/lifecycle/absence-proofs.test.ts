@@ -42,7 +42,7 @@ t.test('an empty vCenter that a running Node keeps in doubt names it, and what e
   t.match(told('unlisted', 'n1', 'n2', 'n3'), /Node n1 \(and 2 more\) is Ready and had/)
   t.equal(
     told('unshown', 'n1'),
-    `${empty} Node n1 is Ready and no vCenter has shown its VM, which may be there: install the agent on it, or ${letGo}`,
+    `${empty} Node n1 is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${letGo}`,
   )
 })
 

@@ -34,7 +34,7 @@ export type Inhabitants =
   | { readonly kind: 'listed' }
   /** Ready Nodes, in order, that had their VMs there, of which it has not shown any for long. */
   | { readonly kind: 'unlisted'; readonly names: readonly string[] }
-  /** Ready Nodes, in order, whose VMs no vCenter has ever shown. */
+  /** Ready Nodes, in order, whose VMs no vCenter shows, and which were not theirs by the Nodes' bindings. */
   | { readonly kind: 'unshown'; readonly names: readonly string[] }
 
 /** One machine, with what all vCenters said of it. */
@@ -217,7 +217,7 @@ function livesThere(vCenter: string, inhabitants: Inhabitants): string {
   const letGo = `let that Node go, so that vCenter ${vCenter} counts as empty: kubectl delete node ${first}, or kubectl annotate node ${first} ${ANNOTATION_DELETION}=proceed`
   return inhabitants.kind === 'unlisted'
     ? `Node ${first}${more} is Ready and had its VM there: register that VM again, or ${letGo}`
-    : `Node ${first}${more} is Ready and no vCenter has shown its VM, which may be there: install the agent on it, or ${letGo}`
+    : `Node ${first}${more} is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${letGo}`
 }
 
 function fromFailure({ vCenter, reason, message }: VCenterFailure): Missing {

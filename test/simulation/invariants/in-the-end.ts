@@ -107,6 +107,8 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
         known.some(({ instanceUUID }) => instanceUUID !== '' && vm.instanceUUID === instanceUUID),
     ),
   )
+  // The VM is listed though its machine is gone, as one that was moved and destroyed at once: the other conditions say what is so.
+  if (twin && status?.conditions.some(({ type, status }) => type === 'VMFound' && status === 'True')) return
   const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
