@@ -200,19 +200,27 @@ const RARE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'suspended-when-deleting' }],
 ]
 
-/** Of a vCenter that has one VM beside another provider's Node: few worlds have such a one. */
+/** Of a vCenter that has one VM beside another provider's Node. */
 const LONELY: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vcenter-restarts', at: 0.3 }, { kind: 'vm-destroyed', at: 0.4 }],
   [silent, { kind: 'vcenter-restarts', at: 0.3, until: 0.31 }, { kind: 'vm-destroyed', at: 0.3 }],
 ]
 
 /** Those for small vCenters as often as all others of some kind. */
-export const RECIPES: readonly Recipe[] = [
+const ALL: readonly Recipe[] = [
   ...ANYWHERE.map((faults) => ({ faults })),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },
     { faults, small: true },
   ]),
+]
+const ALL_AND_LONELY: readonly Recipe[] = [
+  ...ALL,
   ...LONELY.flatMap((faults) => Array.from({ length: 16 }, () => ({ faults, small: true, reported: true }))),
 ]
+
+/** @param lonely whether there is a vCenter that has one VM beside another provider's Node: few worlds have such a one */
+export function recipesFor(lonely: boolean): readonly Recipe[] {
+  return lonely ? ALL_AND_LONELY : ALL
+}

@@ -3,7 +3,7 @@ import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 import { KINDS, PAIRS } from './all.ts'
 import type { Focus } from './fault.ts'
-import { RECIPES, SILENT } from './recipes.ts'
+import { recipesFor, SILENT } from './recipes.ts'
 
 export interface Beat {
   readonly kind: string
@@ -26,7 +26,7 @@ const NOTICE = 60_000
 /** One of the dangerous scenes, most often with something besides. */
 export function drawRecipe(world: World, random: Random, anywhere: Focus): Scene {
   const { settings } = world
-  const { faults, small = false, reported = false } = random.pick(RECIPES)
+  const { faults, small = false, reported = false } = random.pick(recipesFor(isLonely(world)))
   const here = ({ machine, vCenter }: Focus): boolean =>
     vCenter === world.vCenters.at(-1) && (machine.agent || !reported)
   const focus = small ? (drawFocus(world, random, here) ?? anywhere) : anywhere
@@ -44,6 +44,12 @@ export function drawRecipe(world: World, random: Random, anywhere: Focus): Scene
     }
   })
   return { length, beats: [...beats, ...extras(world, random, focus, length, 0.4)] }
+}
+
+/** Whether the last vCenter has no more than two Nodes' VMs. */
+function isLonely({ vCenters }: World): boolean {
+  const vms = [...(vCenters[1]?.vms.values() ?? [])].filter(({ machine }) => machine !== undefined)
+  return vms.length === 1 || vms.length === 2
 }
 
 /** Three pairs, of which every one has its turn, and what chance adds. */
