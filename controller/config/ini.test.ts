@@ -217,6 +217,11 @@ t.test('what is refused of INI', async (t) => {
       `${GLOBAL}[VirtualCenter "a"]\n[vcenter "b"]`,
       ['vsphere.conf:5:1: vcenter: is given twice, first on line 4: keep one'],
     ],
+    // A password that an editor has wrapped.
+    [
+      `${GLOBAL}password =\n  hunter2 =\n[VirtualCenter "a"]`,
+      ['vsphere.conf:5:3: global.?: unknown key', 'vcenter.a.password: is missing'],
+    ],
     [`${GLOBAL}[Global "a"]\n[VirtualCenter "a"]`, ['global.a: unknown key']],
     // After a mistake a line may be one of a password, and what is missing may be what could not be read.
     [

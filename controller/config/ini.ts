@@ -113,8 +113,10 @@ class Reader {
       return this.#wrong('a section is missing above the first key: write [Global] before it', at)
     }
     const entry = { key, at, value }
-    // After a mistake this may be a line of a value.
-    this.#section.entries.push(value.bare || this.#findings.wrong ? { ...entry, doubtful: true } : entry)
+    // After a mistake, or below a key without a value, this may be a line of a value.
+    const above = this.#section.entries.at(-1)?.value
+    const doubtful = value.bare || this.#findings.wrong || (above?.kind === 'text' && above.text === '')
+    this.#section.entries.push(doubtful ? { ...entry, doubtful: true } : entry)
     return undefined
   }
 

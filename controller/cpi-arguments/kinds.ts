@@ -83,8 +83,10 @@ export function opaque(type: string): FlagKind<string> {
 
 /** As Go's strconv.ParseInt with base 0, which pflag uses: `0x1f`, `0b11`, `0o17`, and with a zero in front in base 8. */
 function goNumber(written: string): Result<number> {
-  const { sign = '', digits = '' } = /^(?<sign>[+-]?)(?<digits>0[a-z\d]+)$/i.exec(written)?.groups ?? {}
-  if (digits === '') return wholeNumber(written)
+  if (!/^[+-]?0./.test(written)) return wholeNumber(written)
+  const match = /^(?<sign>[+-]?)(?<digits>0(?:x[\da-f]+|b[01]+|o?[0-7]+))$/i.exec(written)
+  if (match === null) return failed('expected a whole number')
+  const { sign, digits = '' } = match.groups ?? {}
   const value = Number(/^0\d/.test(digits) ? `0o${digits}` : digits)
   return value <= MAX_INT32 ? ok(sign === '-' ? -value : value) : failed('expected a whole number')
 }

@@ -79,6 +79,7 @@ t.test('what pflag refuses', async (t) => {
     [['-v'], '-v: its value is missing'],
     [['--v=x'], '--v: expected a whole number'],
     [['--v=0x1'], '--v: expected a whole number'],
+    [['--secure-port=0e5'], '--secure-port: expected a whole number'],
     [['--secure-port=08'], '--secure-port: expected a whole number'],
     [['--secure-port=0xffffffff'], '--secure-port: expected a whole number'],
     [['--leader-elect=yes'], '--leader-elect: expected true or false'],

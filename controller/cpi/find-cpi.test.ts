@@ -73,6 +73,18 @@ exec /bin/vsphere-cloud-controller-manager \\
     controllers: { node: true, lifecycle: false },
   })
   t.equal(cpi(['--node-labels=a=b --cloud-provider=aws'])?.flags.nodeLabels, 'a=b --cloud-provider=aws')
+  const run = (text: string) => cpi([text], { image: 'example.com/ccm:1', command: ['sh', '-c'] })
+  const all = { node: true, lifecycle: true }
+  const commented = run('exec ccm --cloud-provider=vsphere\n# later: --controllers=service,route')
+  t.match(commented, { controllers: all }, 'a comment is no argument')
+  t.equal(run('exec nginx\n# was: --cloud-provider=vsphere'), undefined)
+  t.equal(run('ccm --cloud-provider=vsphere --leader-elect=false; exit 0')?.lease, undefined)
+  t.match(run('ccm --cloud-provider \\\n vsphere --controllers \\\n service'), {
+    controllers: { node: false, lifecycle: false },
+  })
+  const branches =
+    'a && exec ccm --cloud-provider=vsphere\nexec ccm --cloud-provider=vsphere --controllers=service'
+  t.match(run(branches), { controllers: all }, 'either command may run')
 })
 
 t.test('what it does to Nodes is what --controllers says', async (t) => {

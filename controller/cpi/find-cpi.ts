@@ -99,9 +99,14 @@ export function parseWorkload(kind: Workload['kind'], object: unknown): Workload
   }
 }
 
-/** A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`. Its quotes part nothing that matters here. */
+/**
+ * A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`: without its comments, and at what ends a command. Its quotes
+ * part nothing that matters here.
+ */
 function wordsIn(word: string): readonly string[] {
-  return /^-|^\S*$/.test(word) ? [word] : word.replaceAll(/['"]/g, '').split(/\s+/)
+  if (/^-|^\S*$/.test(word)) return [word]
+  const script = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
+  return script.replaceAll(/['"]/g, '').split(/[\s;&|()]+/)
 }
 
 /** As `kube-system/cloud-controller-manager`. */
@@ -193,7 +198,9 @@ function managerOf(workload: Workload): Manager {
   }
   const elects = bool.parse(last('leader-elect') ?? 'true')
   const [controllers, cloudConfig] = [all('controllers'), last('cloud-config')]
-  const { node, lifecycle, services, routes } = controllersOf(controllers)
+  // A script with several command lines may run any of them.
+  const isOneOfMany = valuesOf(words, 'cloud-provider').length > 1
+  const { node, lifecycle, services, routes } = isOneOfMany ? ALL : controllersOf(controllers)
   return {
     kind,
     namespace,

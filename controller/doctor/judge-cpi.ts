@@ -28,12 +28,8 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): CheckResu
   }
   const skips = cpi.ok ? skipsDeletion(cpi.value) : []
   if (interlock?.state === 'held') return fail([interlock.message, ...skips].join('; '))
-  const [remark] = interlockRemarks
-  if (remark !== undefined) return warn(remark)
-  if (interlock === undefined)
-    return warn('it took too long to find out whether a CPI handles Nodes; check the API server')
-  if (!cpi.ok) return fine('none handles Nodes')
-  const unseen = cpi.value.cpi.find((each) => handlesNodes(each) && isUnseen(each) && each.pods > 0)
+  const found = cpi.ok ? cpi.value.cpi : []
+  const unseen = found.find((each) => handlesNodes(each) && isUnseen(each) && each.pods > 0)
   if (unseen !== undefined)
     return fail(
       [
@@ -41,8 +37,12 @@ function judgeCPI({ interlock, interlockRemarks, cpi }: ClusterFacts): CheckResu
         ...skips,
       ].join('; '),
     )
+  const [remark] = interlockRemarks
+  if (remark !== undefined) return warn([remark, ...skips].join('; '))
+  if (interlock === undefined)
+    return warn('it took too long to find out whether a CPI handles Nodes; check the API server')
   if (skips.length > 0) return warn(skips.join('; '))
-  const beside = cpi.value.cpi.filter((each) => !handlesNodes(each)).map(nameOf)
+  const beside = found.filter((each) => !handlesNodes(each)).map(nameOf)
   return fine(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
 }
 

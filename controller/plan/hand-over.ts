@@ -149,9 +149,9 @@ function isNeighbour(cpi: Manager): readonly string[] {
 /** How to get the file that the CPI reads. */
 function takeConfig({ namespace, config, flags: { cloudConfig } }: Manager): readonly string[] {
   if (cloudConfig === undefined) return []
-  if (config === undefined) return [`copy the CPI's file, ${cloudConfig} where it runs, as vsphere.conf`]
+  if (config === undefined || !isName(config.key) || !isName(config.name))
+    return [`copy the CPI's file, ${cloudConfig} where it runs, as vsphere.conf`]
   const { key } = config
-  if (!isName(key) || !isName(config.name)) return []
   const decode = config.kind === 'secret' ? ' | base64decode' : ''
   return [
     `get the CPI's file: kubectl -n ${namespace} get ${config.kind} ${config.name} -o go-template='{{index .data "${key}"${decode}}}' > vsphere.conf`,

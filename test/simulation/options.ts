@@ -29,14 +29,14 @@ their clocks, while all of them fail in any order, and looks after each step whe
   --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
   --faults IDS  of that one run, these faults alone, as a broken promise names them; none for no fault at all
   --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
-                then the most to be tried for each (default 3,000,000)
+                then the most to be tried for each (default 10,000,000)
   --only TEXT   of the mutations, those alone whose names contain this
   --help        print this text
 `
 
 const STEPS = 1_000_000
 /** Some preconditions are needed in one of a hundred runs. */
-const MUTATION_STEPS = 3_000_000
+const MUTATION_STEPS = 10_000_000
 
 /** Reads the command line. What is wrong comes back as one sentence. */
 export function parseOptions(args: readonly string[]): CommandLine {

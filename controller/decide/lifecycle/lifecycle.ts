@@ -74,7 +74,7 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
         ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous)),
       }
     case 'seen':
-      // Taints stay as they are while the identity is contradicted: this may not be the Node's VM.
+      // Taints of a VM that is off stay as they are while the identity is contradicted: this may not be the Node's VM.
       return previous.identityLevel === undefined
         ? { ...isThere(presence.vm, facts), ...renamedAs(presence.vm, vm, previous) }
         : seen(presence.vm, vm, facts)
