@@ -10,7 +10,7 @@ t.test('reads the command line', async (t) => {
     [['--seed', '7', '--steps', '10'], { options: { seed: 7, steps: 10, single: false } }],
     [
       ['--mutations', '--seed', '3'],
-      { options: { seed: 3, steps: 3_000_000, single: false, mutations: true } },
+      { options: { seed: 3, steps: 10_000_000, single: false, mutations: true } },
     ],
     [['--mutations', '--only', 'brake'], { options: { mutations: true, only: 'brake' } }],
     [['--help'], { kind: 'help' }],
