@@ -112,7 +112,8 @@ function keepPeople(world: World): void {
       const status = ({ metadata: { name } }: NodeObject) => api.reports.get(name)?.status
       const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
-      const latched = missing.filter((node) => status(node)?.brakeEngagedAt !== undefined)
+      // Those that the status names, whatever became of their VMs.
+      const latched = bound.filter((node) => status(node)?.brakeEngagedAt !== undefined)
       const moments = missing.map((node) => Date.parse(status(node)?.absentSince ?? ''))
       if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {

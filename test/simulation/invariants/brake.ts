@@ -1,3 +1,4 @@
+import { atOnce } from '../../../controller/decide/lifecycle/disruption-limit.ts'
 import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -57,6 +58,9 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue
+    // `docs/lifecycle.md` goes by the first search that does not find a VM; one that had got another UUID is not read with the others.
+    const searched = Date.parse(status.absentSince ?? '')
+    if (gone.untold && searched > Date.parse(wallTime(gone.at)) + atOnce(settings.lifecycle)) continue
     // Those of which nobody was told are found when one is lost, and count until they are proven to be gone. Who is proven
     // gone, and silent, counts even before kube-controller-manager calls its Node not ready.
     if (proven || (gone.untold && readyOf(known) !== 'True')) others.push(gone)
