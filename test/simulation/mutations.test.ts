@@ -11,9 +11,9 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 1,
+  'precondition BrakeReleased': 7,
   'precondition Confirmed': 2,
-  'precondition ConfirmedJustNow': 1,
+  'precondition ConfirmedJustNow': 7,
   'precondition RateAllows': 11,
   'precondition NotDryRun': 4,
 }
