@@ -94,25 +94,11 @@ function judgeSystem({ system, toolsVersion }: Facts): readonly Line[] {
 }
 
 function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
-  const excluded = conf?.excluded.join(', ')
-  if (conf?.polls === false)
-    return [
-      {
-        check: 'tools.conf',
-        ...warn(
-          `poll-interval is 0 in ${TOOLS_CONF}: vCenter learns no addresses of this VM; remove it and restart open-vm-tools`,
-        ),
-      },
-    ]
-  if (!excluded) return []
-  return [
-    {
-      check: 'tools.conf',
-      ...warn(
-        `exclude-nics in ${TOOLS_CONF} matches ${excluded}: vCenter learns none of its addresses; remove the pattern and restart open-vm-tools`,
-      ),
-    },
-  ]
+  if (conf === undefined || (conf.polls && conf.excluded.length === 0)) return []
+  const problem = conf.polls
+    ? `exclude-nics in ${TOOLS_CONF} matches ${conf.excluded.join(', ')}: vCenter learns none of its addresses; remove the pattern`
+    : `poll-interval is 0 in ${TOOLS_CONF}: vCenter learns no addresses of this VM; remove it`
+  return [{ check: 'tools.conf', ...warn(`${problem} and restart open-vm-tools`) }]
 }
 
 function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): CheckResult {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { NodeReportStatus } from '../../agent/contract.ts'
 import { BIOS_UUID, boundVM, facts, NODE_UID, node, report, SETTINGS, vm } from '../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../test/fixtures/probes.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
@@ -88,6 +89,35 @@ t.test(
   },
 )
 
+/** `worker-1`, whose VM was here and is missing, beside another Node that this vCenter does not show. */
+function setUpBeside(
+  other: Node,
+  status: NodeReportStatus | undefined,
+  { there = NONE, foundThere = false }: { readonly there?: Lookup; readonly foundThere?: boolean },
+) {
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('worker-1', node({ name: 'worker-1' }))
+  index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
+  index.node(other.name, other)
+  if (status !== undefined) index.report(other.name, report({ name: other.name, status }))
+  const finding = { state: 'found', vm: seenVM() } as const
+  const probes = [probe({ vCenter: 'vc2', ...(foundThere ? { instanceUUID: finding } : {}) })]
+  const inhabitantsOf = createInhabitantsOf({
+    index,
+    tracker: {
+      missingFor: (name) => (name === 'worker-1' ? 1000 : 0),
+      evidence: (name) => (name === other.name && foundThere ? absence(facts(), { probes }) : undefined),
+    },
+    inventories: [
+      { vCenter: 'vc1', lookup: () => NONE },
+      { vCenter: 'vc2', lookup: () => there },
+    ],
+    node: (name) => (name === other.name ? other : undefined),
+    absentFor: 1000,
+  })
+  return { index, inhabitantsOf }
+}
+
 t.test('a Ready Node that was never bound tells it too, where no other vCenter shows its VM', async (t) => {
   const UNSHOWN = { kind: 'unshown', names: ['migrated'] }
   for (const [what, condition, reported, there, expected] of [
@@ -97,22 +127,8 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
     ['without a report, nobody looks for it', ready, false, found, UNSHOWN],
     ['it is not Ready', silent, true, NONE, undefined],
   ] as const) {
-    const index = createNodeIndex(SETTINGS.identity)
     const migrated = node({ name: 'migrated', providerID: `vsphere://${BIOS_UUID}`, ready: condition })
-    index.node('worker-1', node({ name: 'worker-1' }))
-    index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
-    index.node('migrated', migrated)
-    if (reported) index.report('migrated', report({ name: 'migrated' }))
-    const inhabitantsOf = createInhabitantsOf({
-      index,
-      tracker: { missingFor: (name) => (name === 'worker-1' ? 1000 : 0), evidence: () => undefined },
-      inventories: [
-        { vCenter: 'vc1', lookup: () => NONE },
-        { vCenter: 'vc2', lookup: () => there },
-      ],
-      node: (name) => (name === 'migrated' ? migrated : undefined),
-      absentFor: 1000,
-    })
+    const { index, inhabitantsOf } = setUpBeside(migrated, reported ? {} : undefined, { there })
     t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
     index.node('unbound', node({ name: 'unbound', uid: 'other', providerID: `vsphere://${BIOS_UUID}` }))
     t.same(inhabitantsOf(HERE, 'unbound'), expected, `${what}, asked for a Node that was never bound either`)
@@ -122,37 +138,18 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
 })
 
 t.test(
-  'a Ready Node of another vCenter tells it while no vCenter shows its VM, which may have moved here',
+  'a Ready Node of another vCenter tells it while none shows its VM, which may have moved',
   async (t) => {
     const UNSHOWN = { kind: 'unshown', names: ['moved'] }
-    const finding = { state: 'found', vm: seenVM() } as const
     for (const [what, condition, there, foundThere, expected] of [
       ['it is shown nowhere', ready, NONE, false, UNSHOWN],
       ['its vCenter shows it', ready, found, false, undefined],
       ['its last probe found it in its vCenter', ready, NONE, true, undefined],
       ['it is not Ready', silent, NONE, false, undefined],
     ] as const) {
-      const index = createNodeIndex(SETTINGS.identity)
       const moved = node({ name: 'moved', uid: 'other', ready: condition })
       const vm = { ...boundVM(), vCenter: 'vc2', vCenterInstanceUUID: 'two' }
-      index.node('worker-1', node({ name: 'worker-1' }))
-      index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
-      index.node('moved', moved)
-      index.report('moved', report({ name: 'moved', status: { nodeUID: 'other', vm } }))
-      const probes = [probe({ vCenter: 'vc2', ...(foundThere ? { instanceUUID: finding } : {}) })]
-      const inhabitantsOf = createInhabitantsOf({
-        index,
-        tracker: {
-          missingFor: () => 0,
-          evidence: (name) => (name === 'moved' && foundThere ? absence(facts(), { probes }) : undefined),
-        },
-        inventories: [
-          { vCenter: 'vc1', lookup: () => NONE },
-          { vCenter: 'vc2', lookup: () => there },
-        ],
-        node: (name) => (name === 'moved' ? moved : undefined),
-        absentFor: 1000,
-      })
+      const { inhabitantsOf } = setUpBeside(moved, { nodeUID: 'other', vm }, { there, foundThere })
       t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
     }
   },

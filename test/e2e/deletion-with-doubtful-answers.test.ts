@@ -95,8 +95,8 @@ for (const [i, round] of rounds.entries()) {
       t.match(message, /^it is unknown whether VM .+ is gone, so the Node is kept: /, what)
       t.ok(nodes.last(name), 'kept')
     }
-    await vcsim.clearFaults()
     const cleared = performance.now()
+    await vcsim.clearFaults()
     for (const { name, what } of cases) {
       await deleted(stage, name)
       const took = (nodes.of(name).at(-1)?.at ?? 0) - cleared
