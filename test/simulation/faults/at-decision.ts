@@ -101,6 +101,13 @@ function listAgain(
   if (machine.vm === undefined && !machine.destroyed) machines.register(machine, vCenter, as)
 }
 
+function reportOnce({ machines }: World, { machine }: Focus): void {
+  const { agent } = machine
+  machine.agent = true
+  machines.report(machine)
+  machine.agent = agent
+}
+
 function stop(how: 'frozen' | 'suspended'): Fault {
   return whenDeleting(
     ({ timeline, random }, process) => {
@@ -112,12 +119,8 @@ function stop(how: 'frozen' | 'suspended'): Fault {
 }
 
 export const FAULTS_AT_DECISION: Faults = {
-  'reports-when-asked': whenAsked(({ machines }, { machine }) => {
-    const { agent } = machine
-    machine.agent = true
-    machines.report(machine)
-    machine.agent = agent
-  }),
+  'reports-when-asked': whenAsked(reportOnce),
+  'reports-at-the-last-probe': atTheLastProbe(reportOnce),
   'listed-again-when-asked': whenAsked((world, focus) => listAgain(world, focus, {}), AT_ONCE),
   'listed-with-other-bios-uuid-when-asked': whenAsked(
     (world, focus) => listAgain(world, focus, { biosUUID: world.random.uuid() }),

@@ -45,6 +45,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'vm-unregistered-running', until: 0.9 }],
   [...mute, { kind: 'reports-when-asked' }],
   [...mute, { kind: 'reports-when-asked' }, { kind: 'vcenter-slow' }],
+  [...mute, { kind: 'reports-at-the-last-probe' }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'listed-again-when-asked' }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'listed-with-other-bios-uuid-when-asked' }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'listed-with-other-instance-uuid-when-asked' }],

@@ -44,8 +44,8 @@ function waitsInVain(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
     const [machine] = machinesOf(world, uid)
-    // Without a VM nothing is verified of a machine, and nothing given to it.
-    if (machine?.vm === undefined || status?.nodeUID !== uid) return []
+    // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
+    if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     if (said?.reason !== 'AddressOfAnotherNode') return []
     if (node.spec.taints.every(({ key }) => key !== UNINITIALIZED)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
