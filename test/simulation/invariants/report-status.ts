@@ -39,12 +39,13 @@ function noteFound({ judge, timeline }: World, { status: before }: ReportObject,
     judge.foundAgain.set(nodeUID, timeline.now)
 }
 
-/** The standby of a Fault Tolerance group runs nothing of its own. */
+/** The standby of a Fault Tolerance group runs nothing of its own; one that was restored without its group is a VM like others. */
 function judgeBinding({ judge, vCenters }: World, before: ReportObject, after: ReportObject): void {
   const { vm } = after.status
   if (vm === undefined || vm.moref === before.status.vm?.moref) return
   const vCenter = vCenters.find(({ instanceUUID }) => instanceUUID === vm.vCenterInstanceUUID)
-  if (vCenter?.vms.get(vm.moref)?.standby === true)
+  const shown = vCenter?.vms.get(vm.moref)
+  if (shown?.standby === true && shown.faultTolerance !== undefined)
     judge.violate('a standby is nobody', `${after.metadata.name} is verified to be ${vm.moref}`)
 }
 
