@@ -74,7 +74,7 @@ function atTheLastProbe(strike: (world: World, focus: Focus) => void): Fault {
 /** As many VMs are destroyed as may vanish at once, and one more, which a person holds until the others' Nodes are deleted. */
 function oneTooMany(then: (world: World, process: Process, letGo: () => void) => void): Fault {
   return (world, { vCenter }) => {
-    const { machines, judge, settings, annotate } = world
+    const { machines, judge, settings, annotate, api, timeline } = world
     const there = machines.all.filter(({ vm }) => vm?.vCenter === vCenter)
     const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
     const allowed = Math.max(maxAbsentMinimum, Math.floor(there.length * maxAbsentShare))
@@ -84,7 +84,13 @@ function oneTooMany(then: (world: World, process: Process, letGo: () => void) =>
     const told = (process: Process, nodeName: string): void => {
       if (!left.delete(nodeName) || left.size > 0) return
       judge.onDecision.delete(told)
-      then(world, process, () => annotate(held.nodeName, undefined))
+      then(world, process, letGo)
+    }
+    // A deletion that was decided may take its time, or be refused.
+    const letGo = (): void => {
+      const remain = others.some(({ nodeName, nodeUID }) => api.nodes.get(nodeName)?.metadata.uid === nodeUID)
+      if (remain) timeline.after(1_000, 'a person waits', letGo)
+      else annotate(held.nodeName, undefined)
     }
     annotate(held.nodeName, 'hold')
     judge.onDecision.add(told)
