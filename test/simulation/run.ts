@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DecisionConfig } from '../../controller/config/config.ts'
+import { calmOf, simulateCalm } from './calm.ts'
 import { createWorld } from './create-world.ts'
 import { type PlayedFault, unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
@@ -32,14 +33,17 @@ const QUIET_MINUTES = 3
 const MOST_STEPS = 300_000
 
 /**
- * Lets one world pass: faults, then peace. The same seed gives the same run, step by step; with the IDs of some faults, the
- * same one without all others. It ends early where that much of the model's time has passed, milliseconds.
+ * Lets one world pass: faults, then peace; or, every few seeds, one in which nothing fails. The same seed gives the same run,
+ * step by step; with the IDs of some faults, the same one without all others. A storm ends early where that much of the
+ * model's time has passed, milliseconds.
  */
 export async function simulate(
   seed: number,
   only?: ReadonlySet<string>,
   until = Number.POSITIVE_INFINITY,
 ): Promise<RunResult> {
+  const calm = calmOf(seed)
+  if (calm !== undefined) return simulateCalm(seed, calm)
   const random = createRandom(seed)
   const timeline = createTimeline()
   const world = createWorld(random, timeline)

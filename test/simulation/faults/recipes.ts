@@ -199,6 +199,12 @@ const RARE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'taken-over-unseen' }, { kind: 'replica-killed', at: 0.5 }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'restored-at-the-last-probe' }],
   [gone, { kind: 'suspended-when-deleting' }],
+  [
+    silent,
+    { kind: 'node-lifecycle-controller-away', at: 0.7, until: 3.5 },
+    { kind: 'vm-destroyed', at: 0.7 },
+    { kind: 'vm-destroyed', who: 'beside', at: 0.7 },
+  ],
 ]
 
 /** Of a vCenter that has one VM beside another provider's Node. */

@@ -1,0 +1,121 @@
+/** Runs in which nothing fails: what the brake must not take for a fault of vCenter, and what is to go in time. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LifecycleConfig } from '../../controller/config/config.ts'
+import { SETTINGS } from '../fixtures/facts.ts'
+import { createWorld } from './create-world.ts'
+import { faultOf } from './faults/all.ts'
+import { judgeTheEnd } from './invariants/in-the-end.ts'
+import { createRandom } from './random.ts'
+import type { RunResult } from './run.ts'
+import { drawSettings } from './settings.ts'
+import { createTimeline } from './timeline.ts'
+import type { World } from './world.ts'
+
+/** One or two VMs may vanish at once, and more are missing at the same time: a proof takes longer than a replacement. */
+const STRICT = { deletion: 'on', maxAbsentShare: 0.2, maxAbsentMinimum: 1, absentFor: 90_000 } as const
+/** Nodes are verified first. */
+const CALM = 120_000
+/** Six workers, each within a minute. */
+const REPLACING = 6 * 60_000
+/** The brake holds for longer than this, milliseconds. */
+const LOOKS = 10_000
+/** Longer than the last answer takes to come, milliseconds. */
+const FEW_SECONDS = 10_000
+/** Minutes apart, milliseconds: no wave, and four are missing at the same time. */
+const APART = 90_000
+/** kube-controller-manager's `--node-monitor-grace-period`, milliseconds: before Kubernetes 1.32, and of who waits longer. */
+const GRACE_PERIODS = [40_000, 300_000]
+
+interface Calm {
+  readonly name: string
+  readonly lifecycle: (drawn: LifecycleConfig) => LifecycleConfig
+  readonly play: (world: World, pass: (ms: number) => Promise<void>) => Promise<void>
+}
+
+/** As Cluster API replaces the workers of a vCenter. */
+const replaced: Calm = {
+  name: 'a rolling replacement engages no brake, and waits for nobody',
+  lifecycle: (drawn) => ({ ...drawn, ...STRICT }),
+  async play(world, pass) {
+    const { machines, vCenters, judge, settings, timeline } = world
+    const look = (): void => {
+      for (const [name] of judge.braked)
+        judge.violate('a rolling replacement engages no brake', `it holds ${name}`)
+      timeline.after(LOOKS, 'a person looks for brakes', look)
+    }
+    look()
+    await pass(CALM)
+    const [vCenter] = vCenters
+    const [machine] = machines.all
+    if (vCenter === undefined || machine === undefined) throw new Error('every world has one')
+    faultOf('rolling-replacement')(world, { machine, vCenter })
+    const { absentFor, leaderAge } = settings.lifecycle
+    await pass(REPLACING + 6 * absentFor + leaderAge + machines.kubelets.gracePeriod)
+    judgeTheEnd(world)
+  },
+}
+
+const destroyedOneByOne: Calm = {
+  name: 'workers that are destroyed one by one all go, in absentFor',
+  lifecycle: () => SETTINGS.lifecycle,
+  async play({ machines, vCenters, judge, settings }, pass) {
+    const { absentFor, leaderAge } = settings.lifecycle
+    await pass(Math.max(CALM, leaderAge))
+    const [, ...workers] = machines.all.filter(({ vm, migrated }) => vm?.vCenter === vCenters[0] && !migrated)
+    for (const machine of workers) {
+      machines.destroy(machine)
+      await pass(APART)
+    }
+    await pass(absentFor)
+    for (const { nodeName, nodeUID, vanishedAt } of workers) {
+      const { at = Number.POSITIVE_INFINITY } =
+        judge.deletions.find((deletion) => deletion.nodeUID === nodeUID) ?? {}
+      const took = at - vanishedAt
+      if (took < absentFor || took > absentFor + FEW_SECONDS)
+        judge.violate('workers that go one by one go in absentFor', `${nodeName} in ${took} ms`)
+    }
+  },
+}
+
+/** Each with each grace period. */
+export const CALM_RUNS: readonly (Calm & { readonly gracePeriod: number })[] = GRACE_PERIODS.flatMap(
+  (gracePeriod) => [replaced, destroyedOneByOne].map((calm) => ({ ...calm, gracePeriod })),
+)
+
+/** Every so many seeds one is calm. */
+const EVERY = 16
+
+/** The calm run of a seed; undefined for one of a storm. */
+export function calmOf(seed: number): (typeof CALM_RUNS)[number] | undefined {
+  return seed % EVERY === 0 ? CALM_RUNS[(seed / EVERY) % CALM_RUNS.length] : undefined
+}
+
+/** Lets one world pass in which nobody does anything else. The same seed gives the same run, step by step. */
+export async function simulateCalm(
+  seed: number,
+  { lifecycle, gracePeriod, play }: (typeof CALM_RUNS)[number],
+): Promise<RunResult> {
+  const random = createRandom(seed)
+  const timeline = createTimeline()
+  const drawn = drawSettings(random)
+  const world = createWorld(random, timeline, { ...drawn, lifecycle: lifecycle(drawn.lifecycle) })
+  const { judge, machines } = world
+  machines.kubelets.gracePeriod = gracePeriod
+  await play(world, async (ms) => {
+    const end = timeline.now + ms
+    while (judge.violations.length === 0 && timeline.now < end && timeline.step()) await nextTurn()
+  })
+  const result: RunResult = {
+    seed,
+    steps: timeline.steps,
+    time: timeline.now,
+    pairs: new Set(),
+    faults: [],
+    deletions: judge.deletions.length,
+    violation: judge.violations[0],
+    trace: timeline.trace(),
+  }
+  world.end()
+  await nextTurn()
+  return result
+}
