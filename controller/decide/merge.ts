@@ -39,7 +39,7 @@ export function merge(
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
     ...(deletionMissing === undefined ? {} : { deletionMissing }),
-    ...(probePlan === undefined || lifecycle.searches ? {} : { recheck: withoutProbed(identity, probePlan) }),
+    ...(probePlan === undefined ? {} : { recheck: recheckOf(identity, lifecycle, probePlan) }),
     ...(lifecycle.confirmLease ? { confirmLease: true } : {}),
     ...(deletion === undefined ? {} : { deletion }),
   }
@@ -56,9 +56,14 @@ function stillApplies({ level, status }: IdentityDecision, previous: NodeReportS
   return vm?.moref === before?.moref && vm?.vCenterInstanceUUID === before?.vCenterInstanceUUID
 }
 
-/** A VM that is being probed does not also need a search. */
-function withoutProbed({ recheck = [] }: IdentityDecision, { request }: ProbePlan): readonly string[] {
-  return recheck.filter((uuid) => uuid !== request.vm.biosUUID)
+/** A VM that is being probed does not also need a search, unless the lifecycle says so. */
+function recheckOf(
+  { recheck = [] }: IdentityDecision,
+  lifecycle: LifecycleResult,
+  { request }: ProbePlan,
+): readonly string[] {
+  const unprobed = recheck.filter((uuid) => uuid !== request.vm.biosUUID)
+  return [...new Set([...unprobed, ...lifecycle.recheck])]
 }
 
 /** The lifecycle's conditions that identity has not set. Where identity set any, VMFound is among them. */

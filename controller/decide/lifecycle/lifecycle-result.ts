@@ -29,8 +29,8 @@ export interface LifecycleResult {
   /** The other VM that must be gone too, for the status. */
   readonly namedVM?: BoundVM
   readonly probePlan?: ProbePlan
-  /** Whether to search for the VM as well: one search costs less than a probe. */
-  readonly searches: boolean
+  /** BIOS UUIDs of probed machines to search for as well: one search costs less than a probe. */
+  readonly recheck: readonly string[]
   readonly requeueAfter?: number
   readonly events: readonly NodeEvent[]
 }
@@ -39,7 +39,7 @@ export interface LifecycleResult {
 export const NOTHING: LifecycleResult = {
   confirmLease: false,
   removesAnnotation: false,
-  searches: false,
+  recheck: [],
   events: [],
 }
 

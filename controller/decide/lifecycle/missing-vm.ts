@@ -98,7 +98,10 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
       missing: true,
       ...(judgement.deletes ? {} : absence),
     }),
-    searches: there !== undefined || (evidence.absent !== undefined && !judgement.probeDue),
+    recheck:
+      there !== undefined || (evidence.absent !== undefined && !judgement.probeDue)
+        ? nodeMachines.machines.map(({ biosUUID }) => biosUUID)
+        : [],
     requeueAfter: Math.min(
       LOOK,
       brake.requeueAfter ?? LOOK,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/contract.ts'
 import { BIOS_UUID, decide, fleet, node, report, SETTINGS, spec } from '../../../test/fixtures/facts.ts'
+import { probe, seenVM } from '../../../test/fixtures/probes.ts'
 import { migrated, SILENT, unseen } from '../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { machinesOf } from '../../node/machines.ts'
@@ -46,6 +47,15 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
   }
   t.same(decide(ready).events, [], 'nothing is said of one that is ready')
   t.equal(decide(ready).probePlan, undefined, 'nor asked')
+})
+
+t.test('a machine that is there after all is searched for, too, though no agent speaks for it', async (t) => {
+  const silent = migrated()
+  const found = [probe({ biosUUID: { state: 'found', vm: seenVM({ biosUUID: OTHER_UUID }) } })]
+  const there = decide({ ...silent, evidence: silent.evidence && { ...silent.evidence, probes: found } })
+  t.match(pending(there), { status: 'False', reason: 'VMExists' })
+  t.ok(there.recheck?.includes(OTHER_UUID), 'as soon as a probe has found it')
+  t.same(decide({ ...silent, evidence: undefined }).recheck, [], 'and not before')
 })
 
 t.test('a Node that was never initialised goes where its agent has said which VM it is', async (t) => {
