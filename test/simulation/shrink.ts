@@ -4,7 +4,7 @@ import { type RunResult, simulate } from './run.ts'
 /** So many runs at most, some tenths of a second each. */
 const MOST_RUNS = 200
 /** How much later than in the whole run a promise may be broken, milliseconds of the model's time. */
-const LATER = 60_000
+export const LATER = 60_000
 
 /** The same run with as few faults as break the same promise; that run itself where none was broken. */
 export async function shrinkRun(run: RunResult): Promise<RunResult> {
