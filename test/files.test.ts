@@ -17,6 +17,8 @@ const files: Record<string, string> = {
   'controller/again.test.ts': "import './again.ts'",
   'controller/later.test.ts': `await import('${start}')`,
   'controller/program.test.ts': `spawn(import.meta.resolve('${start}'))`,
+  'test/fixtures/cpi.ts': "import '../servers/start.ts'",
+  'test/e2e/hand-over.test.ts': "import '../fixtures/cpi.ts'",
   'build/round.ts': "import './trip.ts'",
   'build/trip.ts': "import './round.ts'",
   'build/trip.test.ts': "import './trip.ts'",
@@ -30,26 +32,33 @@ t.test('a unit test is one that reaches no server, by whatever way', async (t) =
   }
   t.strictSame(await testFiles(root), {
     unit: ['agent/pure.test.ts', 'agent/typed.test.ts', 'build/trip.test.ts'],
-    withServers: [
-      'controller/again.test.ts',
-      'controller/later.test.ts',
-      'controller/program.test.ts',
-      'test/servers/start.test.ts',
-    ],
+    product: ['controller/again.test.ts', 'controller/later.test.ts', 'controller/program.test.ts'],
+    rest: ['test/e2e/hand-over.test.ts', 'test/servers/start.test.ts'],
   })
 })
 
 t.test('of ours, too', async (t) => {
-  const { unit, withServers } = await testFiles(join(import.meta.dirname, '..'))
-  t.ok(unit.includes('agent/options.test.ts'))
-  t.ok(unit.includes('test/files.test.ts'))
-  for (const file of [
-    'test/demo/demo.test.ts',
-    'test/e2e/initialise.test.ts',
-    'test/servers/lifeline.test.ts',
-    'test/servers/pool/main.test.ts',
-    'controller/kubernetes/lease.test.ts',
-    'controller/vcenter/inventory.test.ts',
-  ])
-    t.ok(withServers.includes(file) && !unit.includes(file), file)
+  const { unit, product, rest } = await testFiles(join(import.meta.dirname, '..'))
+  for (const [kind, files] of [
+    [unit, ['agent/options.test.ts', 'test/files.test.ts']],
+    [
+      product,
+      [
+        'test/demo/demo.test.ts',
+        'test/e2e/initialise.test.ts',
+        'controller/kubernetes/lease.test.ts',
+        'controller/vcenter/inventory.test.ts',
+      ],
+    ],
+    [
+      rest,
+      [
+        'test/servers/lifeline.test.ts',
+        'test/servers/pool/main.test.ts',
+        'test/differential/differential.test.ts',
+        'build/packages/agent-package.test.ts',
+      ],
+    ],
+  ] as const)
+    for (const file of files) t.ok(kind.includes(file), file)
 })

@@ -3,6 +3,10 @@ import { join, resolve } from 'node:path'
 
 /** Who imports one of these, however indirectly, starts a server or builds a binary. */
 const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts']
+/** Who imports one of these runs the vSphere CPI, or its parsers, which take minutes to build. */
+const CPI = ['test/fixtures/cpi.ts', 'test/vsphere-conf/oracle.ts', 'test/cpi-addresses/oracle.ts']
+/** What is tested there is the release, and what the other tests rely on. */
+const TOOLS = /^(build|test\/servers)\//
 
 /** Of a module's own code: what is imported as a type alone is not there when it runs. */
 const IMPORT =
@@ -11,34 +15,34 @@ const IMPORT =
 /** Paths of test files, sorted. */
 export interface TestFiles {
   /** Those that start no server and build no binary. */
-  readonly unit: readonly string[]
-  readonly withServers: readonly string[]
+  readonly unit: string[]
+  /** Those that need servers. */
+  readonly product: string[]
+  /** Those that compare Rollcall with the CPI itself, test the release, or what other tests rely on. */
+  readonly rest: string[]
 }
 
-/** The test files below `root`: what they import decides which of the two they are. */
+/** The test files below `root`: what they import, and where they are, decides which of the three they are. */
 export async function testFiles(root: string): Promise<TestFiles> {
-  const slow = new Set(SLOW.map((path) => join(root, path)))
+  const [slow, cpi] = [SLOW, CPI].map((paths) => paths.map((path) => join(root, path)))
   const importsOf = new Map<string, Promise<string[]>>()
   const imports = (path: string): Promise<string[]> => {
     const known = importsOf.get(path) ?? readImports(path)
     importsOf.set(path, known)
     return known
   }
-  const isUnitTest = async (file: string): Promise<boolean> => {
+  const kindOf = async (file: string): Promise<keyof TestFiles> => {
     const reached = new Set([join(root, file)])
-    for (const path of reached) {
-      if (slow.has(path)) return false
-      for (const imported of await imports(path)) reached.add(imported)
-    }
-    return true
+    for (const path of reached) for (const imported of await imports(path)) reached.add(imported)
+    const reaches = (paths: readonly string[] = []) => paths.some((path) => reached.has(path))
+    if (!reaches(slow)) return 'unit'
+    return TOOLS.test(file) || reaches(cpi) ? 'rest' : 'product'
   }
-  const unit: string[] = []
-  const withServers: string[] = []
-  for await (const file of glob('{agent,controller,build,manifests,test}/**/*.test.ts', { cwd: root })) {
-    const kind = (await isUnitTest(file)) ? unit : withServers
-    kind.push(file)
-  }
-  return { unit: unit.sort(), withServers: withServers.sort() }
+  const files: TestFiles = { unit: [], product: [], rest: [] }
+  for await (const file of glob('{agent,controller,build,manifests,test}/**/*.test.ts', { cwd: root }))
+    files[await kindOf(file)].push(file)
+  for (const list of Object.values(files)) list.sort()
+  return files
 }
 
 async function readImports(path: string): Promise<string[]> {

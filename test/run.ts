@@ -1,6 +1,6 @@
 /**
- * Runs test files, several at once: `node test/run.ts unit` those that need no server, `node test/run.ts all` every one.
- * A line for each says how long it took; of one that fails, all that it said. Without tap's own runner, which reads every
+ * Runs test files, several at once: `node test/run.ts unit` those that need no server, `product` these and all of Rollcall
+ * with servers, `rest` all others. A line for each says how long it took; of one that fails, all that it said. Without tap's own runner, which reads every
  * line of every test, the whole takes half the processor time.
  */
 import { execFile } from 'node:child_process'
@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { runAsProgram } from '../build/entry.ts'
 import { bundledPackages } from './bundled-packages.ts'
-import { testFiles } from './files.ts'
+import { type TestFiles, testFiles } from './files.ts'
 import { compileCache } from './servers/compile-cache.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -17,9 +17,17 @@ const TIMEOUT = 900
 /** One that has ended its tests and is still there after that holds something open, which is a failure. */
 const KILLED_AFTER = (TIMEOUT + 60) * 1000
 /** Those with servers wait for most of their time. */
-const AT_ONCE = { unit: availableParallelism(), all: 6 * availableParallelism() }
+const AT_ONCE = {
+  unit: availableParallelism(),
+  product: 6 * availableParallelism(),
+  rest: 6 * availableParallelism(),
+}
 /** These take minutes by themselves, so that they would run alone in the end. */
-const LONGEST = /^test\/demo\//
+const LONGEST = /^test\/(demo|differential)\//
+
+function isKind(word: string | undefined): word is keyof TestFiles {
+  return word !== undefined && word in AT_ONCE
+}
 
 /** Resolves with what a test file said, undefined for one that passes. */
 function failureOf(file: string, hook: string, signal: AbortSignal): Promise<string | undefined> {
@@ -39,12 +47,13 @@ function failureOf(file: string, hook: string, signal: AbortSignal): Promise<str
 }
 
 async function main([which]: readonly string[]): Promise<void> {
-  if (which !== 'unit' && which !== 'all') throw new RangeError('usage: node test/run.ts unit|all')
-  const [{ unit, withServers }, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
-  const servers = which === 'all' ? withServers.toReversed() : []
-  const longestFirst = servers.toSorted((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
+  if (!isKind(which)) throw new RangeError(`usage: node test/run.ts ${Object.keys(AT_ONCE).join('|')}`)
+  const [kinds, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
+  const longestFirst = kinds[which]
+    .toReversed()
+    .sort((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
   // Those that need no server are short, and fill the end.
-  const files = [...longestFirst, ...unit.toReversed()]
+  const files = which === 'product' ? [...longestFirst, ...kinds.unit.toReversed()] : longestFirst
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
   const failed: string[] = []

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CALM_RUNS, simulateCalm } from './calm.ts'
 
-const SEEDS = 3
+const SEEDS = 2
 
 for (const calm of CALM_RUNS)
   t.test(`${calm.name}: ${calm.gracePeriod} ms`, async (t) => {

@@ -24,7 +24,7 @@ t.test('one may do instead of another', async (t) => {
 })
 
 t.test('finds the few faults that a broken promise takes, and the same run again by them', async (t) => {
-  const mutation = MUTATIONS.find(({ name }) => name === 'precondition ConfirmedJustNow')
+  const mutation = MUTATIONS.find(({ name }) => name === 'precondition NodeNotReady')
   t.ok(mutation)
   if (mutation === undefined) return
   const { caught, failure } = await tryMutation(mutation, { seed: 1, steps: 600_000, shrinks: true })
