@@ -3,7 +3,7 @@ import type { Condition } from '../../agent/contract.ts'
 import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
+import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
 import type { Member, Stage } from './stage.ts'
 
 export { metric }
@@ -83,10 +83,14 @@ export async function deletionsCounted(
   })
 }
 
-/** Waits until vCenter pushes what becomes of these members: some seconds after they are initialised. */
-export async function watched({ vcsim }: Stage): Promise<void> {
+/** Waits until vCenter pushes what becomes of the VMs of all initialised Nodes: some seconds after they are. */
+export async function watched({ cluster, vcsim }: Stage): Promise<void> {
+  const { body } = await cluster.request<{ items: NodeObject[] }>('GET', '/api/v1/nodes')
+  const providerIDs = new Set(body.items.map(({ spec }) => spec.providerID))
+  const bound = (await vcsim.vms()).filter(({ uuid }) => providerIDs.has(`vsphere://${uuid}`))
   await until('vCenter watches the members', async () => {
-    return ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0
+    const { vms, polled } = await vcsim.watchedVMs()
+    return vms.length > 0 && polled && bound.every(({ ref }) => vms.includes(ref))
   })
 }
 

@@ -37,6 +37,8 @@ export interface VcsimScenes {
    * folder. None where none is given.
    */
   refuseViews(options: { vms: string[]; gone?: boolean; nameRoot?: boolean }): Promise<void>
+  /** The VMs that clients watch, and whether a client has asked for changes since the last of them was added. */
+  watchedVMs(): Promise<{ vms: string[]; polled: boolean }>
   /**
    * Makes machines vanish for everybody: ManagedObjectNotFound by reference, found by no search, `leave`. For a mass
    * disappearance, give many at once. (The simulator forgets to push a `leave` in the moment in which the client changes
@@ -88,6 +90,7 @@ export function createScenes(control: ControlClient): VcsimScenes {
       control.call('POST', '/revoke', { object, as, alone }),
     restore: (object = '') => control.call('POST', '/restore', { object, as: '' }),
     refuseViews: (options) => control.call('POST', '/list-views', options),
+    watchedVMs: () => control.call('GET', '/list-views'),
     protect: (...vms) => control.call('POST', '/fault-tolerance', { vms }),
     hide: (...vms) => control.call('POST', '/hide', vms),
     show: (...vms) => control.call('POST', '/show', vms),

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -12,7 +14,7 @@ import (
 )
 
 // listViews refuses a whole change of a list for one object of it that the account may not see, or that is gone, as a
-// real vCenter does. The object that its fault names may be another.
+// real vCenter does. The object that its fault names may be another. It also knows what is on the lists.
 type listViews struct {
 	veil *veil
 
@@ -20,6 +22,15 @@ type listViews struct {
 	refused  map[string]bool
 	gone     bool
 	nameRoot bool
+	listed   map[string]bool
+	// polled says that a poll has begun since the last change of a list.
+	polled bool
+}
+
+// watchedVMs are those on the lists, and whether a poll has begun since they are.
+type watchedVMs struct {
+	VMs    []string `json:"vms"`
+	Polled bool     `json:"polled"`
 }
 
 // viewRefusal is what a test asks for.
@@ -50,21 +61,47 @@ func (l *listViews) handle(mux *http.ServeMux) {
 		l.gone, l.nameRoot = asked.Gone, asked.NameRoot
 		return nil, nil
 	}))
+	mux.HandleFunc("GET /list-views", answer(func(*http.Request) (any, error) {
+		l.mu.RLock()
+		defer l.mu.RUnlock()
+		return watchedVMs{VMs: slices.AppendSeq([]string{}, maps.Keys(l.listed)), Polled: l.polled}, nil
+	}))
 }
 
 // enforce goes before what refuses calls already.
 func (l *listViews) enforce(ctx *simulator.Context) {
 	next := ctx.Map.Handler
 	ctx.Map.Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
-		if request, ok := method.Body.(*types.ModifyListView); ok {
+		switch request := method.Body.(type) {
+		case *types.ModifyListView:
 			for _, ref := range append(request.Add, request.Remove...) {
 				if fault := l.refusal(ctx, ref); fault != nil {
 					return nil, fault
 				}
 			}
+			defer l.changed(request)
+		case *types.WaitForUpdatesEx:
+			l.mu.Lock()
+			l.polled = true
+			l.mu.Unlock()
 		}
 		return next(ctx, method)
 	}
+}
+
+func (l *listViews) changed(request *types.ModifyListView) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.listed == nil {
+		l.listed = map[string]bool{}
+	}
+	for _, ref := range request.Add {
+		l.listed[ref.Value] = true
+	}
+	for _, ref := range request.Remove {
+		delete(l.listed, ref.Value)
+	}
+	l.polled = false
 }
 
 func (l *listViews) refusal(ctx *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {
