@@ -11,10 +11,10 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 10,
-  'precondition Confirmed': 2,
-  'precondition ConfirmedJustNow': 1,
-  'precondition RateAllows': 2,
+  'precondition BrakeReleased': 7,
+  'precondition Confirmed': 1,
+  'precondition ConfirmedJustNow': 7,
+  'precondition RateAllows': 7,
   'precondition NotDryRun': 4,
 }
 const STEPS = 600_000
