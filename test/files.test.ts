@@ -57,6 +57,7 @@ t.test('of ours, too', async (t) => {
         'test/servers/pool/main.test.ts',
         'test/differential/differential.test.ts',
         'build/packages/agent-package.test.ts',
+        'test/install/first-install.test.ts',
       ],
     ],
   ] as const)

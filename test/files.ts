@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path'
 const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts']
 /** Who imports one of these runs the vSphere CPI, or its parsers, which take minutes to build. */
 const CPI = ['test/fixtures/cpi.ts', 'test/vsphere-conf/oracle.ts', 'test/cpi-addresses/oracle.ts']
-/** What is tested there is the release, and what the other tests rely on. */
-const TOOLS = /^(build|test\/servers)\//
+/** What is tested there: the release, its installation, the CPI's own manifests, and the servers of the other tests. */
+const AROUND = /^(build|test\/(install|cpi-manifests|servers))\//
 
 /** Of a module's own code: what is imported as a type alone is not there when it runs. */
 const IMPORT =
@@ -18,7 +18,7 @@ export interface TestFiles {
   readonly unit: string[]
   /** Those that need servers. */
   readonly product: string[]
-  /** Those that compare Rollcall with the CPI itself, test the release, or what other tests rely on. */
+  /** Those that compare Rollcall with the CPI itself, test how it is packed and installed, or what other tests rely on. */
   readonly rest: string[]
 }
 
@@ -36,7 +36,7 @@ export async function testFiles(root: string): Promise<TestFiles> {
     for (const path of reached) for (const imported of await imports(path)) reached.add(imported)
     const reaches = (paths: readonly string[] = []) => paths.some((path) => reached.has(path))
     if (!reaches(slow)) return 'unit'
-    return TOOLS.test(file) || reaches(cpi) ? 'rest' : 'product'
+    return AROUND.test(file) || reaches(cpi) ? 'rest' : 'product'
   }
   const files: TestFiles = { unit: [], product: [], rest: [] }
   for await (const file of glob('{agent,controller,build,manifests,test}/**/*.test.ts', { cwd: root }))

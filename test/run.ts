@@ -16,11 +16,11 @@ const root = join(import.meta.dirname, '..')
 const TIMEOUT = 900
 /** One that has ended its tests and is still there after that holds something open, which is a failure. */
 const KILLED_AFTER = (TIMEOUT + 60) * 1000
-/** Those with servers wait for most of their time. */
+/** Those with servers wait for most of their time. More of them at once make each cost more. */
 const AT_ONCE = {
   unit: availableParallelism(),
-  product: 6 * availableParallelism(),
-  rest: 6 * availableParallelism(),
+  product: 5 * availableParallelism(),
+  rest: 5 * availableParallelism(),
 }
 /** These take minutes by themselves, so that they would run alone in the end. */
 const LONGEST = /^test\/(demo|differential)\//
@@ -46,14 +46,19 @@ function failureOf(file: string, hook: string, signal: AbortSignal): Promise<str
   })
 }
 
+/** Those that need no server compute while others wait for servers, and as they are short, the rest of them fills the end. */
+function mixed(withServers: readonly string[], unit: readonly string[]): readonly string[] {
+  const pairs = withServers.flatMap((file, index) => [file, unit[index] ?? []].flat())
+  return [...pairs, ...unit.slice(withServers.length)]
+}
+
 async function main([which]: readonly string[]): Promise<void> {
   if (!isKind(which)) throw new RangeError(`usage: node test/run.ts ${Object.keys(AT_ONCE).join('|')}`)
   const [kinds, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
   const longestFirst = kinds[which]
     .toReversed()
     .sort((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
-  // Those that need no server are short, and fill the end.
-  const files = which === 'product' ? [...longestFirst, ...kinds.unit.toReversed()] : longestFirst
+  const files = which === 'product' ? mixed(longestFirst, kinds.unit) : longestFirst
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
   const failed: string[] = []

@@ -4,9 +4,9 @@ import { metric, probed } from './deletion.ts'
 import { isShutDown } from './objects.ts'
 import { openStage } from './stage.ts'
 
-// Hundreds of Nodes with zones, two replicas, and all that makes the leader ask: never more than one session of a kind.
-const COUNT = 200
-const MANY = 40
+// A hundred Nodes with zones, two replicas, and all that makes the leader ask: never more than one session of a kind.
+const COUNT = 100
+const MANY = 20
 const stage = await openStage(t, { vms: COUNT, hosts: 4 })
 const { nodes, vcsim } = stage
 

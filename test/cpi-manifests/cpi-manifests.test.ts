@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { type Access, chart, firstReleases, releases, type Shape } from '../cpi-manifests/shapes.ts'
+import { isInitialized } from '../e2e/objects.ts'
+import { openStage, REGION_CATEGORY } from '../e2e/stage.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
 import { openFront } from '../fixtures/vcenter-front.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { isInitialized } from './objects.ts'
-import { openStage, REGION_CATEGORY } from './stage.ts'
+import { type Access, chart, firstReleases, releases, type Shape } from './shapes.ts'
 
 const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
 const ARGUMENTS: Record<Shape['args'], string[]> = parse(readFileSync(lists, 'utf8'))
