@@ -44,7 +44,6 @@ t.test('of ours, too', async (t) => {
     [
       product,
       [
-        'test/demo/demo.test.ts',
         'test/e2e/initialise.test.ts',
         'controller/kubernetes/lease.test.ts',
         'controller/vcenter/inventory.test.ts',
@@ -58,6 +57,7 @@ t.test('of ours, too', async (t) => {
         'test/differential/differential.test.ts',
         'build/packages/agent-package.test.ts',
         'test/install/first-install.test.ts',
+        'test/demo/demo.test.ts',
       ],
     ],
   ] as const)

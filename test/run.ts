@@ -19,11 +19,11 @@ const KILLED_AFTER = (TIMEOUT + 60) * 1000
 /** Those with servers wait for most of their time. More of them at once make each cost more. */
 const AT_ONCE = {
   unit: availableParallelism(),
-  product: 5 * availableParallelism(),
+  product: 4 * availableParallelism(),
   rest: 5 * availableParallelism(),
 }
 /** These take minutes by themselves, so that they would run alone in the end. */
-const LONGEST = /^test\/(demo|differential)\//
+const LONGEST = /^test\/(demo\/demo|differential|e2e\/(credential|deletion-brake-and|vcenter-hang))/
 
 function isKind(word: string | undefined): word is keyof TestFiles {
   return word !== undefined && word in AT_ONCE
@@ -46,19 +46,25 @@ function failureOf(file: string, hook: string, signal: AbortSignal): Promise<str
   })
 }
 
-/** Those that need no server compute while others wait for servers, and as they are short, the rest of them fills the end. */
-function mixed(withServers: readonly string[], unit: readonly string[]): readonly string[] {
-  const pairs = withServers.flatMap((file, index) => [file, unit[index] ?? []].flat())
-  return [...pairs, ...unit.slice(withServers.length)]
+/**
+ * All through the run some compute while others wait, and few need a cluster at the same time: each list is spread over
+ * it. Those that need no server are short, and the last of them fill the end.
+ */
+function mixed({ product, unit }: TestFiles): readonly string[] {
+  const spread = (files: readonly string[], over: number) =>
+    files.map((file, index) => ({ file, at: (index / files.length) * over }))
+  const endToEnd = product.filter((file) => file.startsWith('test/'))
+  const others = product.filter((file) => !file.startsWith('test/'))
+  return [...spread(endToEnd, 0.9), ...spread(others, 0.9), ...spread(unit, 1)]
+    .sort((a, b) => a.at - b.at)
+    .map(({ file }) => file)
 }
 
 async function main([which]: readonly string[]): Promise<void> {
   if (!isKind(which)) throw new RangeError(`usage: node test/run.ts ${Object.keys(AT_ONCE).join('|')}`)
   const [kinds, hook] = await Promise.all([testFiles(root), bundledPackages(root)])
-  const longestFirst = kinds[which]
-    .toReversed()
-    .sort((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
-  const files = which === 'product' ? mixed(longestFirst, kinds.unit) : longestFirst
+  const list = which === 'product' ? mixed(kinds) : kinds[which]
+  const files = list.toSorted((a, b) => Number(LONGEST.test(b)) - Number(LONGEST.test(a)))
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
   const failed: string[] = []
