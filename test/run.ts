@@ -19,7 +19,7 @@ const KILLED_AFTER = (TIMEOUT + 60) * 1000
 /** Those with servers wait for most of their time. More of them at once make each cost more. */
 const AT_ONCE = {
   unit: availableParallelism(),
-  product: 4 * availableParallelism(),
+  product: 5 * availableParallelism(),
   rest: 5 * availableParallelism(),
 }
 /** These take minutes by themselves, so that they would run alone in the end. */
@@ -55,7 +55,7 @@ function mixed({ product, unit }: TestFiles): readonly string[] {
     files.map((file, index) => ({ file, at: (index / files.length) * over }))
   const endToEnd = product.filter((file) => file.startsWith('test/'))
   const others = product.filter((file) => !file.startsWith('test/'))
-  return [...spread(endToEnd, 0.9), ...spread(others, 0.9), ...spread(unit, 1)]
+  return [...spread(endToEnd, 0.8), ...spread(others, 0.9), ...spread(unit, 1)]
     .sort((a, b) => a.at - b.at)
     .map(({ file }) => file)
 }
