@@ -19,7 +19,7 @@ const KILLED_AFTER = (TIMEOUT + 60) * 1000
 /** Those with servers wait for most of their time. More of them at once make each cost more. */
 const AT_ONCE = {
   unit: availableParallelism(),
-  product: 5 * availableParallelism(),
+  product: 4 * availableParallelism(),
   rest: 5 * availableParallelism(),
 }
 /** These take minutes by themselves, so that they would run alone in the end. */
