@@ -43,6 +43,11 @@ await runTheme(t, replays, {
   'old token, old body': async (t, row) => {
     const { former, present } = await registeredAnew(t, 'all-old')
     t.match(await apply(former.agentPod, bodyOf(former)), { status: 200 })
+    // The report is as it was, and so is its generation: it was judged before, for the former Node.
+    await reports.until(
+      'it is judged for the present Node',
+      () => condition(reports.last(present.name), 'IdentityVerified')?.reason === row.seen,
+    )
     t.match(await reason(present), { status: 'False', reason: row.seen, message: new RegExp(former.uid) })
     t.match(
       condition(await present.judged(), 'Initialized'),
