@@ -417,6 +417,8 @@ const OTHERS: readonly Mutation[] = [
     edits: [
       edit('controller/vcenter/session/session.ts', 'if (paused !== undefined) throw paused.error', ''),
       edit('controller/vcenter/session/logins.ts', 'if (paused !== undefined) throw paused.error', ''),
+      // The connection waits for the pause, too, before it tries again.
+      edit('controller/vcenter/inventory.ts', 'pause?.left ?? backoff.next()', 'backoff.next()'),
     ],
   },
   {
