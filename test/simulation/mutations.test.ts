@@ -10,11 +10,11 @@ import { simulate } from './run.ts'
  * has changed, a later seed shows it.
  */
 const QUICK: Readonly<Record<string, number>> = {
-  'proof OwnVCenterAnswers': 27,
-  'proof BIOSUUIDNowhere': 30,
   'precondition DeletionOn': 13,
-  'precondition NodeNotReady': 1,
-  'precondition NotRefused': 34,
+  'precondition BrakeReleased': 7,
+  'precondition Confirmed': 1,
+  'precondition ConfirmedJustNow': 7,
+  'precondition RateAllows': 7,
   'precondition NotDryRun': 4,
 }
 const STEPS = 600_000

@@ -1,41 +1,18 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import { calmOf, simulateCalm } from './calm.ts'
-import { createWorld } from './create-world.ts'
-import { type PlayedFault, unleash } from './faults/storm.ts'
+import { unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
-import type { Violation } from './invariants/promises.ts'
 import { type NodeObject, readyOf } from './model/objects.ts'
-import { createRandom } from './random.ts'
-import { createTimeline } from './timeline.ts'
+import { type RunResult, runWorld } from './run-world.ts'
 import { machinesOf, type World } from './world.ts'
-
-export interface RunResult {
-  readonly seed: number
-  readonly steps: number
-  /** Milliseconds of the model's time. */
-  readonly time: number
-  /** Indexes of the pairs of faults that were active at once. */
-  readonly pairs: ReadonlySet<number>
-  /** Those that have begun, in their order. */
-  readonly faults: readonly PlayedFault[]
-  readonly deletions: number
-  /** The first, which has ended the run. */
-  readonly violation: Violation | undefined
-  /** The last steps before it. */
-  readonly trace: readonly string[]
-}
 
 const SCENES = 8
 const QUIET_MINUTES = 3
-/** A run has some ten thousand. */
-const MOST_STEPS = 300_000
 
 /**
- * Lets one world pass: faults, then peace; or, every few seeds, one in which nothing fails. The same seed gives the same run,
- * step by step; with the IDs of some faults, the same one without all others. A storm ends early where that much of the
- * model's time has passed, milliseconds.
+ * Lets one world pass: faults, then peace; or, every few seeds, one in which nothing fails. With the IDs of some faults, it is
+ * the same run without all others. It ends early where that much of the model's time has passed, milliseconds.
  */
 export async function simulate(
   seed: number,
@@ -43,47 +20,19 @@ export async function simulate(
   until = Number.POSITIVE_INFINITY,
 ): Promise<RunResult> {
   const calm = calmOf(seed)
-  if (calm !== undefined) return simulateCalm(seed, calm)
-  const random = createRandom(seed)
-  const timeline = createTimeline()
-  const world = createWorld(random, timeline)
-  const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only })
-  const { judge } = world
-
-  const isOver = (): boolean => judge.violations.length > 0 || timeline.now > until
-
-  /** Steps until something holds, or a promise is broken. */
-  async function passUntil(done: () => boolean): Promise<void> {
-    while (!isOver() && !done() && timeline.step()) {
-      await nextTurn()
-      if (timeline.steps > MOST_STEPS) judge.violate('no endless work', `${timeline.steps} steps in one run`)
-    }
-  }
-  const pass = (ms: number): Promise<void> => {
-    const end = timeline.now + ms
-    return passUntil(() => timeline.now >= end)
-  }
-
-  await passUntil(() => storm.over)
-  keepPeople(world)
-  await pass(patience(world))
-  if (!isOver()) judgeTheEnd(world)
-  judge.count()
-  await pass(QUIET_MINUTES * 60_000)
-  if (!isOver()) judgeQuiet(world, QUIET_MINUTES)
-  const result: RunResult = {
-    seed,
-    steps: timeline.steps,
-    time: timeline.now,
-    pairs: storm.pairs,
-    faults: storm.faults,
-    deletions: judge.deletions.length,
-    violation: judge.violations[0],
-    trace: timeline.trace(),
-  }
-  world.end()
-  await nextTurn()
-  return result
+  if (calm !== undefined) return simulateCalm(seed, calm, until)
+  return runWorld(seed, { until }, async (world, passing) => {
+    const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only })
+    const { judge } = world
+    await passing.until(() => storm.over)
+    keepPeople(world)
+    await passing.pass(patience(world))
+    if (!passing.isOver()) judgeTheEnd(world)
+    judge.count()
+    await passing.pass(QUIET_MINUTES * 60_000)
+    if (!passing.isOver()) judgeQuiet(world, QUIET_MINUTES)
+    return { pairs: storm.pairs, faults: storm.faults }
+  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { PAIRS } from './faults/all.ts'
-import { type RunResult, simulate } from './run.ts'
+import { simulate } from './run.ts'
+import type { RunResult } from './run-world.ts'
 import { shrinkRun } from './shrink.ts'
 
 /** Runs one seed after the other. */

@@ -1,10 +1,11 @@
 /** Finds the few faults that a broken promise takes. */
-import { type RunResult, simulate } from './run.ts'
+import { simulate } from './run.ts'
+import type { RunResult } from './run-world.ts'
 
 /** So many runs at most, some tenths of a second each. */
 const MOST_RUNS = 200
 /** How much later than in the whole run a promise may be broken, milliseconds of the model's time. */
-export const LATER = 60_000
+const LATER = 60_000
 
 /** The same run with as few faults as break the same promise; that run itself where none was broken. */
 export async function shrinkRun(run: RunResult): Promise<RunResult> {
