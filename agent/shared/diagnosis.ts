@@ -37,7 +37,7 @@ export function chain(steps: readonly Step[], blocked?: string): readonly Line[]
   let cause = blocked
   return steps.map(([check, result]) => {
     if (result === undefined)
-      return { check, ...skip(`not checked, because of "${cause ?? 'an earlier line'}"`) }
+      return { check, ...skip(cause === undefined ? 'not checked' : `not checked, because of "${cause}"`) }
     if (result.status === 'fail') cause ??= check
     return { check, ...result }
   })

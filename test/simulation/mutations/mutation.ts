@@ -12,6 +12,13 @@ export interface Edit {
   readonly becomes: string
 }
 
+/** Where most of the rules are. */
+export const LIFECYCLE = 'controller/decide/lifecycle'
+
+export function edit(file: string, text: string, becomes: string): Edit {
+  return { file, text, becomes }
+}
+
 /** @throws Error where the source has changed, so that the mutation must be written anew */
 export function mutate(source: string, { file, text, becomes }: Edit): string {
   const [before, after, ...more] = source.split(text)

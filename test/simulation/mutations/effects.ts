@@ -1,0 +1,137 @@
+/** What is written, and what is asked of vCenter and the API server, and how often. */
+import { edit, LIFECYCLE, type Mutation } from './mutation.ts'
+
+export const EFFECT_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'out of service: a Node that is Ready again is back',
+    edits: [
+      edit(
+        `${LIFECYCLE}/out-of-service.ts`,
+        "return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)",
+        'return ready === undefined',
+      ),
+    ],
+  },
+  {
+    name: 'out of service: so it is while vCenter cannot be asked',
+    edits: [
+      edit(
+        `${LIFECYCLE}/lifecycle.ts`,
+        '{ ...backInService(node), ...judgePresence',
+        "{ ...(presenceOf(machines, facts.lookups).kind === 'unknown' ? {} : backInService(node)), ...judgePresence",
+      ),
+    ],
+  },
+  {
+    name: 'volumes: a Node is called out of service before it is deleted',
+    edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
+  },
+  {
+    name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
+    edits: [
+      edit(
+        'controller/apply/apply.ts',
+        'decision.confirmLease === true && !(await writer.confirm())',
+        'false',
+      ),
+      edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
+      edit(
+        'controller/kubernetes/term.ts',
+        'Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline',
+        'true',
+      ),
+    ],
+  },
+  {
+    name: 'writer: a deletion names UID and resourceVersion',
+    edits: [
+      edit('controller/kubernetes/node-writer.ts', 'preconditions: guard(seen),', 'preconditions: {},'),
+    ],
+  },
+  {
+    name: 'writer: every write names UID and resourceVersion',
+    edits: [edit('controller/kubernetes/node-writer.ts', 'return { uid, resourceVersion }', 'return {}')],
+  },
+  {
+    name: 'probe tracker: deletions are counted',
+    edits: [
+      edit('controller/probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
+      edit(
+        'controller/probes/probe-tracker.ts',
+        'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'probe tracker: deletions are remembered when the configuration changes',
+    edits: [
+      edit(
+        'controller/probes/probe-tracker.ts',
+        'resume(exists) {',
+        'resume(exists) {\n      deleted.clear()',
+      ),
+    ],
+  },
+  {
+    name: 'logins: a refused credential rests',
+    edits: [
+      edit('controller/vcenter/session/session.ts', 'if (paused !== undefined) throw paused.error', ''),
+      edit('controller/vcenter/session/logins.ts', 'if (paused !== undefined) throw paused.error', ''),
+      // The connection waits for the pause, too, before it tries again.
+      edit('controller/vcenter/inventory.ts', 'pause?.left ?? backoff.next()', 'backoff.next()'),
+    ],
+  },
+  {
+    name: 'session: the one before is used again',
+    edits: [
+      edit(
+        'controller/vcenter/session/session.ts',
+        'if (content !== undefined && (await stillAlive(signal))) return content',
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'logins: all processes have one budget',
+    edits: [
+      edit('controller/vcenter/session/logins.ts', 'if (next <= at) return at', 'if (next >= at) return at'),
+    ],
+  },
+  {
+    name: 'logins: remembered before they are tried',
+    edits: [
+      edit(
+        'controller/vcenter/session/logins.ts',
+        'return next > at ? undefined : [...counted, { at, refused: false }]',
+        'return undefined',
+      ),
+    ],
+  },
+  {
+    name: 'shutdown: only a host that is connected knows',
+    edits: [
+      edit(
+        'controller/decide/machine-state.ts',
+        "disconnected: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' }",
+        "disconnected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' }",
+      ),
+    ],
+  },
+  {
+    name: 'shutdown: a VM that runs again loses the taint',
+    edits: [
+      edit(`${LIFECYCLE}/shutdown-taint.ts`, 'if (kept.length === taints.length)', 'if (kept.length >= 0)'),
+    ],
+  },
+  {
+    name: 'taints: those of others stay',
+    edits: [
+      edit(
+        `${LIFECYCLE}/shutdown-taint.ts`,
+        'const kept = taints.filter((taint) =>',
+        'const kept = taints.filter((taint) => false &&',
+      ),
+    ],
+  },
+]

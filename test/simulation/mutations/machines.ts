@@ -1,0 +1,104 @@
+/** Which machines a Node stands for, and whose an address is. */
+import { edit, LIFECYCLE, type Mutation } from './mutation.ts'
+
+export const MACHINE_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'machines: a binding whose level has ended',
+    edits: [
+      edit(
+        'controller/node/machines.ts',
+        '  const known = [vm, namedVM]',
+        '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
+      ),
+    ],
+  },
+  {
+    name: 'machines: the VM that has taken the Node over',
+    edits: [edit('controller/node/machines.ts', '[vm, namedVM].filter', '[vm].filter')],
+  },
+  {
+    name: 'machines: what report and kubelet name',
+    edits: [
+      edit('controller/node/machines.ts', 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
+      edit('controller/node/machines.ts', 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+    ],
+  },
+  {
+    name: 'machines: a machine that was never seen takes longer',
+    edits: [edit(`${LIFECYCLE}/deletion-rules.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
+  },
+  {
+    name: 'machines: one that was never seen keeps a Node that was verified',
+    edits: [edit(`${LIFECYCLE}/unseen.ts`, 'if (bound) return false', '')],
+  },
+  {
+    name: 'machines: one that was never seen keeps a Node as lifecycle.unbound says',
+    edits: [edit(`${LIFECYCLE}/unseen.ts`, "settings.lifecycle.unbound === 'delete'", 'true')],
+  },
+  {
+    name: 'machines: who never reported is not followed, and so not seen',
+    edits: [
+      edit('controller/gather/node-keys.ts', 'new Set(followed?.machines', 'new Set(pointed?.machines'),
+    ],
+  },
+  {
+    name: 'machines: of one that is silent and was never reported it is said that it stays',
+    edits: [
+      edit(
+        'controller/decide/ownership.ts',
+        "    const silent = node.ready?.status === 'Unknown'",
+        '    const silent = node === undefined',
+      ),
+    ],
+  },
+  {
+    name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
+    edits: [
+      edit(
+        'controller/probes/inhabitants.ts',
+        'runs(name) && !isShownElsewhere(name)',
+        'runs(name) && name === except',
+      ),
+    ],
+  },
+  {
+    name: 'machines: a provider ID in either byte order',
+    edits: [
+      edit(
+        'controller/node/machines.ts',
+        'take(add(providerUUIDs(node)[0], both))',
+        'take(add(providerUUIDs(node)[0], (uuid) => [uuid]))',
+      ),
+    ],
+  },
+  {
+    name: 'machines: a template is none',
+    edits: [
+      edit('controller/decide/identity/vm.ts', 'if (vm.template) {', 'if (vm.template && vm.moref === "") {'),
+    ],
+  },
+  {
+    name: 'machines: the standby of a Fault Tolerance group is none',
+    edits: [
+      edit(
+        'controller/types/virtual-machine.ts',
+        'return role !== undefined && role !== 1',
+        'return role === 1',
+      ),
+    ],
+  },
+  {
+    name: 'addresses: who waits for one is woken when its holder goes',
+    edits: [edit('controller/reconcile.ts', 'addresses.waits(name, decision.waitsFor ?? [])', '')],
+  },
+  {
+    name: 'addresses: a machine that is proven gone holds none',
+    edits: [
+      edit(
+        'controller/gather/gather.ts',
+        'return gone ? held.filter((each) => each === name) : held',
+        'return held',
+      ),
+    ],
+  },
+]
