@@ -6,7 +6,7 @@ const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts
 /** Who imports one of these runs the vSphere CPI, or its parsers, which take minutes to build. */
 const CPI = ['test/fixtures/cpi.ts', 'test/vsphere-conf/oracle.ts', 'test/cpi-addresses/oracle.ts']
 /** What is tested there: the release, its installation, the CPI's own manifests, the demo, and the servers of the tests. */
-const AROUND = /^(build|test\/(install|cpi-manifests|demo|servers))\/|^manifests\/(chart|manifests)\./
+const AROUND = /^(build|test\/(install|cpi-manifests|demo|servers))\//
 
 /** Of a module's own code: what is imported as a type alone is not there when it runs. */
 const IMPORT =

@@ -1,7 +1,7 @@
 /**
- * Runs test files, several at once: `node test/run.ts unit` those that need no server, `product` these and all of Rollcall
- * with servers, `rest` all others. A line for each says how long it took; of one that fails, all that it said. Without tap's own runner, which reads every
- * line of every test, the whole takes half the processor time.
+ * Runs test files, several at once: `node test/run.ts unit` those that need no server, `product` these and those that try
+ * Rollcall on servers, `rest` all others. A line for each says how long it took; of one that fails, all that it said.
+ * Without tap's own runner, which reads every line of every test, the whole takes half the processor time.
  */
 import { execFile } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -16,11 +16,11 @@ const root = join(import.meta.dirname, '..')
 const TIMEOUT = 900
 /** One that has ended its tests and is still there after that holds something open, which is a failure. */
 const KILLED_AFTER = (TIMEOUT + 60) * 1000
-/** Those with servers wait for most of their time. More of them at once make each cost more. */
+/** Those with servers wait for most of their time; more of them at once make each cost more. */
 const AT_ONCE = {
   unit: availableParallelism(),
   product: 4 * availableParallelism(),
-  rest: 5 * availableParallelism(),
+  rest: 4 * availableParallelism(),
 }
 /** These take minutes by themselves, so that they would run alone in the end. */
 const LONGEST = /^test\/(demo\/demo|differential|e2e\/(credential|deletion-brake-and|vcenter-hang))/

@@ -35,7 +35,7 @@ for (const form of [manifests, chart])
     await t.test('Nodes register with the taint, and are initialised', (t) => join(t, hosts))
     await t.test('the rollouts end', rolledOut)
     await t.test('the kernel holds them as their security contexts say', confined)
-    // The chart's objects are the same to the last field: manifests/chart.test.ts.
+    // The chart's objects are the same to the last field: test/install/chart.test.ts.
     if (form === manifests) {
       await t.test('a Node is deleted and registered anew', (t) => registeredAnew(t, hosts[1]))
       await t.test('logs and exec do what the docs say', commandsOfTheDocs)

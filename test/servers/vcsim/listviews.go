@@ -79,17 +79,26 @@ func (l *listViews) enforce(ctx *simulator.Context) {
 					return nil, fault
 				}
 			}
-			defer l.changed(request)
+			l.poll(false)
+			answer, fault := next(ctx, method)
+			if fault == nil {
+				l.change(request)
+			}
+			return answer, fault
 		case *types.WaitForUpdatesEx:
-			l.mu.Lock()
-			l.polled = true
-			l.mu.Unlock()
+			l.poll(true)
 		}
 		return next(ctx, method)
 	}
 }
 
-func (l *listViews) changed(request *types.ModifyListView) {
+func (l *listViews) poll(begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.polled = begun
+}
+
+func (l *listViews) change(request *types.ModifyListView) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.listed == nil {
@@ -101,7 +110,6 @@ func (l *listViews) changed(request *types.ModifyListView) {
 	for _, ref := range request.Remove {
 		delete(l.listed, ref.Value)
 	}
-	l.polled = false
 }
 
 func (l *listViews) refusal(ctx *simulator.Context, ref types.ManagedObjectReference) types.BaseMethodFault {

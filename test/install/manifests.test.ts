@@ -4,17 +4,19 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { serverBinary } from '../test/servers/build.ts'
+import { sampleReport } from '../../manifests/testing/sample-report.ts'
+import { applyReport, registerNode } from '../../manifests/testing/writers.ts'
+import { serverBinary } from '../servers/build.ts'
 import {
   applyManifest,
   applyManifests,
   manifestFiles,
   policiesInForce,
   readManifests,
-} from '../test/servers/manifests.ts'
-import { startCluster } from '../test/servers/start-cluster.ts'
-import { sampleReport } from './testing/sample-report.ts'
-import { applyReport, registerNode } from './testing/writers.ts'
+} from '../servers/manifests.ts'
+import { startCluster } from '../servers/start-cluster.ts'
+
+const manifests = join(import.meta.dirname, '../../manifests')
 
 /** Beside `manifests/base/`, where the names of manifests begin. */
 const OPERATOR = ['prometheusrules', 'servicemonitors'].map(
@@ -31,7 +33,7 @@ const cluster = await startCluster()
 t.teardown(() => cluster.stop())
 
 await t.test('the Kustomize base has every manifest', async (t) => {
-  const files = await readdir(`${import.meta.dirname}/base`)
+  const files = await readdir(`${manifests}/base`)
   t.strictSame((await manifestFiles()).sort(), files.filter((file) => file !== 'kustomization.yaml').sort())
 })
 
@@ -39,7 +41,7 @@ await t.test('the Kustomize base has every manifest', async (t) => {
 async function apply(folder: string, ...options: string[]): Promise<void> {
   const kubectl = await serverBinary('kubectl')
   const access = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${cluster.dir}/kubectl`]
-  await run(kubectl, [...access, 'apply', ...options, '-k', join(import.meta.dirname, folder)])
+  await run(kubectl, [...access, 'apply', ...options, '-k', join(manifests, folder)])
 }
 
 await t.test('the API server takes every object, and knows every field', async (t) => {
@@ -50,7 +52,7 @@ await t.test('the API server takes every object, and knows every field', async (
       await t.resolves(applyManifest(cluster, object, { dryRun: true }), `${file}: ${object.kind}`)
   // The kinds of the Prometheus operator, which the overlay "monitoring" takes for granted.
   await applyManifests(cluster, OPERATOR)
-  const overlays = await readdir(join(import.meta.dirname, 'overlays'))
+  const overlays = await readdir(join(manifests, 'overlays'))
   t.ok(overlays.includes('monitoring'))
   for (const overlay of overlays)
     await t.resolves(
@@ -69,7 +71,7 @@ await t.test('the kinds of the Prometheus operator are known to the last field',
     ['scrape', 'jobLabel:', 'joblabel:'],
     ['rules', 'annotations:', 'annotation:'],
   ] as const) {
-    const text = await readFile(join(import.meta.dirname, `components/monitoring/${file}.yaml`), 'utf8')
+    const text = await readFile(join(manifests, `components/monitoring/${file}.yaml`), 'utf8')
     const [object] = parseAllDocuments(text.replaceAll(right, wrong))
       .map((document) => document.toJS())
       .filter(({ apiVersion }) => apiVersion === 'monitoring.coreos.com/v1')
@@ -78,7 +80,7 @@ await t.test('the kinds of the Prometheus operator are known to the last field',
 })
 
 await t.test('an upgrade, as the docs have it, keeps the reports and finds nothing in its way', async (t) => {
-  const docs = await readFile(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
+  const docs = await readFile(join(manifests, '../docs/manifests.md'), 'utf8')
   const [, options = ''] = /^ {4}kubectl apply (.*) -k manifests\/$/m.exec(docs) ?? []
   const { request } = await cluster.as({ user: 'system:node:node-a', groups: ['system:nodes'] })
   const uid = await registerNode(request, 'node-a')
@@ -92,7 +94,7 @@ await t.test('an upgrade, as the docs have it, keeps the reports and finds nothi
 })
 
 await t.test('the unit follows the kubelet, by whose start a deleted Node comes back', async (t) => {
-  const unit = await readFile(`${import.meta.dirname}/rollcall-agent.service`, 'utf8')
+  const unit = await readFile(`${manifests}/rollcall-agent.service`, 'utf8')
   for (const key of ['After', 'PartOf', 'WantedBy'])
     t.match(unit, new RegExp(`^${key}=.*\\bkubelet\\.service\\b`, 'm'), key)
 })
@@ -101,7 +103,7 @@ await t.test(
   'systemd takes the unit',
   { skip: !systemd && 'no systemd-analyze on this machine' },
   async (t) => {
-    const unit = `${import.meta.dirname}/rollcall-agent.service`
+    const unit = `${manifests}/rollcall-agent.service`
     const verified = await run('systemd-analyze', ['verify', unit]).catch((error) => error)
     const complaints = String(verified.stderr)
       .split('\n')

@@ -6,11 +6,13 @@ import { join, relative, resolve } from 'node:path'
 import t from 'tap'
 import * as v from 'valibot'
 import { parse, parseAllDocuments } from 'yaml'
-import { packedChart } from '../build/release/chart.ts'
-import { NODES } from '../controller/config/settings/nodes.ts'
-import { load } from '../controller/config/testing/load.ts'
-import { serverBinary } from '../test/servers/build.ts'
-import type { Manifest } from '../test/servers/manifests.ts'
+import { packedChart } from '../../build/release/chart.ts'
+import { NODES } from '../../controller/config/settings/nodes.ts'
+import { load } from '../../controller/config/testing/load.ts'
+import { serverBinary } from '../servers/build.ts'
+import type { Manifest } from '../servers/manifests.ts'
+
+const manifests = join(import.meta.dirname, '../../manifests')
 
 type Values = Readonly<Record<string, unknown>>
 interface Asked {
@@ -21,7 +23,7 @@ interface Asked {
   readonly chart?: string
 }
 
-const folder = join(import.meta.dirname, 'chart/rollcall')
+const folder = join(manifests, 'chart/rollcall')
 const kubectl = await serverBinary('kubectl')
 const helm = await serverBinary('helm')
 
@@ -63,7 +65,7 @@ function chartObjects(asked: Asked): Manifest[] {
 }
 
 function kustomizeObjects(folder: string): Manifest[] {
-  const text = execFileSync(kubectl, ['kustomize', resolve(import.meta.dirname, folder)], {
+  const text = execFileSync(kubectl, ['kustomize', resolve(manifests, folder)], {
     encoding: 'utf8',
   })
   return byName(objectsOf(text))
@@ -85,10 +87,10 @@ for (const [overlay, asked] of same)
   })
 
 t.test("with a private registry's Secret it renders the objects that the docs' patch makes", async (t) => {
-  const docs = readFileSync(join(import.meta.dirname, '../docs/manifests.md'), 'utf8')
+  const docs = readFileSync(join(manifests, '../docs/manifests.md'), 'utf8')
   const [, patches = ''] = /```yaml\n(patches:\n[^`]+)```/.exec(docs) ?? []
   const overlay = t.testdir({
-    'kustomization.yaml': `resources: [${relative(t.testdirName, import.meta.dirname)}]\n${patches}`,
+    'kustomization.yaml': `resources: [${relative(t.testdirName, manifests)}]\n${patches}`,
   })
   const asPatched = kustomizeObjects(overlay)
   t.equal(
@@ -108,7 +110,7 @@ t.test('packed, it renders the same, and has the version of the rest', async (t)
   writeFileSync(archive, content)
   const values = { monitoring: { enabled: true } }
   t.strictSame(chartObjects({ chart: archive, values }), chartObjects({ values }))
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
+  const { version } = JSON.parse(readFileSync(join(manifests, '../package.json'), 'utf8'))
   t.match(parse(readFileSync(join(folder, 'Chart.yaml'), 'utf8')), { version, appVersion: version })
 })
 
@@ -242,7 +244,7 @@ t.test('lint has nothing to say but that there is no icon', async (t) => {
 function valuesOfCPI(): Values {
   const module = ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/cloud-provider-vsphere']
   const source = execFileSync('go', module, {
-    cwd: join(import.meta.dirname, '../test/servers/cpi'),
+    cwd: join(manifests, '../test/servers/cpi'),
     encoding: 'utf8',
   })
   return parse(readFileSync(join(source.trim(), 'charts/vsphere-cpi/values.yaml'), 'utf8'))
@@ -262,7 +264,7 @@ t.test('config.nodes has what vsphere.conf has under nodes', async (t) => {
 })
 
 t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {
-  const docs = readFileSync(join(import.meta.dirname, '../docs/helm.md'), 'utf8')
+  const docs = readFileSync(join(manifests, '../docs/helm.md'), 'utf8')
   const told = new Set(
     [...docs.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell = '']) => cell.match(/(?<=`)[\w.]+(?=`)/g) ?? []),
   )
