@@ -22,7 +22,7 @@ const AT_ONCE = {
   product: 4 * availableParallelism(),
   rest: 4 * availableParallelism(),
 }
-/** These take minutes by themselves, so that they would run alone in the end. */
+/** These take minutes. Started last, they would run alone at the end. */
 const LONGEST = /^test\/(demo\/demo|differential|e2e\/(credential|deletion-brake-and|vcenter-hang))/
 
 function isKind(word: string | undefined): word is keyof TestFiles {
@@ -47,8 +47,8 @@ function failureOf(file: string, hook: string, signal: AbortSignal): Promise<str
 }
 
 /**
- * All through the run some compute while others wait, and few need a cluster at the same time: each list is spread over
- * it. Those that need no server are short, and the last of them fill the end.
+ * Spreads each list over the whole run, so that some files compute while others wait, and few need a cluster at the same
+ * time. Unit tests are short: the last of them fill the end.
  */
 function mixed({ product, unit }: TestFiles): readonly string[] {
   const spread = (files: readonly string[], over: number) =>

@@ -6,13 +6,13 @@ const range = { from: 20_000, to: 32_000 }
 /** A TCP port that refuses connections. Below 1,024, none is handed out to whoever asks for any port, so it stays closed. */
 export const CLOSED_PORT = 1
 
-/** Between the first ports of two processes that were started one after the other: few take more. */
+/** How far apart two processes begin that were started one after the other; few need more ports. */
 const APART = 20
 let taken = 0
 
 /**
- * A TCP port on loopback that nobody listens on yet. Each process begins elsewhere: of two that ask at the same time, both
- * would find the same one free until one of them listens.
+ * A TCP port on loopback that nobody listens on yet. Each process begins elsewhere: two that ask at the same moment would
+ * otherwise both find the same port free.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -35,8 +35,8 @@ const keptLines = 200
 
 /**
  * Servers in Go collect garbage when the heap has grown to five times what is live, not to twice: a quarter less processor
- * time of each, for some 100 MB more of an API server. The limit is beyond what one takes: at 1 GiB, an API server with
- * 5,000 Nodes did little else than collect.
+ * time of each, for some 100 MB more of an API server. The limit is more than any of them needs: at 1 GiB, an API server
+ * with 5,000 Nodes did little but collect garbage.
  */
 const garbageCollection = { GOGC: '400', GOMEMLIMIT: '4GiB' }
 

@@ -18,7 +18,7 @@ const LOOKS = 1_000
 const FEW_SECONDS = 10_000
 /** Minutes apart, milliseconds: no wave, and four are missing at the same time. */
 const APART = 90_000
-/** kube-controller-manager's `--node-monitor-grace-period`, milliseconds: before Kubernetes 1.32, and of who waits longer. */
+/** kube-controller-manager's `--node-monitor-grace-period`, milliseconds: the default before Kubernetes 1.32, and a long one. */
 const GRACE_PERIODS = [40_000, 300_000]
 
 interface Calm {
@@ -77,15 +77,15 @@ const destroyedOneByOne: Calm = {
   },
 }
 
-/** Each with each grace period. */
+/** Both, with each grace period. */
 export const CALM_RUNS: readonly (Calm & { readonly gracePeriod: number })[] = GRACE_PERIODS.flatMap(
   (gracePeriod) => [replaced, destroyedOneByOne].map((calm) => ({ ...calm, gracePeriod })),
 )
 
-/** Every so many seeds one is calm. */
+/** One seed in so many is calm. */
 const EVERY = 16
 
-/** The calm run of a seed; undefined for one of a storm. */
+/** The calm run of a seed; undefined where faults are to happen. */
 export function calmOf(seed: number): (typeof CALM_RUNS)[number] | undefined {
   return seed % EVERY === 0 ? CALM_RUNS[(seed / EVERY) % CALM_RUNS.length] : undefined
 }
