@@ -137,7 +137,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     },
     concernedBy: (uuid) => [...concernedBy([uuid])],
     uuidsOf: (name) => lookedFor(keys.get(name) ?? NO_KEYS),
-    inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.get(group).size),
+    inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.count(group)),
     namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
     names: () => [...keys].flatMap(([name, { vCenter }]) => (vCenter.length > 0 ? [name] : [])),

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Condition } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
@@ -37,8 +38,10 @@ const STATES = [
 ] as const satisfies readonly State[]
 const LEVELS = ['asserted', 'reported', 'proven'] as const
 
-interface Known {
-  readonly decision: Decision
+/** What is counted of a decision. The rest is not kept: a status is half a kilobyte of texts. */
+interface Known extends Pick<Decision, 'state' | 'level' | 'refusal'> {
+  /** Conditions that are not as they should be. */
+  readonly conditions: readonly Pick<Condition, 'type' | 'status' | 'reason'>[]
   readonly uid: string | undefined
   /** Seen with the taint, and not yet counted as initialised. */
   readonly initializing: boolean
@@ -87,7 +90,7 @@ export function addNodeMetrics(
       const last = known.get(name)
       const before = last?.uid === node?.uid ? last : undefined
       const { refusal } = decision
-      const held = before?.decision.refusal
+      const held = before?.refusal
       if (
         refusal !== undefined &&
         (refusal.condition !== held?.condition || refusal.reason !== held.reason)
@@ -101,7 +104,18 @@ export function addNodeMetrics(
         initialization.observe(seconds)
         onInitialized(seconds)
       }
-      known.set(name, { decision, uid: node?.uid, initializing: began && !done })
+      const { state, level } = decision
+      const conditions = (decision.status?.conditions ?? [])
+        .filter(isTroubled)
+        .map(({ type, status, reason }) => ({ type, status, reason }))
+      known.set(name, {
+        state,
+        ...(level === undefined ? {} : { level }),
+        ...(refusal === undefined ? {} : { refusal }),
+        conditions,
+        uid: node?.uid,
+        initializing: began && !done,
+      })
     },
     nodeDeleted: (vcenter) => deleted.inc({ vcenter }),
     lifecycle(read) {
@@ -114,6 +128,11 @@ export function addNodeMetrics(
   }
 }
 
+/** Of all conditions only DeletionPending is bad when True; it has a metric of its own. */
+function isTroubled({ type, status }: Condition): boolean {
+  return status !== (type === 'DeletionPending' ? 'False' : 'True')
+}
+
 /** Counted at each scrape: going through a thousand Nodes is simpler than keeping count through every change. */
 function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void {
   const registers = [registry]
@@ -124,7 +143,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     registers,
     collect() {
       for (const state of STATES) this.set({ state }, 0)
-      for (const { decision } of known.values()) this.inc({ state: decision.state })
+      for (const { state } of known.values()) this.inc({ state })
     },
   })
   new Gauge({
@@ -134,10 +153,8 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     registers,
     collect() {
       this.reset()
-      for (const { decision } of known.values()) {
-        if (decision.refusal !== undefined) {
-          this.inc({ condition: decision.refusal.condition, reason: decision.refusal.reason })
-        }
+      for (const { refusal } of known.values()) {
+        if (refusal !== undefined) this.inc({ condition: refusal.condition, reason: refusal.reason })
       }
     },
   })
@@ -149,10 +166,9 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     registers,
     collect() {
       this.reset()
-      for (const { decision } of known.values()) {
-        for (const { type, status, reason } of decision.status?.conditions ?? []) {
-          // The only condition that is bad when True; it has a metric of its own.
-          if (status === 'True' || type === 'DeletionPending') continue
+      for (const { conditions } of known.values()) {
+        for (const { type, status, reason } of conditions) {
+          if (type === 'DeletionPending') continue
           this.inc({ condition: type, status, reason: guardCondition(reason) })
         }
       }
@@ -166,10 +182,9 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     registers,
     collect() {
       this.reset()
-      for (const { decision } of known.values()) {
-        const pending = decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
-        if (pending === undefined || pending.status === 'False') continue
-        this.inc({ status: pending.status, reason: guardDeletion(pending.reason) })
+      for (const { conditions } of known.values()) {
+        const pending = conditions.find(({ type }) => type === 'DeletionPending')
+        if (pending !== undefined) this.inc({ status: pending.status, reason: guardDeletion(pending.reason) })
       }
     },
   })
@@ -180,8 +195,7 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     registers,
     collect() {
       for (const level of LEVELS) this.set({ level }, 0)
-      for (const { decision } of known.values())
-        if (decision.level !== undefined) this.inc({ level: decision.level })
+      for (const { level } of known.values()) if (level !== undefined) this.inc({ level })
     },
   })
 }

@@ -249,12 +249,9 @@ export class VMStore {
   #put(uuid: string, machine: VMProperties): boolean {
     const before = this.#rows.get(machine.moref)
     const view = this.#view(machine)
-    if (before !== undefined && before.uuid === uuid && isDeepStrictEqual(before.view, view)) {
-      this.#rows.set(machine.moref, { machine, uuid, view: before.view })
-      return false
-    }
+    // The new view even where it is equal: it shares its parts with the machine.
     this.#rows.set(machine.moref, { machine, uuid, view })
-    return true
+    return before?.uuid !== uuid || !isDeepStrictEqual(before.view, view)
   }
 
   #view(machine: VMProperties): VirtualMachine {
