@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 /** The only source of time. Tests pass one that they advance by hand. */
 export interface Clock {
   /** Milliseconds since the epoch, for timestamps. */
@@ -13,9 +11,17 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  async sleep(ms, signal) {
-    if (signal.aborted) return
-    // delay() rejects only when the signal aborts, which is one of the two ways this ends.
-    await delay(ms, undefined, { signal }).catch(() => undefined)
+  // By hand: the promise of node:timers/promises makes an error with a stack for each sleep that is cut short.
+  sleep(ms, signal) {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const end = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      signal.addEventListener('abort', end)
+    })
   },
 }

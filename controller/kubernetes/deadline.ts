@@ -9,6 +9,9 @@ export interface Deadline {
   release(): void
 }
 
+/** Without a reason, abort() would make an error with a stack for each request. */
+const RELEASED = 'released'
+
 /**
  * A signal for one request. AbortSignal.any() and AbortSignal.timeout() would almost do, but they leave something on the
  * outer signal for each request until garbage collection, cannot be renewed, and use no other clock.
@@ -39,7 +42,7 @@ export function createDeadline(clock: Clock, ms: number, outer: AbortSignal): De
       renewed = clock.monotonic()
     },
     release() {
-      timer.abort()
+      timer.abort(RELEASED)
       outer.removeEventListener('abort', abort)
     },
   }
