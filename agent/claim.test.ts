@@ -1,8 +1,8 @@
 import t from 'tap'
 import { writeClaim } from './claim.ts'
-import { GUESTINFO_CLAIM } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type Unreadable, unreadable } from './facts/unreadable.ts'
+import { GUESTINFO_CLAIM } from './shared/node-report.ts'
 import { ok, type Result } from './shared/result.ts'
 
 const nodeUID = '11111111-1111-1111-1111-111111111111'

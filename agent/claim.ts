@@ -1,5 +1,5 @@
-import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
+import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './shared/node-report.ts'
 
 export type ClaimResult = NodeReportSpec['claim']
 

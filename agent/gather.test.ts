@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseSpec } from './contract.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { buildReport } from './report.ts'
 import { systemClock } from './shared/clock.ts'
+import { parseSpec } from './shared/node-report.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
 const { signal } = new AbortController()

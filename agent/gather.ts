@@ -1,4 +1,3 @@
-import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './contract.ts'
 import { type AddressTable, readAddressTable } from './facts/addresses.ts'
 import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
 import { readDMI } from './facts/dmi.ts'
@@ -9,6 +8,7 @@ import { readBootID, readHostname } from './facts/kernel.ts'
 import { readDefaultRoutes } from './facts/routes.ts'
 import type { Unreadable } from './facts/unreadable.ts'
 import type { MachineFacts } from './report.ts'
+import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './shared/node-report.ts'
 import { ok, type Result } from './shared/result.ts'
 
 /** Facts from the kernel, read at each look: takes a millisecond and no process. */

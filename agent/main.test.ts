@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseSpec } from './contract.ts'
+import { parseSpec } from './shared/node-report.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
 /** Runs the agent from source; `until` ends it by SIGTERM once that text stands on stderr. */

@@ -1,4 +1,5 @@
 import type { ApiClient } from './api/client.ts'
+import type { NodeIdentity } from './identity.ts'
 import {
   AGENT_FIELD_MANAGER,
   ANNOTATION_REPORTED_AT,
@@ -8,8 +9,7 @@ import {
   type NodeReportSpec,
   PLURAL,
   timestamp,
-} from './contract.ts'
-import type { NodeIdentity } from './identity.ts'
+} from './shared/node-report.ts'
 
 /**
  * The report as applied: named after its Node and owned by it, so that it is deleted with the Node.

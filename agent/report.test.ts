@@ -1,8 +1,8 @@
 import t from 'tap'
-import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './contract.ts'
 import { unreadable } from './facts/unreadable.ts'
 import { reportObject } from './publish.ts'
 import { buildReport, type MachineFacts } from './report.ts'
+import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './shared/node-report.ts'
 import { ok } from './shared/result.ts'
 
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'

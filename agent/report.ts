@@ -1,3 +1,6 @@
+import type { CloudInit } from './facts/cloud-init.ts'
+import type { DMIFacts } from './facts/dmi.ts'
+import type { Unreadable } from './facts/unreadable.ts'
 import {
   FACT_SERIAL_UUID,
   MAX_ADDRESSES,
@@ -7,10 +10,7 @@ import {
   type NetworkInterface,
   type NodeReportSpec,
   type UnreadableFact,
-} from './contract.ts'
-import type { CloudInit } from './facts/cloud-init.ts'
-import type { DMIFacts } from './facts/dmi.ts'
-import type { Unreadable } from './facts/unreadable.ts'
+} from './shared/node-report.ts'
 import type { Result } from './shared/result.ts'
 
 /** Everything that goes into a report. */

@@ -10,13 +10,6 @@ import { withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
 import { inClusterCredential } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
-import {
-  AGENT_FIELD_MANAGER,
-  ANNOTATION_REPORTED_AT,
-  formatClaim,
-  GUESTINFO_CLAIM,
-  type NodeReportSpec,
-} from './contract.ts'
 import { fileFingerprint } from './facts/files.ts'
 import { findTools as locate } from './facts/find-tools.ts'
 import { createGuestinfo } from './facts/guestinfo.ts'
@@ -25,6 +18,13 @@ import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { publish } from './publish.ts'
 import { createReporter, type ReportOutcome } from './reporter.ts'
 import { systemClock } from './shared/clock.ts'
+import {
+  AGENT_FIELD_MANAGER,
+  ANNOTATION_REPORTED_AT,
+  formatClaim,
+  GUESTINFO_CLAIM,
+  type NodeReportSpec,
+} from './shared/node-report.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
 /** The test that a folder is removed with. */

@@ -1,13 +1,13 @@
 import { type ApiClientOptions, withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
 import { type ClaimResult, createClaimKeeper } from './claim.ts'
-import type { NodeReportSpec } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure, type Failure, type ReportStep } from './failure.ts'
 import type { GuestFacts, LocalFacts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import { publish } from './publish.ts'
 import { buildReport } from './report.ts'
+import type { NodeReportSpec } from './shared/node-report.ts'
 
 export interface ReporterOptions {
   readonly agentVersion: string

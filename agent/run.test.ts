@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { NodeReportSpec } from './contract.ts'
 import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { ApiError } from './shared/api-error.ts'
 import type { Clock } from './shared/clock.ts'
+import type { NodeReportSpec } from './shared/node-report.ts'
 
 const SPEC: NodeReportSpec = {
   nodeUID: 'u',

@@ -1,5 +1,5 @@
 import type { Logger } from './log.ts'
-import { createNotices } from './notices.ts'
+import { createOutcomeLog } from './outcome-log.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
 import { createBackoff } from './shared/backoff.ts'
 import type { Clock } from './shared/clock.ts'
@@ -35,7 +35,7 @@ export async function run(options: ReportLoopOptions, signal: AbortSignal): Prom
   const { reporter, clock, log, random } = options
   const backoff = createBackoff({ ...BACKOFF, random })
   const claim = createClaimTimer(options)
-  const notices = createNotices(log)
+  const outcomes = createOutcomeLog(log)
   let refreshAt = clock.monotonic()
   let behind = true
   let trimmedAt = clock.monotonic()
@@ -50,7 +50,7 @@ export async function run(options: ReportLoopOptions, signal: AbortSignal): Prom
     if (due || behind || reporter.changed()) {
       const outcome = await reporter.report()
       if (signal.aborted) return
-      notices.take(outcome)
+      outcomes.take(outcome)
       behind = !outcome.ok
       if (outcome.ok) backoff.reset()
       else wait = waitAfter(outcome, backoff.next())
@@ -73,7 +73,7 @@ export async function runOnce({
   log,
 }: Pick<ReportLoopOptions, 'reporter' | 'log'>): Promise<boolean> {
   const outcome = await reporter.report()
-  createNotices(log).take(outcome)
+  createOutcomeLog(log).take(outcome)
   return outcome.ok
 }
 

@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap'
-import type { NodeReportStatus } from '../agent/contract.ts'
+import type { NodeReportStatus } from '../agent/shared/node-report.ts'
 import { BIOS_UUID, node, report, SETTINGS, spec, vm } from '../test/fixtures/facts.ts'
 import { createHandClock } from '../test/fixtures/hand-clock.ts'
 import type { Writer } from './apply/apply.ts'
 import { createNodeIndex } from './gather/node-index.ts'
 import type { WriteResult } from './kubernetes/node-writer.ts'
-import { createProbeTracker } from './probes/probe-tracker.ts'
 import { createReconciler } from './reconcile.ts'
 import type { Node, NodeReport } from './types/node.ts'
 import type { VirtualMachine } from './types/virtual-machine.ts'
+import { createProbeTracker } from './vm-probes/probe-tracker.ts'
 
 /** One Node, its report and its VM; what is written comes back by the watch when the test says so. */
 function setUp(t: Test) {

@@ -8,8 +8,8 @@ import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-
 import { createAddressWaits } from './gather/address-waits.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
-import type { ProbeTracker } from './probes/probe-tracker.ts'
 import type { Node, NodeReport } from './types/node.ts'
+import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
 import type { ReconcileResult } from './watch/work-queue.ts'
 
 export interface ReconcilerOptions {

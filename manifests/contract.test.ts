@@ -10,7 +10,7 @@ import {
   NodeReportSpec,
   PLURAL,
   parseSpec,
-} from '../agent/contract.ts'
+} from '../agent/shared/node-report.ts'
 import { readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type Schema } from './testing/schema.ts'

@@ -9,7 +9,7 @@ import {
   MAX_INTERFACES,
   MAX_UNREADABLE,
   parseSpec,
-} from '../agent/contract.ts'
+} from '../agent/shared/node-report.ts'
 import { applyManifests } from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ANNOTATION_REPORTED_AT } from '../agent/contract.ts'
+import { ANNOTATION_REPORTED_AT } from '../agent/shared/node-report.ts'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { completeStatus, sampleReport } from './testing/sample-report.ts'
 import {

@@ -1,4 +1,3 @@
-import type { UnreadableFact } from '../contract.ts'
 import type { DMIFacts } from '../facts/dmi.ts'
 import type { RpcTools } from '../facts/find-tools.ts'
 import type { Unreadable } from '../facts/unreadable.ts'
@@ -14,6 +13,7 @@ import {
   skip,
   warn,
 } from '../shared/diagnosis.ts'
+import type { UnreadableFact } from '../shared/node-report.ts'
 import type { Result } from '../shared/result.ts'
 import type { Kubelet } from './find-kubelet.ts'
 import type { SystemFacts } from './look-at-system.ts'

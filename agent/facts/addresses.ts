@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
-import type { InterfaceAddress } from '../contract.ts'
+import type { InterfaceAddress } from '../shared/node-report.ts'
 import { ok, type Result } from '../shared/result.ts'
 import { readSmallFile } from './files.ts'
 import { type IPv6Flags, ipv6Key } from './ipv6-flags.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NetworkInterface } from '../contract.ts'
+import type { NetworkInterface } from '../shared/node-report.ts'
 import { ok, type Result } from '../shared/result.ts'
 import { type AddressTable, type RawAddress, selectAddresses } from './addresses.ts'
 import { readLine } from './files.ts'

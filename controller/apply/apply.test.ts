@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { facts, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'

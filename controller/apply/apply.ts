@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportSpec, NodeReportStatus } from '../../agent/shared/node-report.ts'
 import type { Decision, Deletion } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/node-events.ts'
 import type { NodePatch } from '../decide/node-patch.ts'
@@ -7,7 +7,7 @@ import type { RejectedWrite } from '../decide/rejected-write.ts'
 import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
-/** All effects of the controller on the cluster. */
+/** All that a decision may change in the cluster. */
 export interface Writer extends NodeWriter {
   /** Never fails and never waits: losing an Event must not stop the work. */
   recordEvent(node: Node, event: NodeEvent): void

@@ -1,5 +1,5 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import type { NodeEvent } from '../decide/node-events.ts'
 import { aborted } from '../tasks.ts'
 import type { Node, NodeReport } from '../types/node.ts'

@@ -1,11 +1,10 @@
-import type { ParentObject } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Line } from '../../agent/shared/diagnosis.ts'
+import type { ParentObject } from '../../agent/shared/node-report.ts'
 import { attempt, failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
-import { readCredentials } from '../credentials/read-credentials.ts'
 import { type ConfigSecret, configOfCluster } from '../doctor/config-of-cluster.ts'
 import type {
   ClusterFacts,
@@ -21,11 +20,12 @@ import { lookAtVCenter } from '../doctor/look-at-vcenter.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
-import { createLoginAttempts } from '../kubernetes/login-attempts.ts'
 import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
+import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import type { Logger } from '../log.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
+import { readCredentials } from '../vcenter-credentials/read-credentials.ts'
 
 export interface DoctorOptions {
   /** Without one it is read from {@link configSecret}. */

@@ -1,10 +1,9 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import { attempt, ok, type Result } from '../../agent/shared/result.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
-import { firstLook } from '../cpi/first-look.ts'
-import { ownControllers } from '../cpi/judge-interlock.ts'
-import { readCredentials } from '../credentials/read-credentials.ts'
+import { firstLook } from '../cpi-interlock/first-look.ts'
+import { ownControllers } from '../cpi-interlock/judge-interlock.ts'
 import { explainNode } from '../explain/explain-node.ts'
 import type { Explanation, FreshLook } from '../explain/facts.ts'
 import { suggestNode } from '../explain/suggest-node.ts'
@@ -22,6 +21,7 @@ import { planOf } from '../plan/node-plan.ts'
 import { readLeader } from '../status/read-leader.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Node } from '../types/node.ts'
+import { readCredentials } from '../vcenter-credentials/read-credentials.ts'
 
 export interface ExplainOptions {
   readonly node: string

@@ -1,6 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts'
-import { readCredentials } from '../credentials/read-credentials.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
@@ -12,6 +11,7 @@ import type { Plan } from '../plan/print-plan.ts'
 import { readCPI } from '../plan/read-cpi.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Timings } from '../vcenter/timings.ts'
+import { readCredentials } from '../vcenter-credentials/read-credentials.ts'
 
 export interface PlanOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }

@@ -1,11 +1,11 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import { createKubeClient, type KubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
+import { createInformer } from '../kubernetes/informer.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
 import { readList } from '../kubernetes/list.ts'
-import { createListWatch } from '../kubernetes/list-watch.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import { unread } from '../kubernetes/unread.ts'
@@ -83,7 +83,7 @@ export async function watchStatus(
       kind: typeof NODES,
       parse: (object: unknown) => T | undefined,
     ) =>
-      createListWatch({
+      createInformer({
         client,
         path: kind.path,
         parse,

@@ -1,5 +1,5 @@
 /** The checked configuration as the rest of the controller sees it, whatever form it was written in. */
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import type { LabelSelector } from '../label-selector.ts'
 import type { Secret } from './secret.ts'
 

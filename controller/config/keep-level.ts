@@ -1,5 +1,5 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
-import { reaches } from '../node/level.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
+import { reaches } from '../node/identity-level.ts'
 import type { Findings } from './findings.ts'
 import type { Sections } from './sections.ts'
 import { IDENTITY } from './settings/identity.ts'

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import { applyArguments, type GivenArguments, initializationOf } from './apply-arguments.ts'
 import { applyEnvironment, type Environment } from './apply-environment.ts'

@@ -1,4 +1,4 @@
-import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
 import { canonicalUUID } from '../node/uuid.ts'
 import type { Node } from '../types/node.ts'
 

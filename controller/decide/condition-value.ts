@@ -1,4 +1,9 @@
-import { CONDITION_TYPES, type Condition, type ConditionType, timestamp } from '../../agent/contract.ts'
+import {
+  CONDITION_TYPES,
+  type Condition,
+  type ConditionType,
+  timestamp,
+} from '../../agent/shared/node-report.ts'
 import { printable } from '../printable.ts'
 import type { Reason } from '../types/reasons.ts'
 

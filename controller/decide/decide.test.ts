@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ConditionType, FACT_SERIAL_UUID } from '../../agent/contract.ts'
+import { type ConditionType, FACT_SERIAL_UUID } from '../../agent/shared/node-report.ts'
 import {
   after,
   BIOS_UUID,

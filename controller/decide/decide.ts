@@ -1,8 +1,8 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
+import { needsInitialization } from '../node/initialization.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
-import { binding } from './binding.ts'
+import { binding } from './bound-vm.ts'
 import { yes } from './condition-value.ts'
 import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
@@ -106,7 +106,7 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
   const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, metadata)
-  if (isUninitialized(node) && awaitsAddresses) {
+  if (needsInitialization(node) && awaitsAddresses) {
     const refused = refuse(facts, {
       type: 'AddressesResolved',
       condition: placed.AddressesResolved,
@@ -129,7 +129,7 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     return { ...refused, waitsFor }
   }
   const left = leftToAnother(facts)
-  if (isUninitialized(node) && left !== undefined) {
+  if (needsInitialization(node) && left !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
     return refuse(facts, { type: 'Initialized', condition: left, ...details })
   }
@@ -148,13 +148,13 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     ),
   }
   return {
-    state: isUninitialized(node) ? 'initializing' : 'initialized',
+    state: needsInitialization(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
     status: { conditions: said, fields },
     events: [
       ...conditionEvents(previous.conditions ?? [], said),
-      ...(isUninitialized(node) ? [SYNCED] : []),
+      ...(needsInitialization(node) ? [SYNCED] : []),
       ...levelEvents(previous, level, identity.conditions.IdentityVerified),
       ...overridden,
       // What is not written is not told.
@@ -199,5 +199,5 @@ function leave({ node, previous }: NodeFacts): IdentityDecision {
 }
 
 function settledState(node: Node): 'waiting' | 'initialized' {
-  return isUninitialized(node) ? 'waiting' : 'initialized'
+  return needsInitialization(node) ? 'waiting' : 'initialized'
 }

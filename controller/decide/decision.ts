@@ -1,7 +1,12 @@
-import type { ConditionType, IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type {
+  ConditionType,
+  IdentityLevel,
+  NodeReportSpec,
+  NodeReportStatus,
+} from '../../agent/shared/node-report.ts'
 import type { Reason } from '../types/reasons.ts'
 import type { ConditionValues } from './condition-value.ts'
-import type { NamedMissing } from './lifecycle/absence-proofs.ts'
+import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
@@ -36,7 +41,7 @@ export interface Decision {
   /** The probe of a VM that is missing or off; without one, earlier evidence is dropped. */
   readonly probePlan?: ProbePlan
   /** Of a Node whose VM is missing and was probed: what is missing before it may be deleted. For people. */
-  readonly deletionMissing?: readonly NamedMissing[]
+  readonly deletionUnmet?: readonly UnmetPrecondition[]
   /** The Node is to be deleted. */
   readonly deletion?: Deletion
   /** Whether the leader must confirm its Lease before it acts on this. */
@@ -45,10 +50,7 @@ export interface Decision {
 
 /** What follows from a Node's identity alone, before the state of its machine is merged in. */
 export interface IdentityDecision
-  extends Omit<
-    Decision,
-    'create' | 'status' | 'probePlan' | 'deletionMissing' | 'deletion' | 'confirmLease'
-  > {
+  extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletionUnmet' | 'deletion' | 'confirmLease'> {
   /** What was found out; absent where nothing was and the report's status stays as it is. */
   readonly status?: {
     readonly conditions: ConditionValues

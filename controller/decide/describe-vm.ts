@@ -1,4 +1,4 @@
-import type { BoundVM } from '../../agent/contract.ts'
+import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 import type { ConditionValue } from './condition-value.ts'
 

@@ -1,5 +1,5 @@
-import type { NodeAddress } from '../../agent/contract.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
+import type { NodeAddress } from '../../agent/shared/node-report.ts'
+import { needsInitialization } from '../node/initialization.ts'
 import { LABEL_INSTANCE_TYPE, LABEL_REGION, LABEL_ZONE } from '../node/well-known.ts'
 import { chooseAddresses } from './addresses/addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
@@ -42,17 +42,17 @@ export function judgeInstanceMetadata(
 ): InstanceMetadata {
   const { node, previous, settings, interlock, addressHolder } = facts
   const writes = leftToAnother(facts) === undefined
-  const insists = settings.topology.required && isUninitialized(node) && writes
+  const insists = settings.topology.required && needsInitialization(node) && writes
   const topology = resolveTopology(ancestry, settings.labels, insists)
   const type = instanceType(vm)
   const places = [
     ...(settings.labels.zone === undefined ? [] : [[LABEL_ZONE, topology.zone] as const]),
     ...(settings.labels.region === undefined ? [] : [[LABEL_REGION, topology.region] as const]),
   ]
-  const follows = isUninitialized(node) || settings.topology.onChange === 'relabel'
+  const follows = needsInitialization(node) || settings.topology.onChange === 'relabel'
   const kept = keptForCSI(facts, writes && !topology.awaitsTags ? places : [], follows)
   const labels = [...places.filter(([label]) => !kept.has(label)), [LABEL_INSTANCE_TYPE, type] as const]
-  const changes = isUninitialized(node) ? [] : labelChanges(node, labels)
+  const changes = needsInitialization(node) ? [] : labelChanges(node, labels)
   const changed = judgeChanges(changes, settings.topology, topology.condition)
   const written = follows ? Object.fromEntries(labels) : {}
   const { identityLevel, addresses: before = [] } = previous

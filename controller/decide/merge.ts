@@ -1,5 +1,5 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
-import { withoutUninitializedTaint } from '../node/uninitialized.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
+import { withoutUninitializedTaint } from '../node/initialization.ts'
 import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
@@ -17,7 +17,7 @@ export function merge(
 ): Decision {
   const { previous } = facts
   const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous)
-  const { deletionPending, deletionMissing, probePlan, deletion } = lifecycle
+  const { deletionPending, deletionUnmet, probePlan, deletion } = lifecycle
   const before = previous.conditions ?? []
   const conditions = unsaid(identity, lifecycle)
   const status = statusOf(identity, lifecycle, conditions, report, facts)
@@ -38,7 +38,7 @@ export function merge(
     requeue: identity.requeue && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),
     ...(probePlan === undefined ? {} : { probePlan }),
-    ...(deletionMissing === undefined ? {} : { deletionMissing }),
+    ...(deletionUnmet === undefined ? {} : { deletionUnmet }),
     ...(probePlan === undefined ? {} : { recheck: recheckOf(identity, lifecycle, probePlan) }),
     ...(lifecycle.confirmLease ? { confirmLease: true } : {}),
     ...(deletion === undefined ? {} : { deletion }),

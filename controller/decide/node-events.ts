@@ -1,6 +1,11 @@
-import type { Condition, ConditionType, IdentityLevel, NodeReportStatus } from '../../agent/contract.ts'
-import { reaches } from '../node/level.ts'
-import { hasUninitializedTaint } from '../node/uninitialized.ts'
+import type {
+  Condition,
+  ConditionType,
+  IdentityLevel,
+  NodeReportStatus,
+} from '../../agent/shared/node-report.ts'
+import { reaches } from '../node/identity-level.ts'
+import { hasUninitializedTaint } from '../node/initialization.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import { printable } from '../printable.ts'
 import type { Node } from '../types/node.ts'

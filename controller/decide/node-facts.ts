@@ -1,5 +1,5 @@
 /** Everything that a decision on one Node depends on. */
-import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/contract.ts'
+import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { KnownNode } from '../node/known-node.ts'
 import type { InterlockState } from '../types/interlock-state.ts'

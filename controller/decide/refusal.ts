@@ -1,4 +1,9 @@
-import type { ConditionType, IdentityLevel, NodeAddress, NodeReportStatus } from '../../agent/contract.ts'
+import type {
+  ConditionType,
+  IdentityLevel,
+  NodeAddress,
+  NodeReportStatus,
+} from '../../agent/shared/node-report.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 

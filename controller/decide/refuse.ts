@@ -1,5 +1,5 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
+import { needsInitialization } from '../node/initialization.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import type { IdentityDecision } from './decision.ts'
 import { conditionEvents, untaintedEvents } from './node-events.ts'
@@ -27,8 +27,8 @@ export function refuse(
   if (type === 'VMFound' && condition.status === 'False' && !stands) {
     conditions.IdentityVerified = unknown(condition.reason, `no VM to verify: ${condition.message}`)
   }
-  if (isUninitialized(node)) conditions.Initialized = no(condition.reason, condition.message)
-  const labels = isUninitialized(node) && level !== undefined ? {} : levelLabel(node, level)
+  if (needsInitialization(node)) conditions.Initialized = no(condition.reason, condition.message)
+  const labels = needsInitialization(node) && level !== undefined ? {} : levelLabel(node, level)
   const patch = {
     ...changedAddresses(node, addresses),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),

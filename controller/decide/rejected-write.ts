@@ -1,5 +1,5 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
+import { needsInitialization } from '../node/initialization.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'
@@ -67,7 +67,7 @@ export function noLongerRefused(
 ): ConditionValues {
   if (!conditions.some(({ reason }) => reason === 'NodePatchRefused')) return {}
   return {
-    Initialized: isUninitialized(node)
+    Initialized: needsInitialization(node)
       ? no(instead.reason, instead.message)
       : yes('Initialized', 'is initialized; its patches are no longer refused'),
   }

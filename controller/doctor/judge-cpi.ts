@@ -1,6 +1,6 @@
 import { type CheckResult, fail, fine, type Step, warn } from '../../agent/shared/diagnosis.ts'
-import { handlesNodes, nameOf } from '../cpi/find-cpi.ts'
-import { isUnseen } from '../cpi/judge-interlock.ts'
+import { handlesNodes, nameOf } from '../cpi-interlock/find-cpi.ts'
+import { isUnseen } from '../cpi-interlock/judge-interlock.ts'
 import { listed } from '../listed.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'

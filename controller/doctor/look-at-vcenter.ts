@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import type { ParentObject } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { ParentObject } from '../../agent/shared/node-report.ts'
 import { attempt, failed, ok } from '../../agent/shared/result.ts'
 import type { Config, VCenterConfig } from '../config/config.ts'
 import { matchesDatacenter } from '../datacenter-pattern.ts'
@@ -8,17 +8,22 @@ import type { Logger } from '../log.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import { createCollectors } from '../vcenter/collect/collectors.ts'
 import { readDatacenters } from '../vcenter/collect/datacenters.ts'
-import { createPropertyReader, filterSpec, objectSpec, propertySpec } from '../vcenter/collect/properties.ts'
+import {
+  createPropertyReader,
+  filterSpec,
+  objectSpec,
+  propertySpec,
+} from '../vcenter/collect/retrieve-properties.ts'
 import { createTagNames } from '../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
-import { askPrivileges } from '../vcenter/probe/privileges.ts'
-import { createProbeClient } from '../vcenter/probe/probe-client.ts'
 import { createTicketRequests } from '../vcenter/session/clone-ticket.ts'
 import { serverOf } from '../vcenter/session/login-account.ts'
 import type { Logins } from '../vcenter/session/logins.ts'
 import { createRESTClient } from '../vcenter/session/rest-session.ts'
 import { createSession, SERVICE_INSTANCE, type ServiceContent } from '../vcenter/session/session.ts'
 import type { Timings } from '../vcenter/timings.ts'
+import { askPrivileges } from '../vcenter/vm-probe/privileges.ts'
+import { createProbeClient } from '../vcenter/vm-probe/probe-client.ts'
 import { type Connection, openConnection } from '../vcenter/wire/connection.ts'
 import { createSoapClient } from '../vcenter/wire/soap.ts'
 import { childrenOf, textOf } from '../vcenter/wire/xml.ts'

@@ -1,6 +1,6 @@
 /** The rights that the manifests give, to check that they are there. */
 import type { VCenterCredentials } from '../config/config.ts'
-import { DEFAULT_LEASE } from '../cpi/find-cpi.ts'
+import { DEFAULT_LEASE } from '../cpi-interlock/find-cpi.ts'
 
 /** One verb on one resource. */
 export interface Right {

@@ -1,5 +1,5 @@
-import type { Condition } from '../../agent/contract.ts'
-import { type NamedMissing, PROOFS } from '../decide/lifecycle/absence-proofs.ts'
+import type { Condition } from '../../agent/shared/node-report.ts'
+import { PROOFS, type UnmetPrecondition } from '../decide/lifecycle/absence-proofs.ts'
 import { heldBy, PRECONDITIONS } from '../decide/lifecycle/deletion-rules.ts'
 import type { Node } from '../types/node.ts'
 import type { DeletionItem } from './facts.ts'
@@ -11,7 +11,7 @@ export interface DeletionLook {
   /** Whether vCenter was to be asked. */
   readonly asked: boolean
   /** What is missing by one probe of the VM that was made now; undefined where none was. */
-  readonly fresh: readonly NamedMissing[] | undefined
+  readonly fresh: readonly UnmetPrecondition[] | undefined
 }
 
 /** Preconditions that one look answers: they depend on the configuration and the cluster alone. */
@@ -53,7 +53,7 @@ function proofOf(name: string, look: DeletionLook): Found {
   return leader?.status === 'True' ? { state: 'ok' } : unprobed(look)
 }
 
-function byOneLook(name: string, fresh: readonly NamedMissing[]): Found {
+function byOneLook(name: string, fresh: readonly UnmetPrecondition[]): Found {
   const missing = fresh.find((each) => each.name === name)
   return missing === undefined ? { state: 'ok' } : { state: 'no', why: missing.message }
 }

@@ -193,10 +193,10 @@ t.test('one look at vCenter answers for each proof, and for no more than that', 
   const gone = pending('True', 'NotConfirmed', 'it takes 3 such answers in a row, over 5m')
   const lacks = (names: readonly string[]) => {
     const fresh = look(missing())
-    const deletionMissing = names.map(
+    const deletionUnmet = names.map(
       (name) => ({ name, reason: 'NotConfirmed', message: `${name} lacks` }) as const,
     )
-    return fresh && { ...fresh, decision: fresh.decision && { ...fresh.decision, deletionMissing } }
+    return fresh && { ...fresh, decision: fresh.decision && { ...fresh.decision, deletionUnmet } }
   }
   const found = explain(gone, { fresh: lacks(['PrivilegesProven', 'DeletionOn', 'Confirmed']) })
   t.match(item(found, 'PrivilegesProven'), { state: 'no', why: 'PrivilegesProven lacks' })

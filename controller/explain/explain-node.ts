@@ -19,7 +19,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing
-      ? { deletion: deletionItems({ node, leader: written, asked, fresh: fresh?.decision?.deletionMissing }) }
+      ? { deletion: deletionItems({ node, leader: written, asked, fresh: fresh?.decision?.deletionUnmet }) }
       : {}),
     changes: reportsRead ? changesOf(status, missing) : [],
     leader,

@@ -1,5 +1,5 @@
 /** What several vCenters say of one Node, or several accounts of one vCenter, put together. */
-import type { BoundVM } from '../../agent/contract.ts'
+import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { NodeFacts } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'

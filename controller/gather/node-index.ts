@@ -1,4 +1,4 @@
-import type { BoundVM } from '../../agent/contract.ts'
+import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { knownNode } from '../node/known-node.ts'

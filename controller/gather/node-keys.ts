@@ -1,11 +1,11 @@
 import { isIPv4 } from 'node:net'
 import type { DecisionConfig } from '../config/config.ts'
+import { needsInitialization } from '../node/initialization.ts'
 import type { KnownNode } from '../node/known-node.ts'
 import { machineUUID } from '../node/machine-uuid.ts'
 import { disruptionGroup } from '../node/machines.ts'
 import { providerUUIDs } from '../node/provider-id.ts'
 import { isDecided } from '../node/removal.ts'
-import { isUninitialized } from '../node/uninitialized.ts'
 import { canonicalUUID, swapUUID } from '../node/uuid.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
@@ -96,7 +96,7 @@ export function latchedNode(
  */
 function addressesOf(node: Node, { previous }: KnownNode): readonly string[] {
   const { identityLevel, addresses = [] } = previous
-  const shown = isUninitialized(node) ? [] : firstOfEachKind(node.addresses)
+  const shown = needsInitialization(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses
   // A name that looks like an address is not one: the Node of that name need not have it.
   const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))

@@ -6,8 +6,8 @@ import { CSI_DRIVER, TOPOLOGY_LABELS } from '../node/well-known.ts'
 import type { Task } from '../tasks.ts'
 import type { Node } from '../types/node.ts'
 import type { KubeClient } from './client.ts'
+import { createInformer, type Informer, type Listed } from './informer.ts'
 import { readList } from './list.ts'
-import { createListWatch, type Listed, type ListWatch } from './list-watch.ts'
 
 const PATH = '/apis/storage.k8s.io/v1/csinodes'
 
@@ -82,7 +82,7 @@ export interface CSINodesOptions {
 export function createCSINodes({ onChange, ...options }: CSINodesOptions): CSINodes {
   const known = Promise.withResolvers<void>()
   let failing = false
-  const csiNodes: ListWatch<CSINode> = createListWatch({
+  const csiNodes: Informer<CSINode> = createInformer({
     ...options,
     path: PATH,
     parse(object) {

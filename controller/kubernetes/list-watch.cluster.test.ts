@@ -5,7 +5,7 @@ import { until } from '../../test/fixtures/until.ts'
 import { startCluster } from '../../test/servers/start-cluster.ts'
 import type { Node } from '../types/node.ts'
 import type { KubeRequest } from './client.ts'
-import { createListWatch } from './list-watch.ts'
+import { createInformer } from './informer.ts'
 import { parseNode } from './parse-node.ts'
 import { adminClient, eightAtOnce, observed } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
@@ -39,7 +39,7 @@ t.test('Nodes of two pages through lists, watches and an API server that goes aw
   const requests: KubeRequest[] = []
   const changes: { name: string; current: Node | undefined; previous: Node | undefined }[] = []
   const log = createLogLines()
-  const nodes = createListWatch<Node>({
+  const nodes = createInformer<Node>({
     client: observed(client, (request) => requests.push(request)),
     path: '/api/v1/nodes',
     parse: parseNode,
@@ -120,7 +120,7 @@ t.test('a place that the API server has forgotten', async (t) => {
   const changes: string[] = []
   let old = true
   // Watching from the very first version is what a client does that slept through a compaction.
-  const nodes = createListWatch<Node>({
+  const nodes = createInformer<Node>({
     client: observed(client, (request) => {
       requests.push(request)
       if (request.query?.watch && old) {

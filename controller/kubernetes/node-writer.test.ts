@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { NodeReportStatus } from '../../agent/contract.ts'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { systemClock } from '../../agent/shared/clock.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { applyManifests } from '../../test/servers/manifests.ts'
 import { startCluster } from '../../test/servers/start-cluster.ts'
 import type { Node, NodeReport } from '../types/node.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
 const metadata = { name: 'worker-1', uid: 'u', resourceVersion: '7', generation: 3 }

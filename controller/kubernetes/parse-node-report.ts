@@ -5,7 +5,7 @@ import {
   MAX_PARENTS,
   type NodeReportStatus,
   parseSpec,
-} from '../../agent/contract.ts'
+} from '../../agent/shared/node-report.ts'
 import type { NodeReport } from '../types/node.ts'
 import { shortText } from './parse-node.ts'
 

@@ -1,3 +1,6 @@
+import { ApiError } from '../../agent/shared/api-error.ts'
+import { createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
 import {
   AGENT_FIELD_MANAGER,
   API_GROUP,
@@ -5,10 +8,7 @@ import {
   KIND,
   type NodeReportSpec,
   PLURAL,
-} from '../../agent/contract.ts'
-import { ApiError } from '../../agent/shared/api-error.ts'
-import { createBackoff } from '../../agent/shared/backoff.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
+} from '../../agent/shared/node-report.ts'
 import type { Logger } from '../log.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { KubeClient, KubeRequest } from './client.ts'

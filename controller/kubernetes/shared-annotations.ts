@@ -1,6 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt } from '../../agent/shared/result.ts'
-import { WrongClock } from '../types/login-attempts.ts'
+import { WrongClock } from '../types/vcenter-login-attempts.ts'
 import { reviewSelf } from './access-review.ts'
 import type { KubeClient } from './client.ts'
 import { type Annotations, createLeaseStore, type LeaseStore } from './lease.ts'

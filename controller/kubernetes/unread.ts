@@ -1,4 +1,4 @@
-import { API_GROUP } from '../../agent/contract.ts'
+import { API_GROUP } from '../../agent/shared/node-report.ts'
 import { hasStatus } from './api-error.ts'
 
 /** Why something cannot be read from the API server, in one sentence with the next step, for whoever runs a command. */

@@ -1,16 +1,16 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf } from '../config/config.ts'
-import { createInterlock } from '../cpi/interlock.ts'
-import { ownControllers } from '../cpi/judge-interlock.ts'
+import { createInterlock } from '../cpi-interlock/interlock.ts'
+import { ownControllers } from '../cpi-interlock/judge-interlock.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createCSINodes } from '../kubernetes/csi-nodes.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
+import { createInformer } from '../kubernetes/informer.ts'
 import { heartbeatOf } from '../kubernetes/kubelet-lease.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
 import type { LeaseName } from '../kubernetes/lease.ts'
-import { createListWatch } from '../kubernetes/list-watch.ts'
 import { createNodeWriter } from '../kubernetes/node-writer.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'
 import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
@@ -18,17 +18,17 @@ import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
 import { NEVER_SEEN } from '../node/machines.ts'
-import { createInhabitantsOf } from '../probes/inhabitants.ts'
-import type { ProbeTracker } from '../probes/probe-tracker.ts'
-import { createProbeWorker } from '../probes/probe-worker.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
+import { createInhabitantsOf } from '../vm-probes/inhabitants.ts'
+import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
+import { createProbeWorker } from '../vm-probes/probe-worker.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
 import { createWorkQueue, DEFAULT_RATE } from '../watch/work-queue.ts'
-import { createDatacenterScope } from './datacenter-scope.ts'
 import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
+import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
 
 export interface LeaderWorkOptions {
   readonly config: Config
@@ -122,7 +122,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   const inventories = config.vCenters.map((vCenter) => options.openInventory(vCenter, onInventory))
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
-  const nodes = createListWatch({
+  const nodes = createInformer({
     client,
     path: '/api/v1/nodes',
     parse: parseNode,
@@ -132,7 +132,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     random,
     logger,
   })
-  const reports = createListWatch({
+  const reports = createInformer({
     client,
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
     parse: parseNodeReport,
@@ -222,7 +222,13 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     logger,
   })
 
-  const scope = createDatacenterScope({ vCenters: config.vCenters, inventories, clock, random, logger })
+  const unmatched = createUnmatchedDatacenters({
+    vCenters: config.vCenters,
+    inventories,
+    clock,
+    random,
+    logger,
+  })
 
   metrics.queueDepth(queue.depth)
   metrics.queueActive(queue.activeSince)
@@ -264,7 +270,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
       ...inventories.flatMap(vCenterProblem),
     ],
     remarks: () => [
-      ...scope.remarks(),
+      ...unmatched.remarks(),
       ...interlock.remarks(),
       ...csiNodes.remarks(),
       ...(settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
@@ -277,7 +283,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
           csiNodes.run,
           policy.run,
           interlock.run,
-          scope.run,
+          unmatched.run,
           work,
           ...inventories.map((inventory) => inventory.run),
         ],

@@ -1,4 +1,4 @@
-import type { BoundVM, NodeReportStatus } from '../../agent/contract.ts'
+import type { BoundVM, NodeReportStatus } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { type MachineUUID, machineUUID } from './machine-uuid.ts'

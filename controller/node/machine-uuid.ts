@@ -1,7 +1,7 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { requiredLevel } from './level.ts'
+import { requiredLevel } from './identity-level.ts'
 import { canonicalUUID, swapUUID } from './uuid.ts'
 
 /** The BIOS UUIDs by which to search for a Node's VM. */

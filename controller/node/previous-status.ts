@@ -1,4 +1,4 @@
-import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */

@@ -1,4 +1,4 @@
-/** Names that Kubernetes gave: labels, taints and the provider ID's scheme. */
+/** The names of labels, taints, drivers and provider IDs, and what may be the value of a label. */
 
 /** Set by a kubelet with `--cloud-provider=external`; removed by the cloud provider (KEP-2392). */
 export const TAINT_UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { findManagers, parseWorkload } from '../cpi/find-cpi.ts'
-import { type CPIObjectChanges, cpiObject } from '../cpi/testing/cpi-object.ts'
+import { findManagers, parseWorkload } from '../cpi-interlock/find-cpi.ts'
+import { type CPIObjectChanges, cpiObject } from '../cpi-interlock/testing/cpi-object.ts'
 import { environmentOf, givenBy, handOver } from './hand-over.ts'
 
 function managers(args: readonly string[], changes: CPIObjectChanges = {}) {

@@ -2,10 +2,17 @@ import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { GivenArguments } from '../config/apply-arguments.ts'
 import type { Environment } from '../config/apply-environment.ts'
 import { SKIP_DELETION } from '../config/settings/environment.ts'
-import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from '../cpi/find-cpi.ts'
-import { ANNOTATION_HANDLES_NODES, isUnseen } from '../cpi/judge-interlock.ts'
 import { pairs } from '../cpi-arguments/kinds.ts'
 import { type CheckedLabels, checkNodeLabels } from '../cpi-arguments/node-labels.ts'
+import {
+  DEFAULT_LEASE,
+  handlesNodes,
+  type Manager,
+  type Managers,
+  nameOf,
+  textOf,
+} from '../cpi-interlock/find-cpi.ts'
+import { ANNOTATION_HANDLES_NODES, isUnseen } from '../cpi-interlock/judge-interlock.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
 import { counted, listed } from '../listed.ts'
 

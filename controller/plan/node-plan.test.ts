@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import { boundVM, NODE_UID, node, report, SETTINGS } from '../../test/fixtures/facts.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'

@@ -1,4 +1,4 @@
-import type { Condition, ConditionType, IdentityLevel } from '../../agent/contract.ts'
+import type { Condition, ConditionType, IdentityLevel } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { ProbeRequest } from '../decide/lifecycle/evidence.ts'

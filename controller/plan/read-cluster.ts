@@ -1,5 +1,5 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/contract.ts'
 import { ApiError } from '../../agent/shared/api-error.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { readList } from '../kubernetes/list.ts'
 import { parseNode } from '../kubernetes/parse-node.ts'

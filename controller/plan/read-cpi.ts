@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { readManagers } from '../cpi/read-managers.ts'
+import { readManagers } from '../cpi-interlock/read-managers.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { readList } from '../kubernetes/list.ts'

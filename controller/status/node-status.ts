@@ -1,9 +1,9 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
-import type { Condition, ConditionType, IdentityLevel } from '../../agent/contract.ts'
+import type { Condition, ConditionType, IdentityLevel } from '../../agent/shared/node-report.ts'
 import { isAgentless } from '../decide/agentless.ts'
+import { hasUninitializedTaint, needsInitialization } from '../node/initialization.ts'
 import { previousStatus } from '../node/previous-status.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
-import { hasUninitializedTaint, isUninitialized } from '../node/uninitialized.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../node/well-known.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'
@@ -86,7 +86,7 @@ function judge(node: Node, report: NodeReport | undefined, conditions: readonly 
   if (deletion !== undefined && deletion.status !== 'False')
     return { state: deletion.status === 'True' ? 'VM gone' : 'VM missing', pending: pendingOf(deletion) }
   const initialized = find('Initialized')
-  if (isUninitialized(node)) {
+  if (needsInitialization(node)) {
     const pending = initialized?.status === 'False' ? pendingOf(initialized) : undefined
     return { state: 'waiting', pending: pending ?? undecided(node, report, conditions) }
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Condition } from '../../agent/contract.ts'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { Node } from '../types/node.ts'

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Condition } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createLabelGuard } from './label-guard.ts'

@@ -1,5 +1,5 @@
 /** What the controller knows about the vCenters, read from memory. */
-import type { BoundVM, ParentObject } from '../../agent/contract.ts'
+import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
 import type { VCenterFailure } from './vcenter-failure.ts'
 import type { Proof, VCenterProbe } from './vcenter-probe.ts'
 import type { VirtualMachine } from './virtual-machine.ts'

@@ -1,5 +1,5 @@
 /** What vCenter says about a VM, as the controller's own type: filled by `vcenter/`, read by `decide/`. No I/O. */
-import { MAX_PARENTS, type ParentObject } from '../../agent/contract.ts'
+import { MAX_PARENTS, type ParentObject } from '../../agent/shared/node-report.ts'
 
 export type ConnectionState = 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
 export type PowerState = 'poweredOn' | 'poweredOff' | 'suspended'

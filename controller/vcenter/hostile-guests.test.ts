@@ -1,6 +1,6 @@
 /** What guests write about themselves is as long as they like, up to a megabyte each. */
 import t from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { NEVER, openLab, QUICK, vmsOf } from './testing/lab.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, type Lab, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 import { TIMINGS } from './timings.ts'

@@ -13,7 +13,6 @@ import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import { listAndWatch, type Opened } from './list-and-watch.ts'
-import { createProber } from './probe/prober.ts'
 import type { RunningInventory } from './running-inventory.ts'
 import { createTicketRequests } from './session/clone-ticket.ts'
 import type { Logins } from './session/logins.ts'
@@ -21,6 +20,7 @@ import { createRESTClient } from './session/rest-session.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
+import { createProber } from './vm-probe/prober.ts'
 import {
   type Connection,
   type ConnectionOptions,

@@ -1,6 +1,6 @@
 /** Single properties that the account may not read. */
 import t, { type Test } from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 

@@ -1,6 +1,6 @@
 /** What push does not tell is read again. */
 import t from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, type Lab, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 

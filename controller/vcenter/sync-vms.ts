@@ -7,14 +7,25 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './cache/ancestors.ts'
-import { keepPushed } from './cache/pushed-properties.ts'
 import { refusalOf } from './cache/unreadable.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import { isReconfigured, RESYNC_PATHS, refreshMachine, type VMProperties } from './cache/vm-properties.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import type { Located, Locator } from './collect/locate.ts'
-import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './collect/properties.ts'
 import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
+import {
+  filterSpec,
+  objectSpec,
+  type PropertyReader,
+  propertySpec,
+  traversal,
+} from './collect/retrieve-properties.ts'
+import { keepPushed } from './properties/pushed-properties.ts'
+import {
+  isReconfigured,
+  RESYNC_PATHS,
+  refreshMachine,
+  type VMProperties,
+} from './properties/vm-properties.ts'
 import { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 

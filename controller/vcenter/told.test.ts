@@ -1,6 +1,6 @@
 /** Updates in the forms in which vCenter may tell of them. */
 import t, { type Test } from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import type { ToldChange } from '../../test/servers/vcsim-scenes.ts'
 import { answered, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'

@@ -1,8 +1,8 @@
 import type { NoCredential, VCenterConfig } from '../config/config.ts'
 import { aborted } from '../tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
-import { notConnected, unanswered } from './probe/prober.ts'
 import type { RunningInventory } from './running-inventory.ts'
+import { notConnected, unanswered } from './vm-probe/prober.ts'
 
 /**
  * The inventory of a vCenter whose user and password are not known: nothing is sent. Once they are known, another one takes

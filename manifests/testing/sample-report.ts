@@ -7,7 +7,7 @@ import {
   KIND,
   type NodeReportSpec,
   type NodeReportStatus,
-} from '../../agent/contract.ts'
+} from '../../agent/shared/node-report.ts'
 
 /** A type with nothing left out, at any depth. */
 export type Complete<T> = T extends readonly (infer Item)[]

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { AGENT_FIELD_MANAGER } from '../../agent/contract.ts'
+import { AGENT_FIELD_MANAGER } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
 import type { ApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'

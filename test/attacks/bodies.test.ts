@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { MAX_ADDRESSES, MAX_INTERFACES, MAX_UNREADABLE } from '../../agent/contract.ts'
+import { MAX_ADDRESSES, MAX_INTERFACES, MAX_UNREADABLE } from '../../agent/shared/node-report.ts'
 import { condition } from '../e2e/objects.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { checkRefused, runTheme } from './refused.ts'

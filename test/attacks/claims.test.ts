@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { formatClaim, GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { formatClaim, GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { condition, isInitialized } from '../e2e/objects.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ConditionType } from '../../agent/contract.ts'
+import type { ConditionType } from '../../agent/shared/node-report.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { until } from '../fixtures/until.ts'
 import type { Forger, Scene } from './scene.ts'

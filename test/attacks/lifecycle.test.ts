@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { ANNOTATION_REPORTED_AT } from '../../agent/contract.ts'
+import { ANNOTATION_REPORTED_AT } from '../../agent/shared/node-report.ts'
 import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { reportObject } from '../fixtures/load.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
 import { condition, type NodeObject } from '../e2e/objects.ts'
 import { productUUID } from '../fixtures/machine.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'

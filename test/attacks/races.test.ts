@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { NodeReportSpec } from '../../agent/contract.ts'
+import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
 import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
 import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/contract.ts'
+import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/shared/node-report.ts'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { condition } from '../e2e/objects.ts'
 import { type Member, type MemberOptions, openStage, type Stage } from '../e2e/stage.ts'

@@ -3,7 +3,7 @@ import { Findings } from '../../controller/config/findings.ts'
 import { parseConfig } from '../../controller/config/load.ts'
 import { chooseAddresses } from '../../controller/decide/addresses/addresses.ts'
 import { agentlessReport } from '../../controller/decide/agentless.ts'
-import { readStaticAddresses } from '../../controller/vcenter/cache/static-addresses.ts'
+import { readStaticAddresses } from '../../controller/vcenter/properties/static-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'
 import type { Configured, Machine, Outcome } from './oracle.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Condition } from '../../agent/contract.ts'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import { checkForger, type ForgeryEvidence } from './check-forger.ts'
 import type { Snapshot } from './observe.ts'
 import type { Forger } from './scene.ts'

@@ -1,4 +1,4 @@
-import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 
 /** A Node as the API server shows it, as far as the demo looks. */
 export interface NodeObject {

@@ -1,5 +1,5 @@
 /** What tests of deletion have in common. */
-import type { Condition } from '../../agent/contract.ts'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'

@@ -63,7 +63,7 @@ t.test('with a schema that lets everything pass: the controller names the field'
   await applyManifest(cluster, await looseCRD())
   const nonsense = async () => (await write({ ...honest, bootID: 42 }, '&dryRun=All')).status
   await until('the schema lets everything pass', async () => (await nonsense()) < 300)
-  // Each field is tried on the schema in manifests/crd.test.ts, and on the parser in agent/contract.test.ts.
+  // Each field is tried on the schema in manifests/crd.test.ts, and on the parser in agent/shared/node-report.test.ts.
   const { reason: _reason, ...unreasoned } = honest.claim
   const wrong: readonly [string, object][] = [
     [

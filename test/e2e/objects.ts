@@ -1,5 +1,10 @@
 /** The API objects that these tests look at, as far as they look. */
-import type { Condition, ConditionType, NodeReportSpec, NodeReportStatus } from '../../agent/contract.ts'
+import type {
+  Condition,
+  ConditionType,
+  NodeReportSpec,
+  NodeReportStatus,
+} from '../../agent/shared/node-report.ts'
 import type { AnyObject, Recording } from '../fixtures/recorder.ts'
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'

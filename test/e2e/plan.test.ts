@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { cpiObject } from '../../controller/cpi/testing/cpi-object.ts'
+import { cpiObject } from '../../controller/cpi-interlock/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/plan/node-plan.ts'
 import { builtProgram } from '../fixtures/built-program.ts'
 import { startProgram } from '../fixtures/program.ts'

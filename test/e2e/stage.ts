@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatClaim, GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { formatClaim, GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { startAgent } from '../fixtures/agent.ts'
 import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
 import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'

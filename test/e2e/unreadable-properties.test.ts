@@ -1,7 +1,7 @@
 /** The vCenter account may read most of a VM, and not all. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/contract.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { condition, eventsOf, isInitialized, level } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
 

@@ -6,7 +6,7 @@ import {
   ANNOTATION_REPORTED_AT,
   formatClaim,
   GUESTINFO_CLAIM,
-} from '../../agent/contract.ts'
+} from '../../agent/shared/node-report.ts'
 import { ready } from '../e2e/objects.ts'
 import { reportOf } from '../fixtures/crowd.ts'
 import { kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'

@@ -1,4 +1,4 @@
-/** Every key of `vsphere.conf` that Rollcall knows, and what it means. All except identity, lifecycle and topology are the CPI's. */
+/** Every key of `vsphere.conf` that Rollcall knows, by section. Which of them the CPI has too, `docs/configuration.md` says. */
 import { GLOBAL } from './global.ts'
 import { IDENTITY } from './identity.ts'
 import { LABELS } from './labels.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import type { NodesConfig } from '../../config/config.ts'
 import type { Node } from '../../types/node.ts'

@@ -1,6 +1,6 @@
-import type { NodeAddress, NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../config/config.ts'
-import { isUninitialized } from '../../node/uninitialized.ts'
+import { needsInitialization } from '../../node/initialization.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
@@ -120,7 +120,7 @@ export function chooseAddresses(
       taken.length > 0
         ? because.ofAnotherNode(taken)
         : missing.length > 0
-          ? because.familyMissing(missing, words, nodes.requireAllFamilies && isUninitialized(node))
+          ? because.familyMissing(missing, words, nodes.requireAllFamilies && needsInitialization(node))
           : yes('Resolved', `${words}${because.leftOut(leftOut)}`),
   }
 }

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { InterfaceAddress, NodeReportSpec } from '../../../agent/contract.ts'
+import type { InterfaceAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 
 export type Family = 'ipv4' | 'ipv6'

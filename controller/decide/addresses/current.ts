@@ -1,7 +1,7 @@
 /** What a running Node has already. */
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { NodesConfig } from '../../config/config.ts'
-import { isUninitialized } from '../../node/uninitialized.ts'
+import { needsInitialization } from '../../node/initialization.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from './candidate-addresses.ts'
@@ -15,7 +15,7 @@ type Context = AddressHolders & { readonly node: Node; readonly settings: { read
  * it never was, those that it has from another provider. A new Node has only what its kubelet wrote.
  */
 export function current(kind: AddressType, family: Family, { node, before }: Context): readonly string[] {
-  if (isUninitialized(node)) return []
+  if (needsInitialization(node)) return []
   const known: Node['addresses'] = before.length > 0 ? before : node.addresses
   return known.flatMap(({ type, address }) => {
     const parsed = type === kind ? parseAddress(address) : undefined

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { Node } from '../../types/node.ts'
 
 /**

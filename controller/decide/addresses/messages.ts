@@ -1,5 +1,5 @@
 /** What is said of a Node's addresses, and what to do about them. */
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { NodeAddress } from '../../../agent/contract.ts'
+import type { NodeAddress } from '../../../agent/shared/node-report.ts'
 import { type Family, parseAddress } from './candidate-addresses.ts'
 
 /** What the kubelet's `--node-ip` asks for. */

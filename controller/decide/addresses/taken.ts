@@ -1,4 +1,4 @@
-import type { NodeAddress } from '../../../agent/contract.ts'
+import type { NodeAddress } from '../../../agent/shared/node-report.ts'
 import type { CandidateAddress } from './candidate-addresses.ts'
 
 /** An address that is another Node's. */

@@ -1,7 +1,7 @@
-import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../../agent/contract.ts'
+import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../../agent/shared/node-report.ts'
 import type { ClaimReason } from '../../types/reasons.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../binding.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 /** What a VM's own guestinfo says about which Node it is. */

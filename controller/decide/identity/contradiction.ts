@@ -1,4 +1,4 @@
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import { judgeProviderID } from '../../node/provider-id.ts'
 import { sameMachineUUID } from '../../node/uuid.ts'
 import { printable } from '../../printable.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IdentityLevel } from '../../../agent/contract.ts'
+import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
 import {
   after,
   BIOS_UUID,

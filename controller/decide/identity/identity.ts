@@ -3,9 +3,9 @@ import {
   type NodeReportSpec,
   type NodeReportStatus,
   timestamp,
-} from '../../../agent/contract.ts'
+} from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../binding.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'

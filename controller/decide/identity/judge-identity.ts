@@ -1,9 +1,9 @@
-import type { IdentityLevel, NodeReportSpec } from '../../../agent/contract.ts'
-import { reaches, requiredLevel } from '../../node/level.ts'
-import { isUninitialized } from '../../node/uninitialized.ts'
+import type { IdentityLevel, NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import { reaches, requiredLevel } from '../../node/identity-level.ts'
+import { needsInitialization } from '../../node/initialization.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
-import { isBoundTo } from '../binding.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import type { ConditionValue } from '../condition-value.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -58,7 +58,7 @@ export function judgeIdentity(
   facts: NodeFacts,
 ): JudgedIdentity {
   const { node, policy, settings, machineUUID: machine } = facts
-  const initialized = !isUninitialized(node)
+  const initialized = !needsInitialization(node)
   const nobodySpeaks = isAgentless(spec) && requiredLevel(node, settings.identity) !== 'asserted'
   if (nobodySpeaks && initialized && facts.previous.vm === undefined) return { kind: 'unspoken' }
   if (policy.state === 'pending') return PENDING

@@ -1,5 +1,5 @@
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../binding.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM } from '../../../test/fixtures/facts.ts'
 import { probe, seenVM } from '../../../test/fixtures/probes.ts'
-import { isOffForGood, missingProofs, registeredAs, seenIn } from './absence-proofs.ts'
+import { isOffForGood, registeredAs, seenIn, unmetProofs } from './absence-proofs.ts'
 
 const OWN = boundVM().vCenterInstanceUUID
 const other = (changes: Parameters<typeof probe>[0] = {}) =>
@@ -14,7 +14,7 @@ const failure = {
 const none = { state: 'none' } as const
 
 const missing = (probes: readonly ReturnType<typeof probe>[], ...inhabited: string[]) =>
-  missingProofs(boundVM(), {
+  unmetProofs(boundVM(), {
     probes,
     inhabited: new Map(inhabited.map((uuid) => [uuid, { kind: 'listed' }])),
   }).map(({ message }) => message)
@@ -28,7 +28,7 @@ t.test('a vCenter that shows no VM is believed to be empty where no other Node s
 
 t.test('an empty vCenter that a running Node keeps in doubt names it, and what ends that', async (t) => {
   const told = (kind: 'unlisted' | 'unshown', ...names: string[]) =>
-    missingProofs(boundVM(), {
+    unmetProofs(boundVM(), {
       probes: [probe(), other({ canary: none })],
       inhabited: new Map([['two', { kind, names }]]),
     })[0]?.message

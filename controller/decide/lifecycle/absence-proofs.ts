@@ -1,4 +1,4 @@
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { ANNOTATION_DELETION } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
@@ -6,14 +6,14 @@ import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 
 /** Why one precondition does not hold. */
-export interface Missing {
+export interface Unmet {
   readonly reason: Reason
   /** The present state, and the next step. */
   readonly message: string
 }
 
 /** The same, with the name of the precondition. */
-export interface NamedMissing extends Missing {
+export interface UnmetPrecondition extends Unmet {
   readonly name: string
 }
 
@@ -25,7 +25,7 @@ export interface Precondition<Facts> {
   /** Tried only where nothing before it keeps the Node, or only its volumes do. */
   readonly costly?: true
   /** Undefined where it holds. */
-  missing(facts: Facts): Missing | undefined
+  unmet(facts: Facts): Unmet | undefined
 }
 
 /** Which other Nodes say that a vCenter must have a VM. */
@@ -60,7 +60,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'OwnVCenterAnswers',
     holds: 'the vCenter that had the VM answers',
-    missing: ({ vm, probes }) =>
+    unmet: ({ vm, probes }) =>
       // A machine that was never seen has no vCenter of its own: all are searched for its UUID.
       ownProbes(vm, probes).length === 0 && !isUnseen(vm)
         ? {
@@ -72,13 +72,13 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'PrivilegesProven',
     holds: 'the account may read the root folder and all that was above the VM',
-    missing: ({ probes }) =>
+    unmet: ({ probes }) =>
       first(byVCenter(probes), (accounts) => (accounts.some(mayRead) ? undefined : lacking(accounts))),
   },
   {
     name: 'CanaryFound',
     holds: 'the same search finds another VM that is there',
-    missing: ({ probes, inhabited }) =>
+    unmet: ({ probes, inhabited }) =>
       first(byVCenter(probes), (accounts) => {
         const able = accounts.filter(mayRead)
         const doubts = (able.length > 0 ? able : accounts).map((probe) => doubtOf(probe, inhabited))
@@ -88,7 +88,7 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'ReferenceNotFound',
     holds: 'vCenter knows no VM with its managed object reference',
-    missing({ vm, probes }) {
+    unmet({ vm, probes }) {
       const findings = ownProbes(vm, probes).map(({ moref }) => moref)
       // One account may not read what another one finds.
       const found = findings.find((finding) => finding?.state === 'found')
@@ -98,23 +98,22 @@ export const PROOFS: readonly Precondition<ProofFacts>[] = [
   {
     name: 'InstanceUUIDNowhere',
     holds: 'no vCenter finds a VM by its instance UUID',
-    missing: ({ probes }) =>
-      first(probes, (probe) => fromFinding(probe.instanceUUID, 'by its instance UUID')),
+    unmet: ({ probes }) => first(probes, (probe) => fromFinding(probe.instanceUUID, 'by its instance UUID')),
   },
   {
     name: 'BIOSUUIDNowhere',
     holds: 'no vCenter finds a VM by its BIOS UUID',
-    missing: ({ probes }) => first(probes, (probe) => fromFinding(probe.biosUUID, 'by its BIOS UUID')),
+    unmet: ({ probes }) => first(probes, (probe) => fromFinding(probe.biosUUID, 'by its BIOS UUID')),
   },
 ]
 
 /** What is still missing from the proof that a VM is gone; empty where the proof is complete. */
-export function missingProofs(
+export function unmetProofs(
   vm: BoundVM,
   { probes, inhabited }: Omit<ProofFacts, 'vm'>,
-): readonly NamedMissing[] {
-  return PROOFS.flatMap(({ name, missing }) => {
-    const found = missing({ vm, probes, inhabited })
+): readonly UnmetPrecondition[] {
+  return PROOFS.flatMap(({ name, unmet }) => {
+    const found = unmet({ vm, probes, inhabited })
     return found === undefined ? [] : [{ name, ...found }]
   })
 }
@@ -174,7 +173,7 @@ function mayRead({ privileges }: VCenterProbe): boolean {
   return privileges.state === 'proven'
 }
 
-function lacking(accounts: readonly VCenterProbe[]): Missing | undefined {
+function lacking(accounts: readonly VCenterProbe[]): Unmet | undefined {
   return first(accounts, ({ privileges }) =>
     privileges.state === 'unproven' ? fromFailure(privileges.failure) : undefined,
   )
@@ -184,13 +183,13 @@ function lacking(accounts: readonly VCenterProbe[]): Missing | undefined {
 function doubtOf(
   { canary, vCenter, vCenterInstanceUUID = '' }: VCenterProbe,
   inhabited: ProofFacts['inhabited'],
-): Missing | undefined {
+): Unmet | undefined {
   if (canary.state === 'unproven') return fromFailure(canary.failure)
   const inhabitants = inhabited.get(vCenterInstanceUUID)
   return canary.state === 'none' && inhabitants !== undefined ? nothingShown(vCenter, inhabitants) : undefined
 }
 
-function fromFinding(finding: VMExistence | undefined, how: string): Missing | undefined {
+function fromFinding(finding: VMExistence | undefined, how: string): Unmet | undefined {
   if (finding === undefined || finding.state === 'not-found') return undefined
   if (finding.state === 'unknown') return fromFailure(finding.failure)
   const { name, moref, connectionState } = finding.vm
@@ -201,7 +200,7 @@ function fromFinding(finding: VMExistence | undefined, how: string): Missing | u
  * An empty vCenter is believed to be empty only where no other Node says otherwise. That the account may read everything
  * does not replace that: an inventory that is still loading, or that an old backup has brought back, looks the same.
  */
-function nothingShown(vCenter: string, inhabitants: Inhabitants): Missing {
+function nothingShown(vCenter: string, inhabitants: Inhabitants): Unmet {
   return {
     reason: 'CanaryNotFound',
     message: `vCenter ${vCenter} shows no VM at all, so not finding one proves nothing, though ${livesThere(vCenter, inhabitants)}`,
@@ -220,7 +219,7 @@ function livesThere(vCenter: string, inhabitants: Inhabitants): string {
     : `Node ${first}${more} is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${letGo}`
 }
 
-function fromFailure({ vCenter, reason, message }: VCenterFailure): Missing {
+function fromFailure({ vCenter, reason, message }: VCenterFailure): Unmet {
   return { reason, message: `vCenter ${vCenter}: ${message}` }
 }
 

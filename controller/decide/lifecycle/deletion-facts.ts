@@ -1,7 +1,7 @@
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import type { Node } from '../../types/node.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Unmet } from './absence-proofs.ts'
 import type { Fleet } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
 
@@ -17,7 +17,7 @@ export interface DeletionFacts {
   readonly lifeSign: string
   readonly fleet: Fleet
   /** Why the brake holds this Node; undefined where it does not. */
-  readonly braked: Missing | undefined
+  readonly braked: Unmet | undefined
   /** Whether that may end as soon as more is known of others. */
   readonly brakedForNow: boolean
   /** Whether all other VMs have been read since this one was lost. */

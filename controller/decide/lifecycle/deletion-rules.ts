@@ -3,13 +3,13 @@ import { duration } from '../../format-time.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
-import type { Missing, NamedMissing, Precondition } from './absence-proofs.ts'
+import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
-import { waitForRate } from './disruption-limit.ts'
+import { waitForRate } from './deletion-rate-limit.ts'
 import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
 import { volumesAttached } from './volumes.ts'
 
-const SIGN_OF_LIFE: Missing = {
+const SIGN_OF_LIFE: Unmet = {
   reason: 'SignOfLife',
   message:
     'its agent or kubelet has reported since the VM went missing, so the count starts over; check whether the VM was unregistered, or moved to a vCenter that is not configured',
@@ -23,7 +23,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'DeletionOn',
     holds: 'lifecycle.deletion is not off',
-    missing: ({ settings }) =>
+    unmet: ({ settings }) =>
       settings.deletion === 'off'
         ? {
             reason: 'DeletionOff',
@@ -31,21 +31,21 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
           }
         : undefined,
   },
-  { name: 'NotHeld', holds: 'no annotation keeps the Node', missing: ({ node }) => heldBy(node) },
+  { name: 'NotHeld', holds: 'no annotation keeps the Node', unmet: ({ node }) => heldBy(node) },
   {
     name: 'SeenOrWanted',
     holds: 'a vCenter has shown the VM before, or that is not required',
-    missing: neverSeen,
+    unmet: neverSeen,
   },
   {
     name: 'BrakeReleased',
     holds: 'not too many VMs of its vCenter vanished at once',
-    missing: ({ braked }) => braked,
+    unmet: ({ braked }) => braked,
   },
   {
     name: 'NodeNotReady',
     holds: 'the Node is not Ready',
-    missing: ({ node }) =>
+    unmet: ({ node }) =>
       node.ready?.status === 'True'
         ? {
             reason: 'NodeReady',
@@ -57,17 +57,17 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'NoLifeSign',
     holds: 'since then its agent has not reported, nor its kubelet written Ready',
-    missing: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
+    unmet: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
   },
   {
     name: 'KubeletSilent',
     holds: 'its kubelet does not renew its Lease',
-    missing: ({ evidence }) => heartbeat(evidence),
+    unmet: ({ evidence }) => heartbeat(evidence),
   },
   {
     name: 'LeaderSettled',
     holds: 'the leader has led for long enough',
-    missing: ({ leadingFor, settings }) =>
+    unmet: ({ leadingFor, settings }) =>
       leadingFor < settings.leaderAge
         ? {
             reason: 'LeaderTooYoung',
@@ -78,7 +78,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'Confirmed',
     holds: 'enough answers in a row said so, over enough time',
-    missing({ evidence: { absent, request }, settings }) {
+    unmet({ evidence: { absent, request }, settings }) {
       const { confirmations } = settings
       const absentFor = absenceOf(request, settings)
       if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
@@ -92,7 +92,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'ConfirmedJustNow',
     holds: 'the last answer came just now',
-    missing: ({ evidence, monotonic, now }) =>
+    unmet: ({ evidence, monotonic, now }) =>
       !isFresh(evidence, { monotonic, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before the deletion' }
         : undefined,
@@ -102,7 +102,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     // others are known to be missing, and the brake can engage.
     name: 'OthersRead',
     holds: 'all other VMs of that vCenter have been read again since',
-    missing: ({ othersRead }) =>
+    unmet: ({ othersRead }) =>
       othersRead
         ? undefined
         : {
@@ -113,12 +113,12 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'VolumesDetached',
     holds: 'no volume is attached to the Node, or the wait for them is over',
-    missing: volumesAttached,
+    unmet: volumesAttached,
   },
   {
     name: 'NotRefused',
     holds: 'the API server has not refused the deletion lately',
-    missing: ({ refused }) =>
+    unmet: ({ refused }) =>
       refused === undefined
         ? undefined
         : {
@@ -129,7 +129,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'RateAllows',
     holds: 'not too many Nodes were deleted in the last minute',
-    missing: ({ fleet, settings }) =>
+    unmet: ({ fleet, settings }) =>
       waitForRate(fleet, settings) > 0
         ? {
             reason: 'RateLimited',
@@ -140,7 +140,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'NotDryRun',
     holds: 'lifecycle.deletion is not dry-run',
-    missing: ({ settings }) =>
+    unmet: ({ settings }) =>
       settings.deletion === 'dry-run'
         ? {
             reason: 'DryRun',
@@ -154,7 +154,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     name: 'OthersCounted',
     holds: 'each Node whose VM is missing has been counted',
     costly: true,
-    missing({ uncounted }) {
+    unmet({ uncounted }) {
       const name = uncounted()
       return name === undefined
         ? undefined
@@ -179,17 +179,17 @@ export function absenceOf(
 }
 
 /** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */
-export function missingPreconditions(facts: DeletionFacts): readonly NamedMissing[] {
+export function unmetPreconditions(facts: DeletionFacts): readonly UnmetPrecondition[] {
   let kept = false
-  return PRECONDITIONS.flatMap(({ name, costly, missing }) => {
-    const found = costly && kept ? undefined : missing(facts)
+  return PRECONDITIONS.flatMap(({ name, costly, unmet }) => {
+    const found = costly && kept ? undefined : unmet(facts)
     kept ||= found !== undefined && name !== 'VolumesDetached'
     return found === undefined ? [] : [{ name, ...found }]
   })
 }
 
 /** Why an annotation keeps the Node; undefined where none does. */
-export function heldBy(node: Node): Missing | undefined {
+export function heldBy(node: Node): Unmet | undefined {
   const { name, deletionAnnotation } = node
   if (deletionAnnotation === undefined || mayProceed(node)) return undefined
   const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
@@ -201,7 +201,7 @@ export function heldBy(node: Node): Missing | undefined {
 }
 
 /** A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. */
-function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionFacts): Missing | undefined {
+function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionFacts): Unmet | undefined {
   const unseen = [request.vm, ...request.others].find(isUnseen)
   if (unseen === undefined || goesUnseen) return undefined
   return {
@@ -210,7 +210,7 @@ function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionF
   }
 }
 
-function heartbeat({ heartbeat, beats }: Evidence): Missing | undefined {
+function heartbeat({ heartbeat, beats }: Evidence): Unmet | undefined {
   if (beats) return SIGN_OF_LIFE
   if (heartbeat !== undefined) return undefined
   return {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Condition } from '../../../agent/contract.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
 import {
   after,
   at,

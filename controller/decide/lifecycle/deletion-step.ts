@@ -1,12 +1,13 @@
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { swapUUID } from '../../node/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound } from '../describe-vm.ts'
-import type { Missing, NamedMissing } from './absence-proofs.ts'
+import type { Unmet, UnmetPrecondition } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
-import { absenceOf, missingPreconditions } from './deletion-rules.ts'
-import { quietTime, waitForRate } from './disruption-limit.ts'
+import { waitForRate } from './deletion-rate-limit.ts'
+import { absenceOf, unmetPreconditions } from './deletion-rules.ts'
+import { quietTime } from './disruption-limit.ts'
 import { missingOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
@@ -14,8 +15,8 @@ import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 export interface DeletionStep {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
-  /** What is missing, proofs first; empty where the Node is to be deleted. */
-  readonly missing: readonly NamedMissing[]
+  /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
+  readonly unmet: readonly UnmetPrecondition[]
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
@@ -72,7 +73,7 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
 export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const { evidence, monotonic } = facts
   const proofs = missingOf(evidence)
-  const others = missingPreconditions(facts)
+  const others = unmetPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
   const dueIn = evidence.askedAt + probeInterval(facts, names) - monotonic
@@ -82,7 +83,7 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
     condition: judge(facts, proofs, others),
-    missing: [...proofs, ...others],
+    unmet: [...proofs, ...others],
     deletes,
     detaches,
     probeDue: !deletes && (stale || dueIn <= 0),
@@ -92,8 +93,8 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
 
 function judge(
   { evidence, brakedForNow }: DeletionFacts,
-  proofs: readonly Missing[],
-  others: ReturnType<typeof missingPreconditions>,
+  proofs: readonly Unmet[],
+  others: ReturnType<typeof unmetPreconditions>,
 ): ConditionValue {
   const ready = others.some(({ name }) => name === 'NodeNotReady')
   // Told only where nothing else is missing: these come and go with each result and each heartbeat.
@@ -103,9 +104,9 @@ function judge(
       (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
   )
   // A brake that has not engaged is told last: else an Event would say that it holds a Node that goes in time.
-  const isFirst = ({ name }: NamedMissing): boolean => !(brakedForNow && name === 'BrakeReleased')
-  const missing = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
-  const [first] = missing
+  const isFirst = ({ name }: UnmetPrecondition): boolean => !(brakedForNow && name === 'BrakeReleased')
+  const unmet = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
+  const [first] = unmet
   const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])
   const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`
   if (first === undefined) {
@@ -114,18 +115,18 @@ function judge(
   }
   const exists = proofs.filter(({ reason }) => reason === 'VMExists')
   if (exists.length > 0) return no('VMExists', `the Node is kept: ${listed(exists)}`)
-  const list = listed(missing)
+  const list = listed(unmet)
   return proofs.length > 0
     ? unknown(first.reason, `it is unknown whether ${gone}, so the Node is kept: ${list}`)
     : yes(first.reason, `${gone}, and the Node is kept for now: ${list}`)
 }
 
 /** A vCenter that fails leaves several proofs missing for the same reason: it is told once. */
-function listed(missing: readonly Missing[]): string {
-  return [...new Set(missing.map(({ message }) => message))].join('; ')
+function listed(unmet: readonly Unmet[]): string {
+  return [...new Set(unmet.map(({ message }) => message))].join('; ')
 }
 
-function probeInterval({ node, evidence, settings }: DeletionFacts, missing: readonly string[]): number {
+function probeInterval({ node, evidence, settings }: DeletionFacts, unmet: readonly string[]): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
   const ready = node.ready?.status === 'True'
   const doubtful =
@@ -137,12 +138,12 @@ function probeInterval({ node, evidence, settings }: DeletionFacts, missing: rea
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
     return Math.min(again, MOST_UNPROVEN * settings.absentFor)
   }
-  if (missing.some((name) => COUNTED.has(name))) {
+  if (unmet.some((name) => COUNTED.has(name))) {
     // However many probes came before, one is due when the proof has lasted for long enough.
     const left = evidence.absent.since + absenceOf(evidence.request, settings) - evidence.askedAt
     return left > 0 ? Math.min(interval, left) : interval
   }
-  if (missing.includes('VolumesDetached')) return PROBE_AGAIN.volumes
+  if (unmet.includes('VolumesDetached')) return PROBE_AGAIN.volumes
   return Math.min(PROBE_AGAIN.held, quietTime(settings))
 }
 

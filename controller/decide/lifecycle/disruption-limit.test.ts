@@ -10,7 +10,6 @@ import {
   releasesItself,
   tooManyAbsent,
   tooManyForNow,
-  waitForRate,
   waveOf,
 } from './disruption-limit.ts'
 
@@ -131,17 +130,4 @@ t.test('what counts is proven absent, not Ready, and meant by nobody', async (t)
   t.equal(countsAsAbsent(taint('ToBeDeletedByClusterAutoscaler'), evidence), false)
   t.equal(countsAsAbsent(taint('karpenter.sh/disrupted'), evidence), false)
   t.equal(countsAsAbsent(taint('node.kubernetes.io/unschedulable'), evidence), true, 'a cordon says nothing')
-})
-
-t.test('no minute has more deletions than it may', async (t) => {
-  const wait = (deletedAgo: number[], deletionsPerMinute = 2) =>
-    waitForRate(
-      { deleted: deletedAgo.map((ago) => ({ ago, vanished: undefined })) },
-      { ...settings, deletionsPerMinute },
-    )
-  t.equal(wait([]), 0)
-  t.equal(wait([5_000]), 0)
-  t.equal(wait([5_000, 10_000]), 50_000, 'until the older of two is a minute ago')
-  t.equal(wait([70_000, 60_000, 59_999]), 0, 'what is older does not count')
-  t.equal(wait([1_000, 2_000, 3_000]), 58_000)
 })

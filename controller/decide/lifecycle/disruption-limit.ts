@@ -3,12 +3,12 @@
  * vCenter, such as the restore of an old backup, and none of their Nodes is deleted. VMs that vanish one after the other
  * look like ordinary work.
  */
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { isDecided } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Unmet } from './absence-proofs.ts'
 import type { Evidence } from './evidence.ts'
 
 /**
@@ -133,23 +133,11 @@ export function countsAsAbsent(node: Node, evidence: Evidence | undefined): bool
   return evidence?.absent !== undefined && !isDecided(node) && node.ready?.status !== 'True'
 }
 
-const MINUTE = 60_000
-
-/** Milliseconds until the rate allows another deletion; 0 for now. */
-export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: LifecycleConfig): number {
-  const recent = deleted
-    .map(({ ago }) => ago)
-    .filter((ago) => ago < MINUTE)
-    .sort((a, b) => a - b)
-  const nth = recent[settings.deletionsPerMinute - 1]
-  return nth === undefined ? 0 : MINUTE - nth
-}
-
 /** Without numbers: they change with every Node that comes or goes, and each change would rewrite every held Node. */
 export function brakeEngaged(
   { name }: Pick<Node, 'name'>,
   { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
-): Missing {
+): Unmet {
   const machines = isUnseen({ moref })
     ? 'machines that no vCenter has ever shown'
     : `VMs of vCenter ${vCenter}`

@@ -1,7 +1,7 @@
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { isOffForGood, missingProofs, type NamedMissing, type ProofFacts } from './absence-proofs.ts'
+import { isOffForGood, type ProofFacts, type UnmetPrecondition, unmetProofs } from './absence-proofs.ts'
 
 /** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
 export interface ProbeRequest {
@@ -108,9 +108,9 @@ export function missingOf(
   evidence: Pick<ProbeResult, 'probes' | 'others' | 'inhabited'> & {
     readonly request: Pick<ProbeRequest, 'vm'>
   },
-): readonly NamedMissing[] {
+): readonly UnmetPrecondition[] {
   const { inhabited } = evidence
-  return probedOf(evidence).flatMap(({ vm, probes }) => missingProofs(vm, { probes, inhabited }))
+  return probedOf(evidence).flatMap(({ vm, probes }) => unmetProofs(vm, { probes, inhabited }))
 }
 
 /** All machines that were probed, with the results. */

@@ -1,8 +1,8 @@
-import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/contract.ts'
+import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/shared/node-report.ts'
 import { isDecided, isRemovalMeant } from '../../node/removal.ts'
 import type { Absence } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Unmet } from './absence-proofs.ts'
 import {
   brakeEngaged,
   countsAsAbsent,
@@ -24,7 +24,7 @@ export interface DisruptionLimit {
   readonly absence: Absence
   readonly status: AbsenceStatus
   /** Why the brake keeps this Node from being deleted; undefined where it does not. */
-  readonly holds: Missing | undefined
+  readonly holds: Unmet | undefined
   /** Whether it has engaged for nobody, and holds only until it is known how many vanished with this VM. */
   readonly holdsForNow: boolean
   /** Whether the brake engages for this Node in this reconcile. */
@@ -83,7 +83,7 @@ export function judgeDisruptionLimit({
   const holdsAll = engaged || fleet.latched > 0
   const tooManyVanished = holdsAll || (counts && tooManyForNow(own, fleet, settings))
   const inDoubt = doubted || wasDoubted(fleet, settings)
-  let holds: Missing | undefined
+  let holds: Unmet | undefined
   if (!passes && inDoubt) holds = vCenterDoubted(node, bound, settings)
   else if (!passes && tooManyVanished) holds = brakeEngaged(node, bound)
   // For a while only where its absence stays unproven: that must not hold the others.

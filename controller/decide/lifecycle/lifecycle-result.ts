@@ -1,9 +1,9 @@
-import type { BoundVM, NodeReportStatus } from '../../../agent/contract.ts'
+import type { BoundVM, NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import type { Taint } from '../../types/node.ts'
 import type { ConditionValue } from '../condition-value.ts'
 import type { Deletion, ProbePlan } from '../decision.ts'
 import type { NodeEvent } from '../node-events.ts'
-import type { NamedMissing } from './absence-proofs.ts'
+import type { UnmetPrecondition } from './absence-proofs.ts'
 import type { AbsenceStatus } from './judge-disruption-limit.ts'
 
 /** What follows from the state of a Node's machine, whatever its report says now. */
@@ -13,7 +13,7 @@ export interface LifecycleResult {
   /** Undefined where there is nothing to say about a deletion. */
   readonly deletionPending?: ConditionValue
   /** What is missing before the Node may be deleted; undefined where no VM is missing, or nothing is known of it yet. */
-  readonly deletionMissing?: readonly NamedMissing[]
+  readonly deletionUnmet?: readonly UnmetPrecondition[]
   /** Whether its absence could be proven at all; undefined where there is nothing to say of that. */
   readonly deletionPossible?: ConditionValue
   /** What the status says while the VM is missing. */

@@ -3,13 +3,13 @@
  * vCenter was restored. They do not count among those that vanish: one that lives must hold nobody. But a vCenter that is
  * wrong about many is not to be believed about the few that are silent as well.
  */
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { duration } from '../../format-time.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { isDecided } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Unmet } from './absence-proofs.ts'
 import { allowedAbsent, type Fleet, quietTime } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
 
@@ -66,7 +66,7 @@ export function vCenterDoubted(
   { name }: Pick<Node, 'name'>,
   { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
   settings: LifecycleConfig,
-): Missing {
+): Unmet {
   const shows = isUnseen({ moref }) ? 'no vCenter shows' : `vCenter ${vCenter} does not show`
   return {
     reason: 'BrakeEngaged',

@@ -1,4 +1,4 @@
-import { type BoundVM, timestamp } from '../../../agent/contract.ts'
+import { type BoundVM, timestamp } from '../../../agent/shared/node-report.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
@@ -79,7 +79,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
       : {}),
     ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
     deletionPending: judgement.condition,
-    deletionMissing: judgement.missing,
+    deletionUnmet: judgement.unmet,
     ...(judgement.deletes
       ? { deletion: deletionOf(bound, brake, judgement.condition, facts.node.name) }
       : {}),

@@ -1,7 +1,7 @@
 import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../binding.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import { secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Condition } from '../../../agent/contract.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
 import { BIOS_UUID, decide, fleet, node, report, SETTINGS, spec } from '../../../test/fixtures/facts.ts'
 import { probe, seenVM } from '../../../test/fixtures/probes.ts'
 import { migrated, SILENT, unseen } from '../../../test/fixtures/unseen.ts'

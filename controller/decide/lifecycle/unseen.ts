@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../config/config.ts'
+import { hasUninitializedTaint } from '../../node/initialization.ts'
 import { machineUUID } from '../../node/machine-uuid.ts'
 import type { NodeMachines } from '../../node/machines.ts'
-import { hasUninitializedTaint } from '../../node/uninitialized.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 
 export interface UnseenFacts {

@@ -1,6 +1,6 @@
 import { duration } from '../../format-time.ts'
 import type { Taint } from '../../types/node.ts'
-import type { Missing } from './absence-proofs.ts'
+import type { Unmet } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
 
@@ -8,7 +8,7 @@ import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out
  * Keeps a Node while volumes are attached to it. Nothing detaches them while its pods exist, and nobody deletes those while
  * the machine is silent. So the Node gets the out-of-service taint first, and its deletion waits for the detaching.
  */
-export function volumesAttached(facts: DeletionFacts): Missing | undefined {
+export function volumesAttached(facts: DeletionFacts): Unmet | undefined {
   const { settings, evidence, node } = facts
   const { waitForVolumes } = settings
   if (waitForVolumes === undefined || evidence.attachments === 0 || leftForVolumes(facts) <= 0)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ConditionType } from '../../../agent/contract.ts'
+import type { ConditionType } from '../../../agent/shared/node-report.ts'
 import { after, decide, facts, SETTINGS, settled, vm } from '../../../test/fixtures/facts.ts'
 import type { Ancestor, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Decision } from '../decision.ts'

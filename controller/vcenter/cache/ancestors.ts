@@ -1,11 +1,17 @@
 /** The managed objects above the VMs: one tree for all VMs, with each object in it once. */
 
 import type { ObjectContent } from '../collect/object-content.ts'
-import { lenientFilterSpec, objectSpec, propertySpec, selection, traversal } from '../collect/properties.ts'
+import {
+  lenientFilterSpec,
+  objectSpec,
+  propertySpec,
+  selection,
+  traversal,
+} from '../collect/retrieve-properties.ts'
+import { readName } from '../properties/property-values.ts'
 import { detach } from '../wire/detach.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import { readName } from './properties.ts'
 
 /** No inventory is this deep, unless a broken one has a loop. */
 const MAX_DEPTH = 64

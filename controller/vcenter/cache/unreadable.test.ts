@@ -1,6 +1,6 @@
 import t from 'tap'
+import { CLAIM_PATH } from '../properties/property-values.ts'
 import { SoapFault } from '../wire/errors.ts'
-import { CLAIM_PATH } from './properties.ts'
 import { refusalOf, unreadableFacts } from './unreadable.ts'
 
 const object = { type: 'VirtualMachine', value: 'vm-1' }

@@ -1,9 +1,9 @@
 /** VMs that the account may not read sufficiently: nothing is concluded from the rest. */
 import type { UnreadableProperty } from '../../types/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
+import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
+import type { VMProperties } from '../properties/vm-properties.ts'
 import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
-import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from './properties.ts'
-import type { VMProperties } from './vm-properties.ts'
 
 /**
  * Without these nothing can be said about a VM: which one it is, whether it runs, and which MACs it has. An unknown state

@@ -1,8 +1,8 @@
 import t from 'tap'
+import { readMachine } from '../properties/vm-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { createVMLocations } from './vm-locations.ts'
-import { readMachine } from './vm-properties.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
 const DATACENTER = { type: 'Datacenter', value: 'datacenter-2' }

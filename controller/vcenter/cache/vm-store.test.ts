@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { VMProperties } from '../properties/vm-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
-import type { VMProperties } from './vm-properties.ts'
 import { VMStore } from './vm-store.ts'
 
 const machine = (

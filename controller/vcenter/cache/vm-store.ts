@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
+import type { VMProperties } from '../properties/vm-properties.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { unreadableFacts } from './unreadable.ts'
 import type { VMLocation } from './vm-locations.ts'
-import type { VMProperties } from './vm-properties.ts'
 
 export type LookupResult =
   | Exclude<Lookup, { readonly state: 'unknown' }>

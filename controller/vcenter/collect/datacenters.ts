@@ -1,5 +1,5 @@
 import type { DatacenterPath } from '../../datacenter-pattern.ts'
-import { readName } from '../cache/properties.ts'
+import { readName } from '../properties/property-values.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import {
@@ -9,7 +9,7 @@ import {
   propertySpec,
   selection,
   traversal,
-} from './properties.ts'
+} from './retrieve-properties.ts'
 
 /** A folder tree deeper than this is not followed; vCenter's interface stops long before. */
 const MAX_DEPTH = 64

@@ -4,7 +4,7 @@ import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
 import { createCollectors } from './collectors.ts'
 import { createLocator } from './locate.ts'
-import { createPropertyReader } from './properties.ts'
+import { createPropertyReader } from './retrieve-properties.ts'
 
 const { signal } = new AbortController()
 const object = (type: string) => ({ type, value: type })

@@ -9,7 +9,13 @@ import { SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
-import { filterSpec, objectSpec, type PropertyReader, propertySpec, traversal } from './properties.ts'
+import {
+  filterSpec,
+  objectSpec,
+  type PropertyReader,
+  propertySpec,
+  traversal,
+} from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { SoapFault } from '../wire/errors.ts'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
-import type { PropertyReader } from './properties.ts'
 import { readMachines } from './read-machines.ts'
+import type { PropertyReader } from './retrieve-properties.ts'
 
 const { signal } = new AbortController()
 

@@ -7,12 +7,12 @@ import {
   READ_PATHS_WITH_DEVICES,
   readMachine,
   type VMProperties,
-} from '../cache/vm-properties.ts'
+} from '../properties/vm-properties.ts'
 import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './object-content.ts'
-import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './properties.ts'
 import { callWithoutRefused } from './refusals.ts'
+import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
 
 /** Objects per request; each takes about 150 bytes. */
 const BATCH = 1_000

@@ -8,7 +8,7 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import { readMissing } from './object-content.ts'
-import { filterSpec, objectSpec, propertySpec, traversal } from './properties.ts'
+import { filterSpec, objectSpec, propertySpec, traversal } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** Objects per answer; vCenter may send fewer and then sets `truncated`. */

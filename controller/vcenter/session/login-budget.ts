@@ -1,5 +1,5 @@
 /** How many refused logins an account tolerates without being locked out. */
-import { type LoginAttempt, REMEMBERED } from '../../types/login-attempts.ts'
+import { type LoginAttempt, REMEMBERED } from '../../types/vcenter-login-attempts.ts'
 
 interface Limit {
   readonly attempts: number

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
-import { WrongClock } from '../../types/login-attempts.ts'
+import { WrongClock } from '../../types/vcenter-login-attempts.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import type { LoginInterface } from './known-accounts.ts'

@@ -1,5 +1,5 @@
 /** VMs of the simulator, bound as reports bind them. */
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'

@@ -1,7 +1,7 @@
 /** What remembers logins in tests. */
 import { pino } from 'pino'
 import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
-import type { LoginAttempt, LoginAttempts } from '../../types/login-attempts.ts'
+import type { LoginAttempt, LoginAttempts } from '../../types/vcenter-login-attempts.ts'
 import { createLogins, type Logins } from '../session/logins.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 

@@ -1,10 +1,11 @@
 /** A probe of a vCenter that answers as a test says, through the whole of SOAP. */
-import type { BoundVM } from '../../../agent/contract.ts'
+
 import { systemClock } from '../../../agent/shared/clock.ts'
-import { type Canary, createCanaryMemory } from '../probe/canary.ts'
-import { type ProbeFindings, probeVM } from '../probe/probe.ts'
-import { createProbeClient } from '../probe/probe-client.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { TIMINGS } from '../timings.ts'
+import { type Canary, createCanaryMemory } from '../vm-probe/canary.ts'
+import { type ProbeFindings, probeVM } from '../vm-probe/probe.ts'
+import { createProbeClient } from '../vm-probe/probe-client.ts'
 import type { HTTPRequest } from '../wire/connection.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Condition } from '../../../agent/contract.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
 import type { NodeObject } from '../view.ts'
 import { checkEnding, type EndingEvidence } from './check-ending.ts'
 import type { Roles } from './roles.ts'

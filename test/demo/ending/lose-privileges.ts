@@ -1,4 +1,4 @@
-import type { Condition } from '../../../agent/contract.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
 import { heartbeat, loseHeartbeats } from '../../fixtures/readiness.ts'
 import type { PlannedNode } from '../scene.ts'
 import { HOLD } from './times.ts'

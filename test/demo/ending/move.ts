@@ -1,4 +1,4 @@
-import type { Condition } from '../../../agent/contract.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
 import type { Roles } from './roles.ts'
 import { type Scenery, waitFor } from './wait-for.ts'
 import { conditionOf, sayCondition } from './words.ts'

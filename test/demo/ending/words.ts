@@ -1,4 +1,4 @@
-import type { Condition, ConditionType } from '../../../agent/contract.ts'
+import type { Condition, ConditionType } from '../../../agent/shared/node-report.ts'
 import type { EventObject } from '../events.ts'
 import type { ReportObject } from '../view.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/contract.ts'
 import { ApiError } from '../../../agent/shared/api-error.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'

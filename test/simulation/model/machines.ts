@@ -1,5 +1,5 @@
 /** What machines do: boot, speak, fall silent, and come and go in the inventories. */
-import { formatClaim } from '../../../agent/contract.ts'
+import { formatClaim } from '../../../agent/shared/node-report.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'

@@ -1,6 +1,6 @@
 /** The objects of the model's API server, as JSON would have them, and the bodies of the writes that it takes. */
 import * as v from 'valibot'
-import { NodeReportSpec } from '../../../agent/contract.ts'
+import { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 
 export interface Metadata {
   readonly name: string

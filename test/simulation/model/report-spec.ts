@@ -1,4 +1,4 @@
-import type { NodeReportSpec } from '../../../agent/contract.ts'
+import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { Machine } from './machine.ts'
 
 /** What the agent of a machine reports. */

@@ -1,6 +1,10 @@
 /** The properties of a vCenter's objects, as its account may read them. */
 
-import { CARD_COUNT_PATH, CARD_PATHS, CLAIM_PATH } from '../../../controller/vcenter/cache/properties.ts'
+import {
+  CARD_COUNT_PATH,
+  CARD_PATHS,
+  CLAIM_PATH,
+} from '../../../controller/vcenter/properties/property-values.ts'
 import { element } from '../../../controller/vcenter/wire/envelope.ts'
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'

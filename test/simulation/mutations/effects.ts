@@ -55,9 +55,9 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'probe tracker: deletions are counted',
     edits: [
-      edit('controller/probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
+      edit('controller/vm-probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
       edit(
-        'controller/probes/probe-tracker.ts',
+        'controller/vm-probes/probe-tracker.ts',
         'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
         '',
       ),
@@ -67,7 +67,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'probe tracker: deletions are remembered when the configuration changes',
     edits: [
       edit(
-        'controller/probes/probe-tracker.ts',
+        'controller/vm-probes/probe-tracker.ts',
         'resume(exists) {',
         'resume(exists) {\n      deleted.clear()',
       ),

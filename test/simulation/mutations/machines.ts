@@ -55,7 +55,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
     edits: [
       edit(
-        'controller/probes/inhabitants.ts',
+        'controller/vm-probes/inhabitants.ts',
         'runs(name) && !isShownElsewhere(name)',
         'runs(name) && name === except',
       ),

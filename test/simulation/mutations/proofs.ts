@@ -33,7 +33,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     name: 'privileges: the root folder is asked for',
     edits: [
       edit(
-        'controller/vcenter/probe/privileges.ts',
+        'controller/vcenter/vm-probe/privileges.ts',
         'await tellAll([refused, [...waiting, ...rest, root]], (parent)',
         'await tellAll([refused, [...waiting, ...rest]], (parent)',
       ),
@@ -73,7 +73,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     name: 'canary: none is demanded of a vCenter in which none was ever seen',
     edits: [
       edit(
-        'controller/vcenter/probe/canary.ts',
+        'controller/vcenter/vm-probe/canary.ts',
         "if (hidden === undefined) return { state: 'none' }",
         "if (hidden === undefined) return unproven('it shows no VM')",
       ),

@@ -3,11 +3,11 @@ import type { Logger } from './log.ts'
 import type { ReportOutcome } from './reporter.ts'
 
 /** Logs failures: each cause once when it begins and once when it is over. */
-export interface Notices {
+export interface OutcomeLog {
   take(outcome: ReportOutcome): void
 }
 
-export function createNotices(log: Logger): Notices {
+export function createOutcomeLog(log: Logger): OutcomeLog {
   let failing: Failure | undefined
   let attempts = 0
   let unreadable = new Set<string>()

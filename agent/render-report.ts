@@ -1,6 +1,5 @@
 import { type ApiClientOptions, withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
-import { formatClaim, GUESTINFO_CLAIM } from './contract.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
 import type { GuestFacts, LocalFacts } from './gather.ts'
@@ -8,6 +7,7 @@ import { identify, type NodeIdentity } from './identity.ts'
 import type { Logger } from './log.ts'
 import { reportObject } from './publish.ts'
 import { buildReport } from './report.ts'
+import { formatClaim, GUESTINFO_CLAIM } from './shared/node-report.ts'
 
 export interface PrintOptions {
   readonly agentVersion: string

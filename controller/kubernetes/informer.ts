@@ -29,7 +29,7 @@ export interface Store<T> {
   readonly synced: boolean
 }
 
-export interface ListWatchOptions<T extends Listed> {
+export interface InformerOptions<T extends Listed> {
   readonly client: KubeClient
   /** Of the collection, as `/api/v1/nodes`; of a kind with namespaces that of one, because objects are identified by name. */
   readonly path: string
@@ -37,7 +37,7 @@ export interface ListWatchOptions<T extends Listed> {
   readonly fieldSelector?: string
   /** Extracts what is needed from an object; the rest is dropped. Undefined for an object not to be kept. */
   parse(object: unknown): T | undefined
-  /** An object was added (no previous), changed, or deleted (no current). An error thrown here ends the list-watch. */
+  /** An object was added (no previous), changed, or deleted (no current). An error thrown here ends the informer. */
   onChange(name: string, current: T | undefined, previous: T | undefined): void
   /** The first list is complete, and onChange was called for all of it. */
   onSynced?(): void
@@ -48,7 +48,7 @@ export interface ListWatchOptions<T extends Listed> {
   readonly logger: Logger
 }
 
-export interface ListWatch<T> extends Store<T> {
+export interface Informer<T> extends Store<T> {
   /** Follows the API server until the signal aborts, however long the server is away. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -69,7 +69,7 @@ const MAX_RETRY_AFTER = 60_000
  * A broken watch is resumed at its last resourceVersion. A new list is read when that version has expired (410) or the
  * server sent something unintelligible. The new list is compared by resourceVersion, so only real changes are told.
  */
-export function createListWatch<T extends Listed>(options: ListWatchOptions<T>): ListWatch<T> {
+export function createInformer<T extends Listed>(options: InformerOptions<T>): Informer<T> {
   const { client, path, parse, onChange, clock, random, logger } = options
   const items = new Map<string, T>()
   /** Between attempts to reach the server at all. */
@@ -135,7 +135,7 @@ export function createListWatch<T extends Listed>(options: ListWatchOptions<T>):
     const events = watchEvents(`watch of ${path}`, opened.value)
     try {
       for (;;) {
-        // Only the stream's errors are caught: an error of onChange is a defect and ends the list-watch.
+        // Only the stream's errors are caught: an error of onChange is a defect and ends the informer.
         const next = await attempt(() => events.next())
         if (!next.ok) return { error: next.error, backoff: following }
         if (next.value.done) return { error: undefined, backoff: following }

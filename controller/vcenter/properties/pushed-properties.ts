@@ -6,7 +6,7 @@ import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
-import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './properties.ts'
+import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './property-values.ts'
 
 /**
  * Few, and none that is large or changes without need: claim and addresses must be seen within a second,

@@ -1,4 +1,4 @@
-import type { BoundVM, ParentObject } from '../../agent/contract.ts'
+import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
 import { printable } from '../printable.ts'
 import {
   type Ancestry,

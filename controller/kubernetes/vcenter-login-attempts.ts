@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type LoginAttempt, type LoginAttempts, REMEMBERED } from '../types/login-attempts.ts'
+import { type LoginAttempt, type LoginAttempts, REMEMBERED } from '../types/vcenter-login-attempts.ts'
 import type { LeaseRenewer } from './lease-renewer.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'

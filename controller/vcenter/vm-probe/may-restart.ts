@@ -1,6 +1,6 @@
 /** Why vCenter itself may soon start or move a VM. */
 import { readObject } from '../collect/object-content.ts'
-import { lenientFilterSpec, objectSpec, propertySpec } from '../collect/properties.ts'
+import { lenientFilterSpec, objectSpec, propertySpec } from '../collect/retrieve-properties.ts'
 import { type SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'

@@ -1,4 +1,4 @@
-import type { IdentityLevel } from '../../agent/contract.ts'
+import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import { matches } from '../label-selector.ts'
 import type { Node } from '../types/node.ts'

@@ -1,5 +1,5 @@
 /** Whether the absence of VMs could be proven in this vCenter, checked while the VMs are still there. */
-import type { ParentObject } from '../../../agent/contract.ts'
+import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
 import type { VMStore } from '../cache/vm-store.ts'

@@ -3,8 +3,8 @@ import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createLeaseStore } from './lease.ts'
 import { createLeaseRenewer } from './lease-renewer.ts'
-import { createLoginAttempts } from './login-attempts.ts'
 import { adminClient } from './testing/cluster-client.ts'
+import { createLoginAttempts } from './vcenter-login-attempts.ts'
 
 const { signal } = new AbortController()
 const AT = Date.parse('2026-01-01T12:00:00.123Z')

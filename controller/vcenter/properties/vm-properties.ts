@@ -16,7 +16,7 @@ import {
   readNICs,
   readNumber,
   readUUID,
-} from './properties.ts'
+} from './property-values.ts'
 import { PUSHED_PATHS, readPushed } from './pushed-properties.ts'
 
 /** Changes with each change of the configuration; opaque. */

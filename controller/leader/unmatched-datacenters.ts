@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts'
 import { every, type Task } from '../tasks.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
-export interface DatacenterScopeOptions {
+export interface UnmatchedDatacentersOptions {
   readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]
   readonly inventories: readonly Pick<RunningInventory, 'vCenter' | 'datacenters'>[]
   readonly clock: Clock
@@ -15,7 +15,7 @@ export interface DatacenterScopeOptions {
 }
 
 /** Tells of entries under `datacenters` that mean no datacenter of their vCenter: of a misspelt one, before its Nodes come. */
-export interface DatacenterScope {
+export interface UnmatchedDatacenters {
   /** One line for each vCenter that has such, without names: anyone can read them. The log has those. */
   remarks(): readonly string[]
   /** Logs what is new of them. */
@@ -24,7 +24,7 @@ export interface DatacenterScope {
 
 const INTERVAL = 2_000
 
-export function createDatacenterScope(options: DatacenterScopeOptions): DatacenterScope {
+export function createUnmatchedDatacenters(options: UnmatchedDatacentersOptions): UnmatchedDatacenters {
   const { vCenters, inventories, clock, random, logger } = options
   const told = new Map<string, unknown>()
 

@@ -1,5 +1,5 @@
-import type { BoundVM } from '../../agent/contract.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
 import type { Logger } from '../log.ts'
 import type { Inventory } from '../types/inventory.ts'

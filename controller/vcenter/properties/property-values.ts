@@ -1,7 +1,11 @@
 /** Parses the values of vCenter's properties from XML. */
 
-import { GUESTINFO_CLAIM, GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from '../../../agent/contract.ts'
 import { MAX_METADATA } from '../../../agent/shared/cloud-init.ts'
+import {
+  GUESTINFO_CLAIM,
+  GUESTINFO_METADATA,
+  GUESTINFO_METADATA_ENCODING,
+} from '../../../agent/shared/node-report.ts'
 import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../types/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import { readStaticAddresses } from './static-addresses.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
-import { CLAIM_PATH, METADATA_PATH, readName } from './properties.ts'
+import { CLAIM_PATH, METADATA_PATH, readName } from './property-values.ts'
 import { changeMachine, enterMachine } from './pushed-properties.ts'
 import { readMachine } from './vm-properties.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeReportStatus } from '../../agent/contract.ts'
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { BIOS_UUID, boundVM, facts, NODE_UID, node, report, SETTINGS, vm } from '../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../test/fixtures/probes.ts'
 import { createNodeIndex } from '../gather/node-index.ts'

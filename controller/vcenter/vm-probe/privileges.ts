@@ -1,5 +1,5 @@
 /** Whether the account may read the objects above a VM: otherwise not seeing the VM proves nothing. */
-import type { ParentObject } from '../../../agent/contract.ts'
+import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'
 import { element, reference } from '../wire/envelope.ts'

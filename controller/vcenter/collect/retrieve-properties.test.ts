@@ -7,7 +7,7 @@ import { SoapFault, TooLongError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createCollectors } from './collectors.ts'
 import type { ObjectContent } from './object-content.ts'
-import { createPropertyReader } from './properties.ts'
+import { createPropertyReader } from './retrieve-properties.ts'
 
 const { signal } = new AbortController()
 const propertyCollector = { type: 'PropertyCollector', value: 'pc' }

@@ -14,6 +14,6 @@ export function withoutUninitializedTaint(taints: readonly Taint[]): readonly Ta
  * Whether no cloud provider has initialised the Node yet. A Node without the taint may never have had it: its kubelet does
  * not run with `--cloud-provider=external`, or did not wait.
  */
-export function isUninitialized(node: Pick<Node, 'taints' | 'providerID'>): boolean {
+export function needsInitialization(node: Pick<Node, 'taints' | 'providerID'>): boolean {
   return hasUninitializedTaint(node) || node.providerID === undefined
 }

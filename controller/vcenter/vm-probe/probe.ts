@@ -1,5 +1,5 @@
 /** Probes one missing VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. */
-import type { BoundVM } from '../../../agent/contract.ts'
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Proof, SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 import { isGone, VCenterError } from '../wire/errors.ts'

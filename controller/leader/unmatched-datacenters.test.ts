@@ -2,7 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { DatacenterPath } from '../datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
-import { createDatacenterScope } from './datacenter-scope.ts'
+import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
 
 t.test(
   'names, globs and references that mean no datacenter are told once, and again when others do',
@@ -20,7 +20,7 @@ t.test(
       'Datacenter:datacenter-9',
     ]
     let seen: readonly DatacenterPath[] | undefined
-    const scope = createDatacenterScope({
+    const scope = createUnmatchedDatacenters({
       vCenters: [
         { name: 'main', datacenters },
         { name: 'all', datacenters: [] },

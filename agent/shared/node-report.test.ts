@@ -1,6 +1,6 @@
 import t from 'tap'
-import { spec as goodSpec } from '../test/fixtures/facts.ts'
-import { parseSpec } from './contract.ts'
+import { spec as goodSpec } from '../../test/fixtures/facts.ts'
+import { parseSpec } from './node-report.ts'
 
 const honest = goodSpec({
   bootID: '11111111-2222-3333-4444-555555555555',

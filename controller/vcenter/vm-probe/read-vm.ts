@@ -1,10 +1,10 @@
 /** Reads one VM by moref, as far as the account may. */
 import type { SeenVM } from '../../types/vcenter-probe.ts'
-import { readName, readUUID } from '../cache/properties.ts'
-import { readConnectionState, readPowerState } from '../cache/pushed-properties.ts'
 import { refused } from '../cache/unreadable.ts'
 import { readObject } from '../collect/object-content.ts'
-import { objectSpec, propertySpec } from '../collect/properties.ts'
+import { objectSpec, propertySpec } from '../collect/retrieve-properties.ts'
+import { readName, readUUID } from '../properties/property-values.ts'
+import { readConnectionState, readPowerState } from '../properties/pushed-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
-import { createListWatch, type ListWatchOptions } from '../kubernetes/list-watch.ts'
+import { createInformer, type InformerOptions } from '../kubernetes/informer.ts'
 import type { Task } from '../tasks.ts'
 import { isOfInterest, readValue, type SecretData, type SourceState } from './secret-data.ts'
 
 export interface SecretWatchOptions
-  extends Pick<ListWatchOptions<KeptSecret>, 'client' | 'clock' | 'random' | 'logger'> {
+  extends Pick<InformerOptions<KeptSecret>, 'client' | 'clock' | 'random' | 'logger'> {
   readonly namespace: string
   readonly name: string
   readonly onState: (state: SourceState) => void
@@ -22,7 +22,7 @@ const SecretObject = v.object({
   data: v.nullish(v.record(v.string(), v.string()), {}),
 })
 
-/** After these the next attempt may well succeed, and the list-watch makes it: HTTP 410 asks for a new list. */
+/** After these the next attempt may well succeed, and the informer makes it: HTTP 410 asks for a new list. */
 const PASSING: ReadonlySet<number> = new Set([408, 410, 429, 502, 503, 504])
 
 /**
@@ -34,7 +34,7 @@ export function watchSecret({ namespace, name, onState, ...options }: SecretWatc
     state: 'failed',
     message: `does not exist: create it, with the keys SERVER.username and SERVER.password`,
   } as const
-  const watch = createListWatch<KeptSecret>({
+  const watch = createInformer<KeptSecret>({
     ...options,
     path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
     fieldSelector: `metadata.name=${name}`,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { until } from '../../test/fixtures/until.ts'
-import { createListWatch, type ListWatch } from './list-watch.ts'
+import { createInformer, type Informer } from './informer.ts'
 import { type ApiStub, answer, startApiStub } from './testing/api-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'
 
@@ -30,14 +30,14 @@ interface Script {
 
 interface Run extends AsyncDisposable {
   readonly stub: ApiStub
-  readonly watch: ListWatch<Thing>
+  readonly watch: Informer<Thing>
   /** `name: previous -> current` of each change. */
   readonly changes: string[]
   readonly log: ReturnType<typeof createLogLines>
   readonly ended: Promise<void>
 }
 
-/** Runs a list-watch against a server that follows the script; its last list and watch are repeated. */
+/** Runs an informer against a server that follows the script; its last list and watch are repeated. */
 async function run({ lists, watches }: Script, onChange?: () => void): Promise<Run> {
   const stub = await startApiStub((_, response, url) => {
     if (url.searchParams.has('watch')) {
@@ -54,7 +54,7 @@ async function run({ lists, watches }: Script, onChange?: () => void): Promise<R
   const stop = new AbortController()
   const changes: string[] = []
   const log = createLogLines()
-  const watch = createListWatch<Thing>({
+  const watch = createInformer<Thing>({
     client: stub.client,
     path: '/api/v1/things',
     parse: (object) => {
@@ -174,7 +174,7 @@ t.test('lists anew when the server has forgotten the place (410 as status)', asy
   })
   const stop = new AbortController()
   const { logger } = createLogLines()
-  const watch = createListWatch<Thing>({
+  const watch = createInformer<Thing>({
     client: stub.client,
     path: '/api/v1/things',
     parse: () => ({ name: 'a', resourceVersion: '1' }),
@@ -210,7 +210,7 @@ t.test('waits as long as the server asks', async (t) => {
     else answer(response, 200, list(10))
   })
   const stop = new AbortController()
-  const watch = createListWatch<Thing>({
+  const watch = createInformer<Thing>({
     client: stub.client,
     path: '/api/v1/things',
     parse: () => undefined,
