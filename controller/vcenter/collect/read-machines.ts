@@ -16,6 +16,9 @@ import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from
 
 /** Objects per request; each takes about 150 bytes. */
 const BATCH = 1_000
+/** While vCenter prepares one answer, another is parsed. */
+const CONCURRENCY = 2
+
 export interface UnreadObjects<E extends VCenterError = VCenterError> {
   /** By key: vCenter says of exactly these that they do not exist. */
   readonly gone: ReadonlySet<string>
@@ -109,6 +112,7 @@ export async function readObjects(
   for (let i = 0; i < objects.length; i += BATCH) groups.push(objects.slice(i, i + BATCH))
   const left = await callWithoutRefused({
     groups,
+    concurrency: CONCURRENCY,
     objectOf: (object) => object,
     call: (some) => reader.read(specs(some), take, signal),
     onRefused(object, fault) {

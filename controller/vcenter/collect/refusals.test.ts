@@ -57,6 +57,40 @@ t.test('all of twenty can be refused', async (t) => {
   t.equal(calls.length, 39)
 })
 
+t.test(
+  'groups are called for side by side, no more than asked; a failure is thrown when none is under way',
+  async (t) => {
+    for (const [concurrency, failing, begun] of [
+      [1, 'none', 4],
+      [2, 'none', 4],
+      [2, 'vm-1', 3],
+      [2, 'vm-3', 4],
+    ] as const) {
+      let now = 0
+      let most = 0
+      let calls = 0
+      const done = callWithoutRefused({
+        groups: [['vm-0'], ['vm-1'], ['vm-2'], ['vm-3']],
+        concurrency,
+        objectOf: toVM,
+        async call([vm]) {
+          calls++
+          most = Math.max(most, ++now)
+          await new Promise((resolve) => setImmediate(resolve))
+          now--
+          if (vm === failing) throw new VCenterError('Unreachable', 'gone')
+        },
+        onRefused: () => t.fail('nothing is refused'),
+      })
+      if (failing === 'none') t.same(await done, [])
+      else await t.rejects(done, { message: 'gone' })
+      t.equal(now, 0)
+      t.equal(most, concurrency)
+      t.equal(calls, begun, `${concurrency} at once, ${failing} fails`)
+    }
+  },
+)
+
 t.test('what takes too many calls is left, the first first', async (t) => {
   const vms = names(0, 1_000)
   for (const named of ['itself', 'root'] as const) {

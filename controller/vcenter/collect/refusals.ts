@@ -8,6 +8,8 @@ const MAX_EXTRA_CALLS = 39
 export interface Batches<T> {
   /** The objects, each group few enough for one call. */
   readonly groups: readonly (readonly T[])[]
+  /** How many groups are called for at once; one by default. */
+  readonly concurrency?: number
   readonly objectOf: (item: T) => ManagedObjectReference
   /** Makes one call. Throws a VCenterError. */
   readonly call: (items: readonly T[]) => Promise<void>
@@ -19,30 +21,43 @@ export interface Batches<T> {
  * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
  * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
  * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
- * is to begin with them. Throws what is not about single objects.
+ * is to begin with them. Throws what is not about single objects, when no call is under way any more.
  */
 export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readonly T[]> {
-  const { groups, objectOf, call, onRefused } = batches
-  const left = groups.filter((group) => group.length > 0)
-  const whole = left.length
-  for (let calls = 0; calls < whole + MAX_EXTRA_CALLS; calls++) {
-    // Each group once, then depth first: each attempt finds some, however many are refused.
-    const items = calls < whole ? left.shift() : left.pop()
-    if (items === undefined) break
+  const { groups, concurrency = 1, objectOf, call, onRefused } = batches
+  const whole = groups.filter((group) => group.length > 0)
+  const left: (readonly T[])[] = []
+
+  async function attempt(items: readonly T[]): Promise<void> {
     try {
       await call(items)
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isRefusal(error)) {
+        whole.length = 0
+        throw error
+      }
       const culprit = culpritOf(error, items, objectOf)
       if (culprit === undefined) {
         const half = items.length >> 1
         left.push(items.slice(half), items.slice(0, half))
-        continue
+        return
       }
       onRefused(culprit, error)
       const others = items.filter((each) => each !== culprit)
       if (others.length > 0) left.push(others)
     }
+  }
+
+  // Each group once, then depth first: each attempt finds some, however many are refused.
+  const inTurn = async () => {
+    for (let items = whole.shift(); items !== undefined; items = whole.shift()) await attempt(items)
+  }
+  const ends = await Promise.allSettled(Array.from({ length: concurrency }, inTurn))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  for (let extra = 0; extra < MAX_EXTRA_CALLS; extra++) {
+    const items = left.pop()
+    if (items === undefined) break
+    await attempt(items)
   }
   return left.toReversed().flat()
 }
