@@ -46,7 +46,7 @@ t.test('what a tool has started dies with it', async (t) => {
     const call = runTool(tool, [], {
       ...options,
       signal: ending.signal,
-      timeout: how === 'time-out' ? 500 : 5000,
+      timeout: how === 'time-out' ? 3000 : 5000,
     })
     const pid = await pidIn(file)
     if (how === 'abort') ending.abort()
@@ -59,7 +59,7 @@ t.test('a process that cannot be killed with the group holds nothing', async (t)
   const root = makeRoot(t)
   const file = join(root, 'pid')
   const tool = plantTool(root, `setsid sh -c 'echo $$ > ${file}; exec sleep 60' &\nexit 0`)
-  t.same(await runTool(tool, [], { ...options, timeout: 500 }), { kind: 'late' })
+  t.same(await runTool(tool, [], { ...options, timeout: 3000 }), { kind: 'late' })
   const pid = await pidIn(file)
   t.doesNotThrow(() => process.kill(pid, 'SIGKILL'), 'it is there still')
 })

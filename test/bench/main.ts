@@ -46,6 +46,9 @@ if (values.help || ![...counts, quietSeconds, changes].every(Number.isSafeIntege
   process.exit(values.help ? 0 : 2)
 }
 
+// What the run has started ends with this process, which a signal alone would not tell.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const progress = (text: string) => process.stderr.write(`${text}\n`)
 for (const program of ['rollcall-agent', 'rollcall-controller'] as const)

@@ -44,8 +44,8 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/absence-proofs.ts`,
-        'missing: ({ probes }) =>\n      first(byVCenter(probes), (accounts) => (accounts.some(mayRead)',
-        'missing: ({ vm, probes }) =>\n      first(byVCenter(ownProbes(vm, probes)), (accounts) => (accounts.some(mayRead)',
+        'unmet: ({ probes }) =>\n      first(byVCenter(probes), (accounts) => (accounts.some(mayRead)',
+        'unmet: ({ vm, probes }) =>\n      first(byVCenter(ownProbes(vm, probes)), (accounts) => (accounts.some(mayRead)',
       ),
     ],
   },
