@@ -17,17 +17,17 @@ t.test('memory that has grown is given back, and only then', async (t) => {
   }
   const running = releaseMemory(memory, clock)(stop.signal)
   await clock.turn(60_000)
-  t.same(releases, [10], 'what the start has left')
+  t.same(releases, [5], 'what the start has left')
   resident = 94
   await clock.turn(60_000)
-  t.same(releases, [10], 'within the slack')
+  t.same(releases, [5], 'within the slack')
   resident = 100
   live = 98
   await clock.turn(60_000)
-  t.same(releases, [10, 130], 'beyond it')
+  t.same(releases, [5, 125], 'beyond it')
   resident = 102
   await clock.turn(60_000)
-  t.same(releases, [10, 130], 'what is in use counts from then on')
+  t.same(releases, [5, 125], 'what is in use counts from then on')
   stop.abort()
   await running
 })

@@ -10,7 +10,7 @@ export interface ProcessMemory {
 }
 
 /** Milliseconds from one look to the next. */
-const INTERVAL = 10_000
+const INTERVAL = 5_000
 /** The part by which memory may grow before it is given back. */
 const SLACK = 0.05
 
