@@ -5,16 +5,7 @@ import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../kubernetes/flow-control.ts'
-import {
-  createLeaderElection,
-  DEFAULT_TIMING,
-  type ElectionTiming,
-  type Lead,
-} from '../kubernetes/leader-election.ts'
-import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
-import { createLeaseStore } from '../kubernetes/lease.ts'
-import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
-import { leadTerm } from '../leader/lead-term.ts'
+import { type CandidateOptions, createCandidate } from '../leader/candidate.ts'
 import type { LeaderWork } from '../leader/leader-work.ts'
 import type { Logger } from '../log.ts'
 import { type ProcessMemory, releaseMemory } from '../release-memory.ts'
@@ -23,7 +14,6 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { openPlainPort } from '../telemetry/plain-port.ts'
 import type { HealthStatus } from '../telemetry/server.ts'
 import { openInventory } from '../vcenter/inventory.ts'
-import { createLogins } from '../vcenter/session/logins.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import { createCredentialWatch } from '../vcenter-credentials/credential-watch.ts'
 import { sourceWatcher } from '../vcenter-credentials/watch-source.ts'
@@ -33,7 +23,7 @@ import { openSecurePort, type SecurePort, type SecurePortOptions } from './secur
 export interface ControllerOptions {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   readonly credentials: CredentialLocation
-  readonly lease: { readonly namespace: string; readonly name: string; readonly timing?: ElectionTiming }
+  readonly lease: CandidateOptions['lease']
   /** Of requests to the API server, but for those of the Lease; none by default. */
   readonly apiLimit?: RateLimit
   /** Unique to this process. */
@@ -83,18 +73,6 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     random,
     logger,
   })
-  const { namespace, name, timing = DEFAULT_TIMING } = options.lease
-  const lease = createLeaseStore(unlimited, namespace, name, timing.renewDeadline / 2)
-  const election = createLeaderElection({
-    lease,
-    identity,
-    timing,
-    onSlowPath: metrics.leaseReadAgain,
-    clock,
-    random,
-    logger,
-  })
-  const logins = createLogins({ attempts: createLoginAttempts(election), timings, clock, random, logger })
   const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
   const { readFile, readFolder } = options.config
   const credentials = createCredentialWatch({
@@ -106,9 +84,28 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   metrics.credentials(credentials.usable)
   metrics.events(events.counts)
   let leaderWork: LeaderWork | undefined
+  const candidate = createCandidate({
+    client: unlimited,
+    limit,
+    lease: options.lease,
+    identity,
+    userAgent,
+    timings,
+    configuration: credentials,
+    openInventory,
+    createTracker: () => createProbeTracker({ monotonic: () => clock.monotonic() }),
+    events,
+    clock,
+    random,
+    logger,
+    metrics,
+    onWork(work) {
+      leaderWork = work
+    },
+  })
 
   const ready = (): HealthStatus => {
-    const { leading, holder } = election.status()
+    const { leading, holder } = candidate.status()
     const standby = `standby; ${holder || 'nobody'} leads`
     const problems = leading ? (leaderWork?.problems() ?? []) : []
     const ok = problems.length === 0
@@ -117,7 +114,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     return { ok, text: [...state, ...remarks].join('\n') }
   }
   const healthy = (): HealthStatus => {
-    const { problem } = election.status()
+    const { problem } = candidate.status()
     return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
   }
   const { listen, secure } = options
@@ -140,40 +137,9 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
   try {
-    const lead: Lead = (term, whileLeading) =>
-      leadTerm(
-        {
-          configuration: credentials,
-          openInventory: (inventory) =>
-            openInventory({
-              ...inventory,
-              userAgent,
-              logins,
-              timings,
-              clock,
-              random,
-              logger,
-              metrics: metrics.vCenter(inventory.config.name),
-            }),
-          // A write may wait for its turn; whether the term still holds is checked when it is sent.
-          client: limit(createLeaderOnlyClient(unlimited, term)),
-          lease: { namespace, name },
-          tracker: createProbeTracker({ monotonic: () => clock.monotonic() }),
-          events,
-          clock,
-          random,
-          logger,
-          metrics,
-          onWork(work) {
-            leaderWork = work
-          },
-        },
-        term,
-        whileLeading,
-      )
     await runTogether(
       [
-        (signal) => election.run(lead, signal),
+        candidate.run,
         configuration.run,
         credentials.run,
         releaseMemory(options.memory, clock),

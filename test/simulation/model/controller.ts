@@ -2,15 +2,10 @@
 import { pino } from 'pino'
 import type { Config, DecisionConfig, VCenterConfig } from '../../../controller/config/config.ts'
 import { Secret } from '../../../controller/config/secret.ts'
-import { createLeaderElection } from '../../../controller/kubernetes/leader-election.ts'
-import { createLeaderOnlyClient } from '../../../controller/kubernetes/leader-only-client.ts'
-import { createLeaseStore } from '../../../controller/kubernetes/lease.ts'
-import { createLoginAttempts } from '../../../controller/kubernetes/vcenter-login-attempts.ts'
-import { leadTerm } from '../../../controller/leader/lead-term.ts'
+import { createCandidate } from '../../../controller/leader/candidate.ts'
 import type { Logger } from '../../../controller/log.ts'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import { openInventory } from '../../../controller/vcenter/inventory.ts'
-import { createLogins } from '../../../controller/vcenter/session/logins.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { createProbeTracker, type ProbeTracker } from '../../../controller/vm-probes/probe-tracker.ts'
 import type { Timeline } from '../timeline.ts'
@@ -50,6 +45,12 @@ export interface ControllerOptions {
   readonly watch: ControllerWatch
 }
 
+const NO_VCENTER_METRICS = {
+  call: () => undefined,
+  reconnect: () => undefined,
+  unwatched: () => undefined,
+  resynced: () => undefined,
+}
 const NO_METRICS = {
   decided: () => undefined,
   reconciled: () => undefined,
@@ -68,12 +69,8 @@ const NO_METRICS = {
   lifecycle: () => undefined,
   nodeDeleted: () => undefined,
   leading: () => undefined,
-}
-const NO_VCENTER_METRICS = {
-  call: () => undefined,
-  reconnect: () => undefined,
-  unwatched: () => undefined,
-  resynced: () => undefined,
+  leaseReadAgain: () => undefined,
+  vCenter: () => NO_VCENTER_METRICS,
 }
 
 /** Runs until the signal aborts, or the process is killed. */
@@ -87,10 +84,6 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     timeline,
     onArrival: ({ metadata }, at) => watch.arrived(process, metadata.name, at),
   })
-  const lease = createLeaseStore(client, 'kube-system', 'rollcall')
-  const election = createLeaderElection({ lease, identity: process.name, clock: process, random, logger })
-  const attempts = createLoginAttempts(election)
-  const logins = createLogins({ attempts, timings: TIMINGS, clock: process, random, logger })
   const config = configOf(options)
   let superseded = new AbortController()
   process.reconfigure = () => {
@@ -100,44 +93,34 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   }
   let connections = 0
   try {
-    await election.run(
-      (term, whileLeading) =>
-        leadTerm(
-          {
-            configuration: { current: () => ({ config, superseded: superseded.signal }) },
-            openInventory: (inventory) =>
-              openInventory({
-                ...inventory,
-                userAgent: process.name,
-                clock: process,
-                random,
-                logger,
-                logins,
-                metrics: NO_VCENTER_METRICS,
-                openConnection: () =>
-                  createModelConnection({
-                    vCenter: vCenterOf(options, inventory.config),
-                    process,
-                    timeline,
-                    logins: watch,
-                    owner: `${process.name}/${++connections}/${inventory.config.name}`,
-                  }),
-              }),
-            client: createLeaderOnlyClient(client, term),
-            lease: { namespace: 'kube-system', name: 'rollcall' },
-            tracker: createWatchedTracker(process, watch),
-            events: { event: () => undefined },
-            clock: process,
-            random,
-            logger,
-            metrics: NO_METRICS,
-            onWork: () => undefined,
-          },
-          term,
-          whileLeading,
-        ),
-      signal,
-    )
+    await createCandidate({
+      client,
+      limit: (client) => client,
+      lease: { namespace: 'kube-system', name: 'rollcall' },
+      identity: process.name,
+      userAgent: process.name,
+      timings: TIMINGS,
+      configuration: { current: () => ({ config, superseded: superseded.signal }) },
+      openInventory: (inventory) =>
+        openInventory({
+          ...inventory,
+          openConnection: () =>
+            createModelConnection({
+              vCenter: vCenterOf(options, inventory.config),
+              process,
+              timeline,
+              logins: watch,
+              owner: `${process.name}/${++connections}/${inventory.config.name}`,
+            }),
+        }),
+      createTracker: () => createWatchedTracker(process, watch),
+      events: { event: () => undefined },
+      clock: process,
+      random,
+      logger,
+      metrics: NO_METRICS,
+      onWork: () => undefined,
+    }).run(signal)
   } catch (error) {
     watch.defect(process, error)
   }

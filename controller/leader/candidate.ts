@@ -1,0 +1,92 @@
+import type { KubeClient } from '../kubernetes/client.ts'
+import type { RateLimiter } from '../kubernetes/flow-control.ts'
+import {
+  createLeaderElection,
+  DEFAULT_TIMING,
+  type ElectionTiming,
+  type Lead,
+  type LeaderElection,
+} from '../kubernetes/leader-election.ts'
+import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
+import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
+import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
+import type { Task } from '../tasks.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { InventoryOptions } from '../vcenter/inventory.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
+import { createLogins } from '../vcenter/session/logins.ts'
+import type { Timings } from '../vcenter/timings.ts'
+import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
+import { type LeadTermOptions, leadTerm } from './lead-term.ts'
+
+export interface CandidateOptions
+  extends Pick<LeadTermOptions, 'configuration' | 'events' | 'clock' | 'random' | 'logger' | 'onWork'> {
+  /** Without a limit: the Lease must not wait for other requests. */
+  readonly client: KubeClient
+  /** Limits all other requests. */
+  readonly limit: RateLimiter
+  readonly lease: LeaseName & { readonly timing?: ElectionTiming }
+  /** Unique to this process. */
+  readonly identity: string
+  /** Identifies us in vCenter's list of sessions. */
+  readonly userAgent: string
+  readonly timings: Timings
+  readonly openInventory: (options: InventoryOptions) => RunningInventory
+  /** Makes the tracker of one term. */
+  readonly createTracker: () => ProbeTracker
+  readonly metrics: LeadTermOptions['metrics'] & Pick<Metrics, 'leaseReadAgain' | 'vCenter'>
+}
+
+/** A replica of the controller: it takes part in the leader election, and works while it leads. */
+export interface Candidate {
+  readonly status: LeaderElection['status']
+  /** Competes until the signal aborts, then releases the Lease. */
+  readonly run: Task
+}
+
+export function createCandidate(options: CandidateOptions): Candidate {
+  const { client, limit, identity, configuration, userAgent, timings, metrics, events, onWork } = options
+  const { namespace, name, timing = DEFAULT_TIMING } = options.lease
+  const { clock, random, logger } = options
+  const election = createLeaderElection({
+    lease: createLeaseStore(client, namespace, name, timing.renewDeadline / 2),
+    identity,
+    timing,
+    onSlowPath: metrics.leaseReadAgain,
+    clock,
+    random,
+    logger,
+  })
+  const attempts = createLoginAttempts(election)
+  const logins = createLogins({ attempts, timings, clock, random, logger })
+  const lead: Lead = (term, whileLeading) =>
+    leadTerm(
+      {
+        configuration,
+        openInventory: (inventory) =>
+          options.openInventory({
+            ...inventory,
+            userAgent,
+            logins,
+            timings,
+            clock,
+            random,
+            logger,
+            metrics: metrics.vCenter(inventory.config.name),
+          }),
+        // A write may wait for its turn; whether the term still holds is checked when it is sent.
+        client: limit(createLeaderOnlyClient(client, term)),
+        lease: { namespace, name },
+        tracker: options.createTracker(),
+        events,
+        clock,
+        random,
+        logger,
+        metrics,
+        onWork,
+      },
+      term,
+      whileLeading,
+    )
+  return { status: election.status, run: (signal) => election.run(lead, signal) }
+}
