@@ -1,3 +1,4 @@
+import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer } from './model/api-server.ts'
 import { type ControllerOptions, runController } from './model/controller.ts'
@@ -110,8 +111,8 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     annotate(nodeName, value) {
       const node = api.nodes.get(nodeName)
       if (node === undefined) return
-      const { 'rollcall.dev/deletion': _, ...others } = node.metadata.annotations
-      const annotations = value === undefined ? others : { ...others, 'rollcall.dev/deletion': value }
+      const { [ANNOTATION_DELETION]: _, ...others } = node.metadata.annotations
+      const annotations = value === undefined ? others : { ...others, [ANNOTATION_DELETION]: value }
       api.putNode(nodeName, { ...node, metadata: { ...node.metadata, annotations } })
     },
     end: () => stop.abort(),

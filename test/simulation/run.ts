@@ -1,4 +1,5 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
+import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { calmOf, simulateCalm } from './calm.ts'
 import { unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
@@ -42,7 +43,7 @@ export async function simulate(
 function keepPeople(world: World): void {
   const { api, timeline, annotate } = world
   for (const { metadata } of api.nodes.values()) {
-    if (metadata.annotations['rollcall.dev/deletion'] !== undefined) annotate(metadata.name, undefined)
+    if (metadata.annotations[ANNOTATION_DELETION] !== undefined) annotate(metadata.name, undefined)
   }
   const look = (): void => {
     // Those that were never verified are counted together.
@@ -71,7 +72,7 @@ function keepPeople(world: World): void {
       if (Math.max(latched.length, largestWave(moments, world.settings.lifecycle)) <= allowed) continue
       for (const { metadata } of gone) {
         const held = api.reports.get(metadata.name)?.status.brakeEngagedAt !== undefined
-        if (held && metadata.annotations['rollcall.dev/deletion'] === undefined)
+        if (held && metadata.annotations[ANNOTATION_DELETION] === undefined)
           annotate(metadata.name, 'proceed')
       }
     }

@@ -1,7 +1,7 @@
+import { TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import type { Machine } from '../model/machine.ts'
 import { readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { UNINITIALIZED } from './deletion.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** Longer than it takes to tell who waits, and to initialise it, while nothing else is wrong; milliseconds. */
@@ -47,7 +47,7 @@ function waitsInVain(world: World): readonly string[] {
     // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     if (said?.reason !== 'AddressOfAnotherNode') return []
-    if (node.spec.taints.every(({ key }) => key !== UNINITIALIZED)) return []
+    if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]

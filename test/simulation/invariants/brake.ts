@@ -1,4 +1,5 @@
 import { atOnce } from '../../../controller/decide/lifecycle/disruption-limit.ts'
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -49,7 +50,7 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
     const heard = judge.work(by, other).heard ?? []
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
-    const kept = known.metadata.annotations['rollcall.dev/deletion'] !== undefined
+    const kept = known.metadata.annotations[ANNOTATION_DELETION] !== undefined
     if (kept) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
@@ -101,7 +102,7 @@ export function wasBackUnnoticed(
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */
 export function isMeant({ metadata, spec }: NodeObject): boolean {
   return (
-    metadata.annotations['rollcall.dev/deletion'] === 'proceed' ||
+    metadata.annotations[ANNOTATION_DELETION] === 'proceed' ||
     spec.taints.some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler')
   )
 }

@@ -1,4 +1,6 @@
 /** What must hold at the moment when the API server deletes a Node for a controller. */
+import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { type Machine, swapBytes, type VM } from '../model/machine.ts'
 import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
@@ -6,7 +8,6 @@ import { machinesOf, type World } from '../world.ts'
 import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
 import type { Work } from './promises.ts'
 
-export const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 /** How old a result may be when it is acted on, milliseconds; repeated here, so that a change of the code cannot change it. */
 const FRESH = 10_000
 /** What a probe takes at most, and what two writes and a confirmation do, when the API server is slow. */
@@ -52,7 +53,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
     says('only a machine that was seen is known to be gone', `unbound is ${lifecycle.unbound}`)
 
   if (lifecycle.deletion !== 'on') says('deletion is on', `it is ${lifecycle.deletion}`)
-  const annotation = annotations['rollcall.dev/deletion']
+  const annotation = annotations[ANNOTATION_DELETION]
   if (annotation !== undefined && annotation !== 'proceed') says('a held Node is kept', `"${annotation}"`)
   const led = now - api.holder.since
   if (led < lifecycle.leaderAge) says('the leader is old enough', `it leads for ${led} ms`)
@@ -80,7 +81,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   const volumes = api.attachments.get(name) ?? 0
   // Where they could not be listed, it is not known that there is anything to be detached, and time has to do.
   const listed = !api.volumesRefused && now - api.volumesChangedAt > PROBE_TIME
-  const detaching = before.spec.taints.some(({ key }) => key === 'node.kubernetes.io/out-of-service')
+  const detaching = before.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE)
   if (wait !== undefined && volumes > 0 && !detaching && (listed || gone < lifecycle.absentFor + wait))
     says('volumes are detached first', `${volumes} are not`)
   // Those that were never verified are counted together.
@@ -108,7 +109,7 @@ function isShown({ vCenters }: World, moref: string, { metadata }: ReportObject)
 export function isAwaited({ api }: World, { metadata, spec }: NodeObject): boolean {
   const report = api.reports.get(metadata.name)
   return (
-    spec.taints.some(({ key }) => key === UNINITIALIZED) &&
+    spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED) &&
     report?.spec.nodeUID === metadata.uid &&
     report.spec.machine.serialUUID !== undefined
   )

@@ -1,10 +1,9 @@
 /** What must hold some time after all faults are over. */
+import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import type { Machine } from '../model/machine.ts'
 import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { isAwaited, UNINITIALIZED, uuidsOf } from './deletion.ts'
-
-const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
+import { isAwaited, uuidsOf } from './deletion.ts'
 
 /** Milliseconds after which that is. */
 export function patience({ settings, machines, timeline, healing }: World): number {
@@ -87,7 +86,7 @@ function judgeInitialized({ judge, settings, vCenters }: World, node: NodeObject
     [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
   )
   if (vm.biosUUID !== machine.biosUUID || copies.length > 1) return
-  if (node.spec.taints.some(({ key }) => key === UNINITIALIZED))
+  if (node.spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED))
     judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
 }
 
@@ -165,7 +164,7 @@ function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status
   if (vm === undefined || bound === undefined || vm.connectionState !== 'connected') return
   if (vm.biosUUID !== bound.biosUUID || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return
   if (vm.moref !== bound.moref && vm.instanceUUID !== bound.instanceUUID) return
-  const tainted = node.spec.taints.some(({ key }) => key === SHUTDOWN)
+  const tainted = node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   const runs = machine.power === 'poweredOn'
   if (tainted === runs)
     judge.violate(

@@ -1,3 +1,4 @@
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { type ReportObject, readyOf } from '../model/objects.ts'
 import type { World } from '../world.ts'
 import { isMeant } from './brake.ts'
@@ -9,8 +10,7 @@ const STALE = 60_000
 export function noteUndecided({ api, judge, timeline }: World): void {
   for (const node of api.nodes.values()) {
     const { name, uid, annotations } = node.metadata
-    if (readyOf(node) === 'True' || isMeant(node) || annotations['rollcall.dev/deletion'] !== undefined)
-      continue
+    if (readyOf(node) === 'True' || isMeant(node) || annotations[ANNOTATION_DELETION] !== undefined) continue
     const { vm, nodeUID } = api.reports.get(name)?.status ?? {}
     const vCenter = nodeUID === uid ? vm?.vCenterInstanceUUID : undefined
     judge.undecided.set(uid, { nodeName: name, vCenter, at: timeline.now })

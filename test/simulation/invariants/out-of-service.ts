@@ -1,8 +1,8 @@
+import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/node/well-known.ts'
 import { type NodeObject, readyOf } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isLeaderWell } from './leader.ts'
 
-export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
 const LATELY = 100_000
 
@@ -15,7 +15,7 @@ export function judgeTaints(
 ): void {
   judgeShutdown(world, by, before, after)
   const { judge, api, timeline, settings } = world
-  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE)
+  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE)
   if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
   const says = (promise: string, what: string): void =>
@@ -64,18 +64,18 @@ export function createServiceJudge(): { look(world: World): void } {
 function outOfServiceThoughReady({ api }: World): readonly string[] {
   return [...api.nodes.values()].flatMap((node) => {
     const { name, uid } = node.metadata
-    const tainted = node.spec.taints.some(({ key, value }) => key === OUT_OF_SERVICE && value === 'rollcall')
+    const tainted = node.spec.taints.some(
+      ({ key, value }) => key === TAINT_OUT_OF_SERVICE && value === 'rollcall',
+    )
     const followed = api.reports.get(name)?.status.nodeUID === uid
     return tainted && followed && readyOf(node) === 'True' ? [`${name} ${uid} ${api.holder.identity}`] : []
   })
 }
 
-const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
-
 /** A machine that runs is not called shut down. */
 function judgeShutdown(world: World, by: string, before: NodeObject, after: NodeObject | undefined): void {
   const { judge, timeline } = world
-  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === SHUTDOWN)
+  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
   for (const { power, powerSince } of machinesOf(world, uid)) {

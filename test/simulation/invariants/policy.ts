@@ -8,10 +8,10 @@ import {
   TAINT_SHUTDOWN,
   TAINT_UNINITIALIZED,
 } from '../../../controller/node/well-known.ts'
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import type { NodeObject, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
 
-const ANNOTATION = 'rollcall.dev/deletion'
 const STANDARD = [LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE]
 const LABELS = new Set([LABEL_IDENTITY_LEVEL, ...STANDARD, ...Object.values(BETA_LABELS)])
 
@@ -31,9 +31,9 @@ export function judgeByPolicy(world: World, by: string, before: NodeObject, afte
     if (!isOwn(taint) || taint.key === TAINT_UNINITIALIZED) says(`sets ${taint.key}`)
   for (const label of changed(before.metadata.labels, after.metadata.labels))
     if (!LABELS.has(label)) says(`label ${label}`)
-  const leave = before.metadata.annotations[ANNOTATION] === 'proceed'
+  const leave = before.metadata.annotations[ANNOTATION_DELETION] === 'proceed'
   for (const key of changed(before.metadata.annotations, after.metadata.annotations))
-    if (key !== ANNOTATION || !leave || after.metadata.annotations[key] !== undefined)
+    if (key !== ANNOTATION_DELETION || !leave || after.metadata.annotations[key] !== undefined)
       says(`annotation ${key}`)
 }
 

@@ -1,3 +1,4 @@
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import type { ReportObject } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isMeant } from './brake.ts'
@@ -73,7 +74,7 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
   if (before.status.brakeEngagedAt === undefined || after.status.brakeEngagedAt !== undefined) return
   const node = api.nodes.get(name)
   if (node === undefined || node.metadata.uid !== before.status.nodeUID) return
-  const proceeds = node.metadata.annotations['rollcall.dev/deletion'] === 'proceed'
+  const proceeds = node.metadata.annotations[ANNOTATION_DELETION] === 'proceed'
   // A level that has ended takes the binding with it, and the Node will not be deleted at all.
   if (proceeds || after.status.identityLevel === undefined) return
   const absent = machinesOf(world, node.metadata.uid).every(

@@ -1,4 +1,5 @@
 /** What kubelets write, and the node lifecycle controller of those that do not. */
+import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { canSpeak, type Machine, swapBytes } from './machine.ts'
@@ -33,8 +34,6 @@ export interface KubeletsOptions {
 /** So many signs of life are remembered. */
 export const SIGNS = 20
 
-const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const UNREACHABLE = 'node.kubernetes.io/unreachable'
 
 export function createKubelets(options: KubeletsOptions): Kubelets {
@@ -62,7 +61,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
         },
         spec: migrated
           ? { taints: [], providerID: `vsphere://${swapped ? swapBytes(biosUUID) : biosUUID}` }
-          : { taints: [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
+          : { taints: [{ key: TAINT_UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
         status: {
           addresses: [{ type: 'Hostname', address: nodeName }],
           conditions: [
@@ -141,7 +140,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
           timeline.now - (api.heartbeats.get(node.metadata.name) ?? timeline.now) > self.gracePeriod
         if (silent && readyOf(node) !== 'Unknown') setReady(node, 'Unknown')
         // As the attach-detach controller does, when the pods are gone.
-        if (node.spec.taints.some(({ key }) => key === OUT_OF_SERVICE))
+        if (node.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE))
           api.attachments.delete(node.metadata.name)
       }
     },

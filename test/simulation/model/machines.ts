@@ -1,5 +1,5 @@
 /** What machines do: boot, speak, fall silent, and come and go in the inventories. */
-import { formatClaim } from '../../../agent/shared/node-report.ts'
+import { ANNOTATION_REPORTED_AT, formatClaim } from '../../../agent/shared/node-report.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
@@ -75,7 +75,7 @@ export function createMachines(options: MachinesOptions): Machines {
         creationTimestamp: before?.metadata.creationTimestamp ?? wallTime(timeline.now),
         generation,
         ownerUID: node.metadata.uid,
-        annotations: { 'rollcall.dev/reported-at': wallTime(timeline.now) },
+        annotations: { [ANNOTATION_REPORTED_AT]: wallTime(timeline.now) },
       },
       spec,
       status: before?.status ?? { conditions: [] },

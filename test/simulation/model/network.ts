@@ -1,12 +1,10 @@
 /** The controllers' way to the API server: requests that take time, get lost on either way, and are given up. */
 import { ApiError } from '../../../agent/shared/api-error.ts'
-import type { KubeClient, KubeRequest } from '../../../controller/kubernetes/client.ts'
+import { DEFAULT_TIMEOUT, type KubeClient, type KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { type ApiServer, type Change, kindAt, type Stored } from './api-server.ts'
 import type { Process } from './process.ts'
 
-/** As the real client. */
-const TIMEOUT = 15_000
 /** The longest way of a request that still takes effect: see the decision record. */
 const MAX_WAY = 4_000
 
@@ -52,7 +50,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
     timeline.after(there, `API server gets ${method} of ${process.name}`, () => {
       // Who has given it up may or may not have stopped it.
       if (settled && random.chance(0.5)) return
-      if (line.cut) return fail(random.chance(0.5) ? 10 : TIMEOUT - there, 'request is lost')
+      if (line.cut) return fail(random.chance(0.5) ? 10 : DEFAULT_TIMEOUT - there, 'request is lost')
       if (api.away) return fail(10, 'request is refused')
       let answer: () => void
       try {
@@ -62,7 +60,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
         if (!(error instanceof ApiError)) throw error
         answer = () => reject(error)
       }
-      if (line.deaf) return fail(TIMEOUT - there, 'answer is lost')
+      if (line.deaf) return fail(DEFAULT_TIMEOUT - there, 'answer is lost')
       const back = random.between(1, 20) + random.next() * Math.min(MAX_WAY, api.slow)
       timeline.after(back, `${process.name} gets its answer`, () => settle(answer))
     })
