@@ -81,6 +81,6 @@ function apiStep({ status, message }: ApiError, step: ReportStep): string {
     case 429:
       return 'the API server is busy: waiting as long as it asks'
     default:
-      return status >= 500 ? 'waiting for the API server' : 'see the API server and what stands before it'
+      return status >= 500 ? 'waiting for the API server' : 'see the API server and any proxy in front of it'
   }
 }

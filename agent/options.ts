@@ -39,7 +39,7 @@ wrong, and what to do; it sends nothing, and its exit code is 1 where a check fa
 
   --kubeconfig FILE   credential of this node, as the kubelet's own; given several times, the first that is
                       there is used (default: the service account token of the pod)
-  --root DIR          folder that every path of the host hangs from (default /); with another folder than /
+  --root DIR          root of the host's file system, as the agent sees it (default /); with another folder than /
                       the addresses come from DIR/run/rollcall/network-interfaces.json
   --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
                       beside this program); where the host refuses it, DIR/usr/bin/vmtoolsd --cmd is taken

@@ -22,9 +22,9 @@ export const OPTIONS = {
   config: { value: 'FILE', help: 'the vSphere configuration, as the vSphere CPI has it' },
   kubeconfig: {
     value: 'FILE',
-    help: 'credential for the API server (default: the service account of the Pod; for all but run, as for kubectl, $KUBECONFIG before it and ~/.kube/config after)',
+    help: 'credential for the API server (default: the service account of the Pod; all commands but run try $KUBECONFIG before it, and ~/.kube/config after it)',
   },
-  context: { value: 'NAME', help: 'of the kubeconfig (default: its current context)' },
+  context: { value: 'NAME', help: 'context of the kubeconfig (default: its current one)' },
   listen: {
     value: 'ADDRESS:PORT',
     default: ':10270',
@@ -35,13 +35,13 @@ export const OPTIONS = {
     default: 'kube-system',
     help: 'namespace of the Lease that replicas compete for',
   },
-  'lease-name': { value: 'NAME', default: 'rollcall-controller', help: 'its name' },
+  'lease-name': { value: 'NAME', default: 'rollcall-controller', help: 'name of that Lease' },
   namespace: {
     value: 'NS',
     default: 'kube-system',
     help: 'without --config, namespace of the Secret that has the configuration',
   },
-  'config-secret': { value: 'NAME', default: 'rollcall-config', help: 'its name' },
+  'config-secret': { value: 'NAME', default: 'rollcall-config', help: 'name of that Secret' },
   identity: {
     value: 'NAME',
     help: "name of this replica in the Lease, to which each start adds a suffix (default: the host's name)",

@@ -44,7 +44,7 @@ export interface NodeFacts extends KnownNode {
   /**
    * Another Node that holds this IP address (canonical text) or this host name (lower case). A Node whose machine is
    * proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
-   * its agent and VMware Tools report, which is too dear to do twice.
+   * its agent and VMware Tools report, which is too expensive to do twice.
    */
   readonly addressHolder: (address: string) => string | undefined
   /** Whether only a node's own agent can have written the report. */

@@ -69,7 +69,7 @@ export function noLongerRefused(
   return {
     Initialized: needsInitialization(node)
       ? no(instead.reason, instead.message)
-      : yes('Initialized', 'is initialized; its patches are no longer refused'),
+      : yes('Initialized', 'is initialized; the API server accepts its patches again'),
   }
 }
 

@@ -76,7 +76,9 @@ function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean
     case 'initialised':
       return [
         ...explained,
-        ...(level === 'proven' ? [] : ['what the next level of identity lacks stands above, under identity']),
+        ...(level === 'proven'
+          ? []
+          : ['what is missing for the next level of identity is said above, under identity']),
         'its VM is powered off: the Node is tainted',
         'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted (docs/lifecycle.md)',
       ]

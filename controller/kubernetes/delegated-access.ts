@@ -67,7 +67,7 @@ const AUTHENTICATED = 'system:authenticated'
 const MASTERS = 'system:masters'
 /** Answers that are remembered, of each kind. */
 const MEMORY = 256
-/** Whoever asks need not be anybody: so many questions at once, and none for so many milliseconds after it failed. */
+/** Callers may be anonymous: so many reviews run at once, and none for so many milliseconds after one failed. */
 const MAX_ASKING = 8
 const FAILED_FOR = 1_000
 /** Milliseconds for one answer. */
@@ -89,7 +89,7 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
   /** Both kinds of questions together. */
   const gate = { asking: 0 }
   const users = createMemory<User | undefined>(clock, gate)
-  const verdicts = createMemory<boolean>(clock, gate)
+  const permissions = createMemory<boolean>(clock, gate)
   // An answer is for all who wait for it, and for those who come later: nobody who hangs up ends the question.
   const { signal } = new AbortController()
   let complained = false
@@ -117,7 +117,7 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
 
   async function may(user: User, verb: string, path: string): Promise<boolean> {
     if (user.groups.includes(MASTERS)) return true
-    return verdicts.get(JSON.stringify([user, verb, path]), async () => {
+    return permissions.get(JSON.stringify([user, verb, path]), async () => {
       const { username, ...rest } = user
       const spec = { user: username, ...rest, nonResourceAttributes: { path, verb } }
       const answer = await reviewer.request({

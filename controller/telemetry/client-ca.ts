@@ -83,7 +83,10 @@ function follow(
       if (signal.aborted) return
       const cause = error instanceof Error ? error.message : String(error)
       if (cause !== complaint)
-        logger.warn({ cause }, 'client CA of the secure port not read, the one before stays')
+        logger.warn(
+          { cause },
+          'cannot read the client CA of the secure port again; the previous one stays in use',
+        )
       complaint = cause
     }
   }
@@ -106,7 +109,7 @@ function warnWithoutRoot(bundle: readonly string[], logger: Logger): void {
       .filter((twin) => twin.checkIssued(twin))
     if (roots.length > 0 || all.some((other) => one.checkIssued(other))) continue
     const cause = `certificate ${index + 1} of ${all.length} is not self-signed, and who signed it is not there: client certificates of it are refused; add its root to that bundle, or give both by --client-ca-file`
-    logger.warn({ cause }, 'client CA of the secure port is without its root')
+    logger.warn({ cause }, 'the client CA of the secure port lacks its root certificate')
   }
 }
 

@@ -41,7 +41,7 @@ t.test('where another program has that, it says so and goes on', async (t) => {
   t.teardown(() => holder.close())
   const { server, lines } = await open(OTHER, port)
   t.equal(await ask(OTHER, port), 'ok\n')
-  t.match(lines, [/another program has this port.*probes before the Node has an address are not answered/])
+  t.match(lines, [/another program has this port.*probes fail until the Node has an address/])
   await server.close()
 })
 

@@ -22,7 +22,10 @@ export async function openPlainPort(
   try {
     await local.listen()
   } catch (error) {
-    options.logger.warn({ err: error }, 'probes before the Node has an address are not answered')
+    options.logger.warn(
+      { err: error },
+      'cannot listen on the loopback address: probes fail until the Node has an address',
+    )
   }
   return {
     async close() {

@@ -61,7 +61,10 @@ export async function loadServingCertificate(
             onChange(pair)
             logger.info({ file: files.certFile }, 'certificate of the secure port loaded')
           } catch (error) {
-            logger.warn({ err: error }, 'certificate of the secure port not read, the one before stays')
+            logger.warn(
+              { err: error },
+              'cannot read the certificate of the secure port again; the previous one stays in use',
+            )
           }
         },
         clock,

@@ -56,7 +56,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       ends: !(holds && previous.identityLevel === 'proven'),
       condition: no(
         'ClaimedByAnotherNode',
-        `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, else look for a forged report`,
+        `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, otherwise look for a forged report`,
       ),
     }
   }
@@ -132,6 +132,6 @@ function provenUntil(previous: NodeReportStatus, vm: VirtualMachine, now: number
 function notRunning(vm: VirtualMachine): ConditionValue {
   return no(
     'VMNotRunning',
-    `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, else look for a forged report`,
+    `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
   )
 }

@@ -33,7 +33,7 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Condi
   if (holder === undefined) return undefined
   return no(
     'VMHasAnotherNode',
-    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, else look for a forged claim`,
+    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, otherwise look for a forged claim`,
   )
 }
 

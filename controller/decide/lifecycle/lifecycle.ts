@@ -92,7 +92,7 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
 function keeps({ previous, settings }: NodeFacts): LifecycleResult {
   const kept = untouched(previous)
   if (settings.lifecycle.deletion === 'on') return kept
-  // Whoever deletes nothing leaves nothing behind that would hold Nodes later.
+  // A brake that engaged while deletion was on must not hold Nodes once it is on again.
   const { absentSince } = previous
   return { ...kept, absenceStatus: absentSince === undefined ? {} : { absentSince } }
 }

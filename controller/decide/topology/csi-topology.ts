@@ -14,7 +14,7 @@ const DOMAIN = 'topology.csi.vmware.com'
 
 /** What ends it: the driver's pod says what its CSINodeTopology says. */
 const REMEDY =
-  "leave one tag of each category on the VM's way up, drain the Node, delete its CSINodeTopology and those labels of the driver, then restart the driver's pod on it"
+  "keep one tag of each category on the VM and all above it, drain the Node, delete its CSINodeTopology and those labels of the driver, then restart the driver's pod on it"
 
 /**
  * The condition about zone and region where the labels that the CSI driver's registration has left on the Node differ from
