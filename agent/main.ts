@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { inClusterCredential, SERVICE_ACCOUNT_FOLDER } from './api/in-cluster.ts'
+import { inClusterCredential } from './api/in-cluster.ts'
 import { kubeconfigCredential } from './api/kubeconfig.ts'
 import { fileFingerprint } from './facts/files.ts'
 import { findTools } from './facts/find-tools.ts'
@@ -18,6 +18,7 @@ import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
 import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
 import { returnFreePages } from './shared/return-free-pages.ts'
+import { SERVICE_ACCOUNT_FOLDER } from './shared/service-account.ts'
 import { VERSION } from './shared/version.ts'
 
 /**

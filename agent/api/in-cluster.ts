@@ -2,9 +2,6 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
-/** Where the kubelet puts a pod's token. */
-export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
-
 export interface InClusterOptions {
   /** `KUBERNETES_SERVICE_HOST`. */
   readonly host: string | undefined

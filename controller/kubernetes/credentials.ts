@@ -14,9 +14,6 @@ export type CredentialLocation =
   /** A pod's service account; host and port as in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   | { readonly kind: 'in-cluster'; readonly host: string; readonly port: string; readonly folder: string }
 
-/** Where the kubelet puts a pod's service account. */
-export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
-
 type Tls = NonNullable<ConstructorParameters<typeof Agent>[0]>['connect'] & object
 
 /** What the TLS options of a connection are made from; a change of any needs new connections. */

@@ -1,3 +1,4 @@
+import { timestamp } from '../../agent/shared/node-report.ts'
 import { hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 
@@ -70,8 +71,8 @@ export function createEventWriter({ client, component: own, instance, random }: 
       reason,
       message,
       count,
-      firstTimestamp: seconds(item.first),
-      lastTimestamp: seconds(item.last),
+      firstTimestamp: timestamp(item.first),
+      lastTimestamp: timestamp(item.last),
       source: { component },
       reportingComponent: component,
       reportingInstance: instance,
@@ -85,7 +86,7 @@ export function createEventWriter({ client, component: own, instance, random }: 
   }
 
   async function raise(item: EventSeries, count: number, signal: AbortSignal): Promise<boolean> {
-    const body = { count: item.count + count, lastTimestamp: seconds(item.last) }
+    const body = { count: item.count + count, lastTimestamp: timestamp(item.last) }
     const path = `${COLLECTION}/${item.object}`
     try {
       await client.request({
@@ -121,9 +122,4 @@ export function createEventWriter({ client, component: own, instance, random }: 
 function uniqueName(subject: string, ms: number, random: () => number): string {
   const suffix = Math.floor(random() * 2 ** 32)
   return `${subject.slice(0, MAX_PREFIX)}.${ms.toString(16)}${suffix.toString(16).padStart(8, '0')}`
-}
-
-/** `metav1.Time` has no fractions. */
-function seconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

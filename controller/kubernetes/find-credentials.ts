@@ -1,6 +1,7 @@
 import { delimiter, join } from 'node:path'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { type CredentialLocation, SERVICE_ACCOUNT_FOLDER } from './credentials.ts'
+import { SERVICE_ACCOUNT_FOLDER } from '../../agent/shared/service-account.ts'
+import type { CredentialLocation } from './credentials.ts'
 
 /** What the command line says of the credential for the API server. */
 export interface CredentialFlags {
