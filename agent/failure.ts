@@ -1,5 +1,5 @@
+import { ConnectionError } from './api/client.ts'
 import { CredentialError } from './api/credential.ts'
-import { ConnectionError } from './api/errors.ts'
 import { IdentityError, NodeMissingError } from './identity.ts'
 import { describe } from './log.ts'
 import { ApiError } from './shared/api-error.ts'

@@ -3,7 +3,6 @@ import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
 import { ApiError } from '../shared/api-error.ts'
 import type { Credential } from './credential.ts'
-import { ConnectionError } from './errors.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH'
@@ -164,4 +163,15 @@ function explain(error: unknown, server: URL, late: boolean, timeout: number): E
     return new ConnectionError(`no answer from ${server.origin} within ${timeout / 1000} s`, 'TimedOut')
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'Unknown'
   return new ConnectionError(`no connection to ${server.origin}`, code, error)
+}
+
+/** No answer, or not one of an API server; `code` comes from the system, TLS or HTTP. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+  readonly code: string
+
+  constructor(message: string, code: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.code = code
+  }
 }

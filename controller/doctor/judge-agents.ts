@@ -7,7 +7,7 @@ import { judgeProviderID } from '../node/provider-id.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ConfigurationFacts, NodesAndReports } from './facts.ts'
 import type { Looked } from './look.ts'
-import { resultOf } from './words.ts'
+import { resultOf } from './look.ts'
 
 /** An agent reports every five minutes at the latest, unless configured otherwise. */
 const SILENT_AFTER = 15 * 60_000

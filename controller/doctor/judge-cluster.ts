@@ -10,9 +10,9 @@ import {
 import { listed } from '../listed.ts'
 import type { AccountRights, ClusterFacts, PolicyFacts } from './facts.ts'
 import type { Looked } from './look.ts'
+import { resultOf } from './look.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
-import { resultOf } from './words.ts'
 
 /** The oldest supported version. `manifests/` and the tests on older versions use it, too. */
 export const OLDEST_KUBERNETES = '1.31'

@@ -4,7 +4,7 @@ import { isUnseen } from '../cpi-interlock/judge-interlock.ts'
 import { listed } from '../listed.ts'
 import type { CPIFindings } from '../plan/hand-over.ts'
 import type { ClusterFacts } from './facts.ts'
-import { resultOf } from './words.ts'
+import { resultOf } from './look.ts'
 
 /** Whether a vSphere CPI runs, and what one has left behind. */
 export function cpiSteps(facts: ClusterFacts | undefined): readonly Step[] {

@@ -1,11 +1,11 @@
 import type { Condition, ConditionType } from '../../agent/shared/node-report.ts'
 import { isAgentless } from '../decide/agentless.ts'
 import { describeBound } from '../decide/describe-vm.ts'
+import { age } from '../format-time.ts'
 import { hasUninitializedTaint } from '../node/initialization.ts'
 import { previousStatus } from '../node/previous-status.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
 import type { NodeReport } from '../types/node.ts'
-import { age } from './age.ts'
 import type { ChainStep, ExplainFacts, StepState } from './facts.ts'
 
 /** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { boundVM, NODE_UID, node, report } from '../../test/fixtures/facts.ts'
-import { age } from './age.ts'
+import { age } from '../format-time.ts'
 import { suggestNode } from './suggest-node.ts'
 
 const nodes = [
