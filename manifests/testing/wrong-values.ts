@@ -34,9 +34,11 @@ function own(schema: Schema, value: unknown): { how: string; value: unknown }[] 
   const wrong = [{ how: 'another type', value: schema.type === 'string' ? 7 : 'text' }]
   const say = (how: string, value: unknown) => wrong.push({ how, value: value as string })
   if (schema.enum) say('an unknown word', 'Nonsense')
-  // U+009B starts a terminal's commands as ESC [ does, U+202E writes what follows backwards.
+  // ESC and U+009B start a terminal's commands, U+202E writes what follows backwards.
   if (schema.pattern) {
-    for (const code of [0x07, 0x7f, 0x80, 0x9b, 0x9f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069])
+    for (const code of [
+      0, 0xa, 0xd, 0x1b, 0x1f, 0x7f, 0x80, 0x9b, 0x9f, 0x2028, 0x2029, 0x202a, 0x202e, 0x2066, 0x2069,
+    ])
       say(`the character ${code.toString(16)}`, `${value}${String.fromCodePoint(code)}`)
   }
   if (schema.maxLength) say('too long', 'x'.repeat(schema.maxLength + 1))

@@ -23,17 +23,9 @@ const refused =
   async (t: Test, row: Row) => {
     for (const change of changes) {
       const spec = { ...honest, ...change }
-      checkRefused(t, row, await send(escaped({ ...reportObject({ ...forger, spec: honest }), spec })))
+      checkRefused(t, row, await send({ ...reportObject({ ...forger, spec: honest }), spec }))
     }
   }
-
-/** As JSON with nothing but ASCII: YAML has no control characters, JSON has them escaped. */
-function escaped(value: object): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-}
 
 const many = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
@@ -42,36 +34,17 @@ const hex = (byte: number) => byte.toString(16).padStart(2, '0')
 const address = (i: number) => `10.77.${i >> 8}.${i & 255}`
 const unread = { fact: 'machine.vendor', reason: 'NotFound', message: '' }
 
-/** A terminal's commands, line ends, and marks that turn the direction of writing around. */
-const CONTROL = ['\u0007', '\u001b[2J', '\n', '\r', '\u0000', '\u009b2J', '\u2028', '\u202e', '\u2066']
-
 await runTheme(
   t,
   bodies,
   {
-    '1 MB': refused({ hostname: 'x'.repeat(1_000_000) }),
     '4 MB': refused({ hostname: 'x'.repeat(4_000_000) }),
-    interfaces: refused({ interfaces: many(10_000, (i) => nic(mac(i), [], `e${i}`)) }),
-    addresses: refused({ interfaces: [nic(mac(0), many(10_000, address))] }),
-    unreadable: refused({ unreadable: many(10_000, () => unread) }),
     'unknown fields': refused(Object.fromEntries(many(10_000, (i) => [`field${i}`, i]))),
     depth: async (t, row) => checkRefused(t, row, await send(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)),
     aliases: async (t, row) => {
       const lines = many(9, (i) => `a${i + 1}: &a${i + 1} [${many(9, () => `*a${i}`).join(',')}]`)
       checkRefused(t, row, await send(['a0: &a0 [x]', ...lines].join('\n')))
     },
-    'control characters': refused(
-      ...CONTROL.flatMap((text) => [
-        { hostname: `a${text}b` },
-        { agentVersion: text },
-        { claim: { ...honest.claim, message: text } },
-        { unreadable: [{ ...unread, message: text }] },
-        { machine: { ...honest.machine, vendor: text } },
-        { interfaces: [{ ...honest.interfaces[0], name: `a${text}` }] },
-        { tools: { ...honest.tools, version: text } },
-        { cloudInit: { localHostname: text } },
-      ]),
-    ),
     'not Unicode': async (t, row) => {
       const text = JSON.stringify(reportObject({ ...forger, spec: { ...honest, hostname: '@' } }))
       const [before = '', after = ''] = text.split('@')

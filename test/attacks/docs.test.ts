@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { themes } from './rows/all.ts'
+import { rest, themes } from './rows/all.ts'
 import { table } from './table.ts'
 
 const docs = readFileSync(join(import.meta.dirname, '../../docs/attacks.md'), 'utf8')
@@ -9,7 +9,14 @@ const docs = readFileSync(join(import.meta.dirname, '../../docs/attacks.md'), 'u
 t.test('docs/attacks.md has every attack as the suite has it, and no other', async (t) => {
   const from = docs.indexOf('\n## ') + 1
   const to = docs.indexOf('## What is not refused')
-  t.equal(docs.slice(from, to).trim(), Object.values(themes).map(table).join('\n').trim())
+  const tables = Object.entries(themes).map(([name, theme]) => table(theme, rest[name]))
+  t.equal(docs.slice(from, to).trim(), tables.join('\n').trim())
+})
+
+t.test('the tests that it names are there', async (t) => {
+  const named = [...docs.matchAll(/\]\((\.\.\/[^)]+)\)/g)].map(([, path = '']) => path)
+  t.not(named.length, 0)
+  for (const path of named) t.ok(existsSync(join(import.meta.dirname, '../../docs', path)), path)
 })
 
 t.test('every theme is run', async (t) => {

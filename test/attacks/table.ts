@@ -1,7 +1,7 @@
 import type { Row, Theme } from './rows/row.ts'
 
-/** The attacks of a theme as docs/attacks.md has them. */
-export function table({ title, rows }: Theme): string {
+/** The attacks of a theme as docs/attacks.md has them, and what it says below them. */
+export function table({ title, rows }: Theme, rest?: string): string {
   return [
     `## ${title}`,
     '',
@@ -9,6 +9,7 @@ export function table({ title, rows }: Theme): string {
     '| --- | --- | --- | --- | --- |',
     ...Object.values(rows).map((row) => `| ${cells(row).join(' | ')} |`),
     '',
+    ...(rest === undefined ? [] : [rest, '']),
   ].join('\n')
 }
 

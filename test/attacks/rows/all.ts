@@ -26,3 +26,10 @@ export const themes: Readonly<Record<string, Theme>> = {
   deletion,
   bodies,
 }
+
+const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
+
+/** What else is refused, by theme: a policy or a rule of the schema is tried once, here or in a test of manifests/. */
+export const rest: Readonly<Record<string, string>> = {
+  bodies: `Each field that is too long, has too many items, or control characters in it: ${test('crd')}.`,
+}
