@@ -131,18 +131,6 @@ await t.test('the controller and people may change verified labels', async (t) =
   }
 })
 
-await t.test('the provider ID is refused all the same', async (t) => {
-  const g = await initialised('g')
-  const body = { metadata: { labels: { [zone]: 'other' } }, spec: { providerID: 'vsphere://other' } }
-  const { status } = await patch(g, 'g', body)
-  // The API server's own validation, which comes first, lets nobody change one that is set.
-  t.not(status, 200)
-  const h = await kubeletOf(cluster, 'h')
-  await registerNode(h.request, 'h')
-  const expected = { status: 403, message: /"system:node:h" may not change the provider ID of Node "h"/ }
-  t.match(await patch(h, 'h', body), expected)
-})
-
 await t.test('the policy does not go to work on heartbeats', async (t) => {
   const i = await initialised('i')
   const before = await mutations()

@@ -43,17 +43,6 @@ const merge = (body: object, to = path): Attempt => {
 }
 const label = (labels: object, to = path) => merge({ metadata: { labels } }, to)
 
-/** The API server takes the request, and gives back the labels as they were. */
-const stands =
-  (...attempts: (Attempt | (() => Promise<Attempt>))[]) =>
-  async (t: Test) => {
-    for (const given of attempts) {
-      const attempt = typeof given === 'function' ? await given() : given
-      t.match(await forger.kubelet.send(attempt), { status: 200, body: { metadata: { labels: before } } })
-      t.same(await verified(), honest, JSON.stringify(attempt.body).slice(0, 100))
-    }
-  }
-
 const refused =
   (...attempts: Attempt[]) =>
   async (t: Test, row: Row) => {
@@ -65,35 +54,11 @@ await runTheme(
   t,
   ownNode,
   {
-    patch: stands(...VERIFIED.map((name) => label({ [name]: 'other' }))),
-    'by the status': stands(
-      ...VERIFIED.flatMap((name) => [
-        label({ [name]: 'other' }, `${path}/status`),
-        label({ [name]: null }, `${path}/status`),
-      ]),
-    ),
-    together: stands(label({ [zone]: 'other', [betaZone]: 'other' })),
-    remove: stands(...VERIFIED.map((name) => label({ [name]: null })), async () => {
-      const { labels } = (await node()).metadata
-      const kept = Object.entries(labels).filter(([name]) => !VERIFIED.includes(name))
-      return {
-        method: 'PATCH',
-        path,
-        body: [{ op: 'replace', path: '/metadata/labels', value: Object.fromEntries(kept) }],
-        contentType: 'application/json-patch+json',
-      }
-    }),
-    replace: stands(async () => {
-      const { metadata, ...rest } = await node()
-      const labels = { ...metadata.labels, [zone]: 'other', [betaZone]: 'other' }
-      return { method: 'PUT', path, body: { ...rest, metadata: { ...metadata, labels } } }
-    }),
-    apply: stands({
-      method: 'PATCH',
-      path: `${path}?fieldManager=rollcall-controller&force=true`,
-      body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1', labels: { [zone]: 'other' } } },
-      contentType: 'application/apply-patch+yaml',
-    }),
+    labels: async (t) => {
+      const others = label(Object.fromEntries(VERIFIED.map((name) => [name, 'other'])))
+      t.match(await forger.kubelet.send(others), { status: 200, body: { metadata: { labels: before } } })
+      t.same(await verified(), honest)
+    },
     'at registration': async (t, row) => {
       const late = await scene.forger('brings-labels', { kubelet: { labels: { [zone]: 'other' } } })
       const { name } = late

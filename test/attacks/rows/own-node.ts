@@ -6,17 +6,13 @@ function kubelet(tried: string, refusedBy: Row['refusedBy'], seen: string, victi
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
 }
 
-const labels = (tried: string) =>
-  kubelet(tried, 'policy restore-labels', 'the labels as they were, in the answer')
-
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
 export const ownNode = theme('Changing what was verified about its own Node', {
-  patch: labels('change zone, region or instance type, in either form of the label'),
-  'by the status': labels('the same through the status subresource'),
-  together: labels('both forms at once'),
-  remove: labels('remove them, one by one or all'),
-  replace: labels('replace the Node, with other labels'),
-  apply: labels('apply the labels, with force'),
+  labels: kubelet(
+    'change zone, region and instance type, in both forms of the label',
+    'policy restore-labels',
+    'the labels as they were, in the answer',
+  ),
   'at registration': kubelet(
     '--node-labels with another zone, at registration',
     'controller',
