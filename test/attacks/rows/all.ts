@@ -31,6 +31,7 @@ const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
 
 /** What else is refused, by theme: a policy or a rule of the schema is tried once, here or in a test of manifests/. */
 export const rest: Readonly<Record<string, string>> = {
+  otherReports: `Of its own report, a node may not write other owners, finalizers, labels and annotations either: ${test('own-report')}.`,
   ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}; before Kubernetes 1.36, ${test('verified-labels')}.`,
   bodies: `Each field that is too long, has too many items, or control characters in it: ${test('crd')}.`,
 }
