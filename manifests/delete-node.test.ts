@@ -83,8 +83,8 @@ for (const [what, told] of taken) {
 }
 
 const kept: [string, Told, RegExp][] = [
-  ['that is ready', { ready: 'True' }, /which is Ready: its kubelet runs/],
-  ['that is ready, and let go', { ready: 'True', wish: 'proceed' }, /which is Ready/],
+  // That is ready: test/attacks/lifecycle.test.ts.
+  ['that is ready, and let go', { ready: 'True', wish: 'proceed' }, /which is Ready: its kubelet runs/],
   ['that is held', { wish: 'hold' }, /holds; take the annotation away/],
   ['that is held in other words', { wish: 'Hold!' }, /holds; take the annotation away/],
   ['whose annotation is empty', { wish: '' }, /holds; take the annotation away/],

@@ -153,6 +153,12 @@ const refused: [string, Told, object, RegExp, string?][] = [
   ],
   ['nobody’s Node to one of vSphere', {}, { spec: { providerID: VSPHERE } }, notOfVSphere],
   ['nobody’s Node to one that waits', {}, taints(UNINITIALIZED), notOfVSphere],
+  [
+    'nobody’s Node to both at once',
+    {},
+    { spec: { providerID: VSPHERE, taints: [UNINITIALIZED] } },
+    notOfVSphere,
+  ],
   ['nobody’s Node to one that is off', {}, taints(SHUTDOWN), notOfVSphere],
   ['addresses of nobody’s Node', {}, { status: { addresses: [] } }, notOfVSphere, '/status'],
   [
@@ -161,7 +167,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
     { spec: { providerID: 'other://1' } },
     /given once/,
   ],
-  ['a Node to one that waits', ours, taints(UNINITIALIZED), otherTaints],
+  ['a Node to one that waits', ours, taints(UNINITIALIZED), /than its own, .*cloudprovider.*\/uninitialized/],
   [
     'a Node to one that waits in other words',
     { ...ours, ...waiting },
@@ -225,20 +231,26 @@ const refused: [string, Told, object, RegExp, string?][] = [
   ],
   ['other labels by the status', ours, label('example.com/pool'), /than its own/, '/status'],
   ['other annotations', ours, annotation('example.com/note', 'y'), otherAnnotation],
-  ['other annotations away', ours, { metadata: { annotations: null } }, otherAnnotation],
+  ...['', '/status'].map((subresource): [string, Told, object, RegExp, string] => [
+    `all annotations away, a hold among them, at "${subresource}"`,
+    { ...ours, wish: 'hold' },
+    { metadata: { annotations: null } },
+    /with another annotation .*rollcall.dev\/deletion/,
+    subresource,
+  ]),
   ...['', '/status'].flatMap((subresource) =>
     (['proceed', 'other', null] as const).map((wish): [string, Told, object, RegExp, string] => [
       `a person's hold to ${wish} at "${subresource}"`,
       { ...ours, wish: 'hold' },
       annotation('rollcall.dev/deletion', wish),
-      otherAnnotation,
+      /with another annotation rollcall.dev\/deletion/,
       subresource,
     ]),
   ),
   ['leave to delete, which it gives', ours, annotation('rollcall.dev/deletion', 'proceed'), otherAnnotation],
   ['a hold, which it sets', ours, annotation('rollcall.dev/deletion', 'hold'), otherAnnotation],
-  [
-    'the owners, so that it is collected',
+  ...['', '/status'].map((subresource): [string, Told, object, RegExp, string] => [
+    `the owners, so that it is collected, at "${subresource}"`,
     ours,
     {
       metadata: {
@@ -248,7 +260,8 @@ const refused: [string, Told, object, RegExp, string?][] = [
       },
     },
     /metadata.ownerReferences/,
-  ],
+    subresource,
+  ]),
   [
     'the finalizers, so that it stays',
     ours,
@@ -262,14 +275,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
     { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] } },
     /spec.podCIDR/,
   ],
-  [
-    'whether it is ready',
-    ours,
-    { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
-    /status.conditions/,
-    '/status',
-  ],
-  ['that it ever was', ours, { status: { conditions: null } }, /status.conditions/, '/status'],
+  // Whether it is ready, and that it ever was: test/attacks/lifecycle.test.ts.
   [
     'the port of its kubelet',
     ours,

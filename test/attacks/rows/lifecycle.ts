@@ -58,18 +58,6 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
     'policy own-report',
     speaksFor,
   ),
-  'a life sign that is none': row(
-    BOTH,
-    'text, up to 200 KiB of it, instead of the time',
-    'policy own-report',
-    'rollcall.dev/reported-at that is no time',
-  ),
-  'other annotations': row(
-    BOTH,
-    'other labels and annotations, up to 10,000, in its own report, which everything that watches reports would receive',
-    'policy own-report',
-    'with other finalizers, labels or annotations: leave them out',
-  ),
   brake: row(
     BOTH,
     "write status.brakeEngagedAt, its own or the victim's, to release the brake or to engage it",
@@ -81,12 +69,6 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
     "write status.vm, its own or the victim's, so that a VM that is gone seems to be the victim's",
     'RBAC',
     'cannot patch resource "nodereports/status"',
-  ),
-  'beside the spec': row(
-    BOTH,
-    'both in its own report, together with its spec',
-    'API server',
-    'the status stays as it was',
   ),
   readiness: row(
     kubelet,
@@ -108,63 +90,20 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
 })
 
-const thief = (tried: string, seen: string, refusedBy: Row['refusedBy'] = 'policy delete-node') =>
+const thief = (tried: string, refusedBy: Row['refusedBy'], seen: string) =>
   row("the controller's token", tried, refusedBy, seen)
 
 /** Who has the controller's token may delete Nodes; this is what keeps most of them. */
 export const deletion = theme("Deleting Nodes with the controller's token", {
-  ready: thief("delete the victim's Node, which is ready", 'which is Ready: its kubelet runs'),
+  ready: thief(
+    "delete the victim's Node, which is ready",
+    'policy delete-node',
+    'which is Ready: its kubelet runs',
+  ),
   'made unready': thief(
     'call it not ready first, in its status',
+    'policy update-node',
     'with another status.conditions',
-    'policy update-node',
   ),
-  held: thief(
-    "delete worker-1's Node, which is not ready but which a person has put on hold",
-    'which its annotation rollcall.dev/deletion holds',
-  ),
-  'hold taken away': thief(
-    'remove the annotation first, or change it to proceed',
-    'with another annotation rollcall.dev/deletion',
-    'policy update-node',
-  ),
-  blindly: thief(
-    "delete the victim's Node without the UID and version that the decision was made on",
-    'without its UID and resourceVersion as preconditions',
-  ),
-  "another provider's": thief(
-    'delete a Node of another provider',
-    'whose provider ID does not begin with vsphere://',
-  ),
-  'made of vSphere': thief(
-    'give a Node without a provider ID one of vSphere first, or the taint of one that waits for it',
-    'whose provider ID does not begin with vsphere://',
-    'policy update-node',
-  ),
-  'made to be initialised': thief(
-    "set the taint uninitialized on the victim's Node, so that its Pods go elsewhere",
-    'with other taints than its own, node.cloudprovider.kubernetes.io/uninitialized',
-    'policy update-node',
-  ),
-  'out of service': thief(
-    "put the victim's Node out of service, which is ready: its Pods would be killed, its volumes detached",
-    'to be out of service, for it is Ready',
-    'policy update-node',
-  ),
-  collected: thief(
-    "give the victim's Node an owner that does not exist, so that the garbage collector deletes it",
-    'with another metadata.ownerReferences',
-    'policy update-node',
-  ),
-  'another place': thief(
-    "give a worker the label of a control-plane Node, or one by which Pods are placed, or another one's taint",
-    'than its own',
-    'policy update-node',
-  ),
-  'all at once': row(
-    "the controller's token",
-    'delete the collection of Nodes',
-    'RBAC',
-    'cannot deletecollection resource "nodes"',
-  ),
+  'all at once': thief('delete the collection of Nodes', 'RBAC', 'cannot deletecollection resource "nodes"'),
 })
