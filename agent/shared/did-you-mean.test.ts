@@ -22,3 +22,4 @@ for (const [word, expected] of cases) t.equal(didYouMean(word, words), expected,
 
 t.equal(didYouMean('cat', ['cart', 'cat']), 'cat', 'the nearest wins, wherever it stands')
 t.equal(didYouMean('vcenter', []), undefined)
+t.equal(didYouMean('of', ['on', 'dry-run', 'off']), undefined, 'no advice where it may be the opposite')
