@@ -9,7 +9,7 @@ import { reportObject } from './publish.ts'
 import { buildReport } from './report.ts'
 import { formatClaim, GUESTINFO_CLAIM } from './shared/node-report.ts'
 
-export interface PrintOptions {
+export interface ReportOptions {
   readonly agentVersion: string
   readonly credential: CredentialSource
   readonly client: ApiClientOptions
@@ -23,7 +23,7 @@ export interface PrintOptions {
 const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-0000-0000-000000000000' }
 
 /** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
-export async function renderReport(options: PrintOptions): Promise<string> {
+export async function renderReport(options: ReportOptions): Promise<string> {
   const [guest, identity] = await Promise.all([options.readGuest(), whoAmI(options)])
   const local = options.readLocal()
   const spec = buildReport({
@@ -55,7 +55,7 @@ export async function describeClaim(
   return { ours: true, message: `${GUESTINFO_CLAIM} has this Node's claim of this boot` }
 }
 
-async function whoAmI({ credential, client, log }: PrintOptions): Promise<NodeIdentity> {
+async function whoAmI({ credential, client, log }: ReportOptions): Promise<NodeIdentity> {
   try {
     return await withApiClient(await credential(), client, identify)
   } catch (error) {

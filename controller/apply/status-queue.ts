@@ -48,7 +48,7 @@ const LAST_WRITES = 2_000
  * Where many Nodes are initialised at once, all of them lose their taint before the first status is written: a status
  * costs the API server as much as both patches of a Node, and nobody waits for it. In the order in which they were
  * decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again. The
- * end of the work loses none all the same, as long as the API server answers: nobody else knows which VM a Node was.
+ * end of the work writes what it can in {@link LAST_WRITES}: until then nobody else knows which VM a Node was.
  */
 export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()

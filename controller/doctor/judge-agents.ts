@@ -6,8 +6,7 @@ import { hasUninitializedTaint } from '../node/initialization.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ConfigurationFacts, NodesAndReports } from './facts.ts'
-import type { Looked } from './look.ts'
-import { resultOf } from './look.ts'
+import { type Looked, resultOf } from './look.ts'
 
 /** An agent reports every five minutes at the latest, unless configured otherwise. */
 const SILENT_AFTER = 15 * 60_000

@@ -9,8 +9,7 @@ import {
 } from '../../agent/shared/diagnosis.ts'
 import { listed } from '../listed.ts'
 import type { AccountRights, ClusterFacts, PolicyFacts } from './facts.ts'
-import type { Looked } from './look.ts'
-import { resultOf } from './look.ts'
+import { type Looked, resultOf } from './look.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import { describeRight } from './rights.ts'
 

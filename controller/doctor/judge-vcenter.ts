@@ -11,8 +11,7 @@ import {
 import { isPath, matchesDatacenter } from '../datacenter-pattern.ts'
 import { count, listed } from '../listed.ts'
 import type { CategoryFacts, DatacenterFacts, LoginFacts, SessionCounts, VCenterFacts } from './facts.ts'
-import type { Looked } from './look.ts'
-import { resultOf } from './look.ts'
+import { type Looked, resultOf } from './look.ts'
 
 const DAY = 24 * 3_600_000
 /** Days before its expiry that a certificate should be renewed. */

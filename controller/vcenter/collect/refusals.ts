@@ -21,7 +21,7 @@ export interface Batches<T> {
  * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
  * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
  * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
- * is to begin with them. Throws what is not about single objects, when no call is under way any more.
+ * is to begin with them. Throws the first failure that is not about single objects, when no call is under way any more.
  */
 export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readonly T[]> {
   const { groups, concurrency = 1, objectOf, call, onRefused } = batches
@@ -32,10 +32,7 @@ export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readon
     try {
       await call(items)
     } catch (error) {
-      if (!isRefusal(error)) {
-        whole.length = 0
-        throw error
-      }
+      if (!isRefusal(error)) throw error
       const culprit = culpritOf(error, items, objectOf)
       if (culprit === undefined) {
         const half = items.length >> 1
@@ -49,11 +46,17 @@ export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readon
   }
 
   // Each group once, then depth first: each attempt finds some, however many are refused.
+  const failures: unknown[] = []
   const inTurn = async () => {
-    for (let items = whole.shift(); items !== undefined; items = whole.shift()) await attempt(items)
+    try {
+      for (let items = whole.shift(); items !== undefined; items = whole.shift()) await attempt(items)
+    } catch (error) {
+      failures.push(error)
+      whole.length = 0
+    }
   }
-  const ends = await Promise.allSettled(Array.from({ length: concurrency }, inTurn))
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  await Promise.all(Array.from({ length: concurrency }, inTurn))
+  if (failures.length > 0) throw failures[0]
   for (let extra = 0; extra < MAX_EXTRA_CALLS; extra++) {
     const items = left.pop()
     if (items === undefined) break

@@ -7,10 +7,10 @@ import { ACCEPT_ENCODING, inflate } from './inflate.ts'
 import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
- * The most that is done at once (locating, a sweep, a resync, a change of the watched list, tags, four probes), and one to
- * check whether vCenter is alive. More calls would only queue up inside vCenter.
+ * The most that is done at once (locating and a resync, with two reads each, a sweep, a change of the watched list, tags,
+ * what can be proven, datacenters, four probes), and one to check whether vCenter is alive: that one must never wait.
  */
-const CONNECTIONS = 10
+const CONNECTIONS = 14
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
