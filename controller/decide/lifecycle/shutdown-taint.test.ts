@@ -11,6 +11,13 @@ const HIDDEN: Taint = { key: SHUTDOWN.key, effect: 'NoExecute' }
 const ALL_BUT_OUT_OF_SERVICE = { shutdown: true, outOfService: false }
 const A_PERSONS: Taint = { ...OUT_OF_SERVICE, value: 'nodeshutdown' }
 
+/** What each state is called where vCenter can see the VM. */
+const REASONS: Readonly<Record<PowerState, string>> = {
+  poweredOn: 'VMFound',
+  poweredOff: 'VMPoweredOff',
+  suspended: 'VMSuspended',
+}
+
 /** The taint after each state, from without it and from with it. */
 const TABLE: Readonly<Record<ConnectionState, Readonly<Record<PowerState, 'gone' | 'there' | 'kept'>>>> = {
   connected: { poweredOn: 'gone', poweredOff: 'there', suspended: 'there' },
@@ -45,7 +52,13 @@ for (const [connection, row] of Object.entries(TABLE)) {
           t.equal(taints.includes(SHUTDOWN), there, `Ready ${ready}`)
           t.ok(taints.includes(OTHER))
           t.equal(taints.length, there ? 2 : 1)
-          t.equal(found(next)?.status, expected === 'kept' ? 'Unknown' : 'True')
+          t.match(
+            found(next),
+            expected === 'kept'
+              ? { status: 'Unknown', reason: 'VMNotConnected' }
+              : { status: 'True', reason: REASONS[states.powerState] },
+          )
+          t.match(found(next)?.message, vm().name)
           const again = decide(next)
           t.equal(again.patch, undefined, 'a second look changes nothing')
           t.same(again.events, [])
