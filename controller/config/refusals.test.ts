@@ -81,6 +81,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file('', 'vcentre: {}'), ['vsphere.conf:7:1: vcentre: unknown key: did you mean "vcenter"?']],
     // what is misspelt is not missing as well
     ['vcentre: {}', ['vsphere.conf:1:1: vcentre: unknown key: did you mean "vcenter"?']],
+    [file().replace('server', 'sever'), ['vcenter.vc1.sever: unknown key: did you mean "server"?']],
     [
       file().replace('server', 'sever').replace('user', 'usr'),
       ['vcenter.vc1.sever: unknown key', 'vcenter.vc1.usr: unknown key'],
@@ -113,6 +114,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     // vCenters
     ['global: {user: u}', ['vsphere.conf: vcenter: no vCenter: write']],
+    ['labels: {zone: k8s-zone}', ['vsphere.conf: vcenter: no vCenter: write']],
     ['vcenter:\n', ['no vCenter']],
     [
       'vcenter: [a]',
@@ -135,6 +137,10 @@ await t.test('refused, in words that name the place and the next step', async (t
         'user: is missing',
         'password: is missing',
       ],
+    ],
+    [
+      'vcenter: {vc1: {server: vc.example.com, user: u}}',
+      ['vsphere.conf:1:11: vcenter.vc1.password: is missing'],
     ],
     [
       'vcenter: {10.0.0.1: {user: u, password: p}}',
@@ -223,6 +229,12 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [file('    caFile: key.pem'), ['/etc/cloud/key.pem contains a private key instead of a PEM certificate']],
     [
+      file('    caFile: text.pem'),
+      [
+        'vcenter.vc1.caFile: /etc/cloud/text.pem contains 22 characters instead of a PEM certificate: expected "-----BEGIN CERTIFICATE-----"',
+      ],
+    ],
+    [
       file('    caFile: broken.pem'),
       ['/etc/cloud/broken.pem contains certificate 2 of 2 that cannot be read'],
     ],
@@ -254,6 +266,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
   ]
   const files = {
+    '/etc/cloud/text.pem': 'this is no certificate',
     '/etc/cloud/key.pem': '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n',
     '/etc/cloud/broken.pem': `${CERTIFICATE}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
   }
