@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { until } from '../../test/fixtures/until.ts'
+import type { Vcsim } from '../../test/servers/vcsim.ts'
 import { answered, NEVER, openLab, QUICK, vmAt } from './testing/lab.ts'
 
 t.test('a vCenter that hangs is told as soon as a small call was waited for in vain', async (t) => {
@@ -72,13 +73,40 @@ t.test('a big call may take long while vCenter answers small ones', async (t) =>
   t.equal(operations.CreateFilter, 1)
 })
 
-t.test('stops while vCenter hangs, when the time for logging out is over', async (t) => {
-  const timings = { ...QUICK, callDeadline: NEVER, readDeadline: NEVER, pollGrace: NEVER }
-  const lab = await openLab(t, { timings })
-  const { uuid } = await vmAt(lab, 0)
-  lab.inventory.follow(uuid)
-  await answered(lab, uuid)
-  await lab.vCenter.fault({ operation: '*', kind: 'hang' })
-  await lab.stop()
-  t.match(lab.log.join(''), /could not be ended/)
+t.test('stops without waiting for any call', async (t) => {
+  const timings = {
+    ...QUICK,
+    callDeadline: NEVER,
+    readDeadline: NEVER,
+    pollWait: NEVER,
+    pollGrace: NEVER,
+    resync: NEVER,
+  }
+  const watching = async () => {
+    const lab = await openLab(t, { timings })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    await until('a poll', async () => ((await lab.vCenter.calls()).operations.WaitForUpdatesEx ?? 0) > 1)
+    return lab
+  }
+  await t.test('a poll', async (t) => {
+    const lab = await watching()
+    await lab.stop()
+    t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
+  })
+  await t.test('vCenter hangs: when the time for logging out is over', async (t) => {
+    const lab = await watching()
+    await lab.vCenter.fault({ operation: '*', kind: 'hang' })
+    await lab.stop()
+    t.match(lab.log.join(''), /"error":"it took too long".*could not be ended/)
+  })
+  await t.test('vCenter hangs from the start: there is no session to be ended', async (t) => {
+    const before = (vCenter: Vcsim) => vCenter.fault({ operation: '*', kind: 'hang' })
+    const lab = await openLab(t, { timings, before })
+    const asked = async () => (await lab.vCenter.calls()).operations.RetrieveServiceContent
+    await until('the first call', asked)
+    await lab.stop()
+    t.notMatch(lab.log.join(''), /could not be ended/)
+  })
 })
