@@ -1,25 +1,86 @@
 /** Sessions and what is made in them: refused, ended, lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
+import { openInventory } from './inventory.ts'
+import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from './testing/fake-connection.ts'
+import { answered, type Lab, NEVER, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
+import { testLogins } from './testing/logins.ts'
 
-const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
+const refused = ({ inventory }: Lab) =>
+  until('the password is refused', () => {
+    const failure = inventory.failure()
+    return failure?.reason === 'InvalidLogin' && failure
+  })
+
+/** Wakes what rests until another attempt is due, and waits until it has failed again. */
+async function wake({ inventory, log }: Lab): Promise<void> {
+  const failures = () => log.filter((line) => line.includes('vCenter failed')).length
+  const before = failures()
+  inventory.passwordChanged()
+  await until('it has failed again', () => failures() > before)
+}
+
+/** An inventory whose clock is turned by hand, and a vCenter that has no session for any call after the login. */
+function atHand(t: Test, login: FakeAnswer) {
+  const objects = ['rootFolder', 'propertyCollector', 'viewManager', 'searchIndex']
+  const references = [...objects, 'sessionManager', 'authorizationManager']
+    .map((name) => `<${name} type="T">${name}</${name}>`)
+    .join('')
+  const content = `${references}<about><apiType>VirtualCenter</apiType><instanceUuid>i</instanceUuid></about>`
+  const body = soap(
+    `<RetrieveServiceContentResponse><returnval>${content}</returnval></RetrieveServiceContentResponse>`,
+  )
+  const clock = createHandClock()
+  const logins: number[] = []
+  const inventory = openInventory({
+    config: {
+      name: 'lab',
+      server: 'vc.test',
+      port: 443,
+      user: 'u',
+      password: new Secret('p'),
+      trust: { kind: 'system' },
+      datacenters: [],
+    },
+    categories: {},
+    userAgent: 'rollcall-controller/test',
+    clock,
+    random: () => 0,
+    logger: pino({ level: 'silent' }),
+    logins: testLogins({ clock, random: () => 0 }),
+    metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
+    onChange() {},
+    openConnection: () =>
+      fakeConnection((request) => {
+        const operation = operationOf(request)
+        if (operation === 'RetrieveServiceContent') return { body }
+        if (operation !== 'Login') return fault('NotAuthenticated')
+        logins.push(clock.monotonic())
+        return login
+      }),
+  })
+  const end = new AbortController()
+  const running = inventory.run(end.signal)
+  t.teardown(async () => {
+    end.abort()
+    await running
+  })
+  return { clock, logins }
+}
 
 t.test('a wrong password is tried once, and then rests', async (t) => {
   const lab = await openLab(t, { config: { password: new Secret('wr<o>&ng') } })
   const { uuid } = await vmAt(lab, 0)
   lab.inventory.follow(uuid)
-  t.match(await failureOf(lab), {
-    vCenter: 'lab',
-    reason: 'InvalidLogin',
-    message: /administrator@vsphere.local/,
-  })
+  t.match(await refused(lab), { vCenter: 'lab', message: /administrator@vsphere.local/ })
   t.match(lab.inventory.lookup(uuid), { state: 'unknown', failure: { reason: 'InvalidLogin' } })
   t.ok(lab.changes.some((uuids) => uuids.has(uuid)))
   lab.inventory.recheck(uuid)
-  await sleep(2_000)
+  for (let i = 0; i < 3; i++) await wake(lab)
   t.same((await lab.vCenter.calls()).operations, { RetrieveServiceContent: 1, Login: 1 })
   t.notMatch(lab.log.join(''), /wr<o>/)
   await lab.stop()
@@ -32,28 +93,30 @@ t.test('a password that is refused when the session has ended is not tried again
   await answered(lab, uuid)
   await lab.vCenter.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
   await lab.vCenter.endSessions()
-  t.match(await failureOf(lab), { reason: 'InvalidLogin' })
-  await sleep(1_500)
+  await refused(lab)
+  for (let i = 0; i < 3; i++) await wake(lab)
   t.equal((await lab.vCenter.calls()).operations.Login, 2)
   t.match(lab.inventory.lookup(uuid), { state: 'unknown' })
 })
 
 t.test('sessions that end are made anew, once', async (t) => {
-  const lab = await openLab(t, { simulator: { vms: 20 } })
+  const lab = await openLab(t, { simulator: { vms: 20 }, timings: { ...QUICK, failureGrace: NEVER } })
   const vms = await lab.vCenter.vms()
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   for (const { uuid } of vms) await answered(lab, uuid)
   await told(lab, ...vms.map(({ uuid }) => uuid))
-  await sleep(500)
   const before = lab.changes.length
   await lab.vCenter.endSessions()
   await until('a login', async () => (await lab.vCenter.calls()).operations.Login === 2)
-  await sleep(1_500)
-  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+  const [, , , changed] = vms
+  if (changed === undefined) throw new Error('the simulator has too few VMs')
+  await lab.vCenter.setState({ vm: changed.ref, powerState: 'suspended' })
+  await until('push', () => vmsOf(lab.inventory.lookup(changed.uuid))?.[0]?.powerState === 'suspended')
+  const seen = lab.changes.slice(before).map((uuids) => [...uuids])
+  t.same(new Set(seen.flat()), new Set([changed.uuid]), 'of the session nobody noticed')
   t.same(await lab.vCenter.sessions(), { soap: 1, rest: 0 }, 'the REST session waits until it is needed')
-  t.equal(lab.changes.length, before, 'nobody noticed')
-  await lab.vCenter.setState({ vm: vms[3]?.ref ?? '', powerState: 'suspended' })
-  await until('push', () => vmsOf(lab.inventory.lookup(vms[3]?.uuid ?? ''))?.[0]?.powerState === 'suspended')
+  await lab.stop()
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
 })
 
 t.test('a session that ends between two pages is made anew, once', async (t) => {
@@ -81,15 +144,20 @@ t.test('a session that ends between two pages is made anew, once', async (t) => 
 })
 
 t.test('logins that bring no session are made at a pace', async (t) => {
-  const lab = await openLab(t, {
-    timings: { ...QUICK, backoff: { base: 500, max: 60_000 } },
-    before: (vCenter) =>
-      vCenter.fault({ operation: 'CreateListView', kind: 'fault', fault: 'NotAuthenticated' }),
-  })
-  t.match(await failureOf(lab), { reason: 'SessionLost' })
-  await sleep(5_000)
-  const { operations } = await lab.vCenter.calls()
-  t.ok((operations.Login ?? 0) <= 5, JSON.stringify(operations))
+  const accepted = {
+    body: soap('<LoginResponse><returnval/></LoginResponse>'),
+    cookies: ['vmware_soap_session=c'],
+  }
+  const { clock, logins } = atHand(t, accepted)
+  await clock.turn(120_000)
+  const pauses = logins.slice(1).map((at, index) => at - (logins[index] ?? 0))
+  t.same(pauses, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+})
+
+t.test('a password that is refused rests for a quarter of an hour', async (t) => {
+  const { clock, logins } = atHand(t, fault('InvalidLogin'))
+  await clock.turn(3_000_000)
+  t.same(logins, [0, 900_000, 1_800_000, 2_700_000])
 })
 
 t.test('objects of the session that vanish are made anew; VMs do not suffer', async (t) => {
