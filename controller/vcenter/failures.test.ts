@@ -2,14 +2,13 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 /** What vCenter and the network may do to an inventory, and how it looks from outside. */
 import { createServer as createTCPServer, type Server } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { Fault } from '../../test/servers/control.ts'
 import { CLOSED_PORT } from '../../test/servers/ports.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
-import { answered, type Lab, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, NEVER, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
 
 const failureOf = ({ inventory }: Lab) => until('a failure', () => inventory.failure())
 
@@ -125,15 +124,18 @@ t.test(
 )
 
 t.test('a failure shorter than the grace is not seen', async (t) => {
-  const lab = await openLab(t)
+  const lab = await openLab(t, { timings: { ...QUICK, failureGrace: NEVER } })
   const { uuid } = await vmAt(lab, 0)
   lab.inventory.follow(uuid)
   await told(lab, uuid)
   const before = lab.changes.length
+  const times = (words: string) => lab.log.filter((line) => line.includes(words)).length
+  t.equal(times('"following"'), 1)
   await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'reset', times: 1 })
   await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'reset', times: 1 })
   await until('the faults', async () => (await lab.vCenter.faults()).every((fault) => fault.hits === 1))
-  await sleep(2_000)
+  await until('it follows again', () => times('"following"') > 1)
+  t.equal(times('vCenter failed'), 2)
   t.equal(lab.inventory.failure(), undefined)
   t.ok(vmsOf(lab.inventory.lookup(uuid)))
   t.equal(lab.changes.length, before)
