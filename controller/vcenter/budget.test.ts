@@ -1,12 +1,13 @@
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import { openLab, vmsOf } from './testing/lab.ts'
+import { NEVER, openLab, vmsOf } from './testing/lab.ts'
 import { TIMINGS } from './timings.ts'
 
 t.test('what a thousand VMs, their ancestors and tags cost at once', async (t) => {
   const lab = await openLab(t, {
     simulator: { vms: 1_000, clusters: 2, hosts: 10 },
-    timings: TIMINGS,
+    // What is done now and then is no cost of the beginning, however long that takes.
+    timings: { ...TIMINGS, doubt: NEVER, keepAlive: NEVER, resync: NEVER, sweep: NEVER },
     before: (vCenter) =>
       vCenter.tag(
         { category: 'k8s-zone', tag: 'a', object: 'DC0_C0' },
@@ -22,7 +23,8 @@ t.test('what a thousand VMs, their ancestors and tags cost at once', async (t) =
   const suspended = () => vmsOf(lab.inventory.lookup(last?.uuid ?? ''))?.[0]?.powerState === 'suspended'
   await until('watching all', suspended)
   const { total, operations } = await lab.vCenter.calls()
-  t.ok(total <= 48, JSON.stringify(operations))
+  // Polls come for as long as it takes.
+  t.ok(total - (operations.WaitForUpdatesEx ?? 0) <= 35, JSON.stringify(operations))
   t.ok((operations.ModifyListView ?? 0) <= 3)
   t.match(operations, { Login: 1, 'REST POST /rest/com/vmware/cis/session': 1 })
 })
