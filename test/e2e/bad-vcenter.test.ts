@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Controller, vsphereConf } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
@@ -64,13 +63,20 @@ async function isNoVCenter(t: Test, name: string, contentType: string, answer: s
 t.test('wrong password: one login, and no more', async (t) => {
   const config = good.replace(PASSWORD, 'wrong-horse-9c1d')
   await vcsim.resetCalls()
-  const controller = await isTold(t, config, 'InvalidLogin', /password/)
-  await sleep(8000)
-  t.equal((await vcsim.calls()).operations.Login, 1)
-  t.equal(eventsOf(events, member.name).find(({ reason }) => reason === 'InvalidLogin')?.count, 1)
+  const controller = await isTold(t, config, 'InvalidLogin', /will be retried at \d\d:\d\d UTC .*password/)
   for (const file of ['cmdline', 'environ']) {
     t.notMatch(await readFile(`/proc/${controller.pid}/${file}`, 'utf8'), /horse/, file)
   }
+  const another = await stage.member('waits-too')
+  await another.reportOnce()
+  await reports.until(
+    'another Node is told',
+    () => condition(reports.last(another.name), 'VMFound')?.reason === 'InvalidLogin',
+  )
+  await controller.stop()
+  await stage.cluster.request('DELETE', `/api/v1/nodes/${another.name}`)
+  t.equal((await vcsim.calls()).operations.Login, 1)
+  t.equal(eventsOf(events, member.name).find(({ reason }) => reason === 'InvalidLogin')?.count, 1)
   t.notMatch(controller.output(), /horse/)
   t.notMatch(JSON.stringify([events.versions, reports.versions]), /horse/)
 })
