@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
 /** Below the range from which the kernel takes ports for outgoing connections, so that a freed port stays free. */
@@ -11,14 +12,26 @@ const APART = 20
 let taken = 0
 
 /**
- * A TCP port on loopback that nobody listens on yet. Each process begins elsewhere: two that ask at the same moment would
- * otherwise both find the same port free.
+ * A TCP port on loopback that nobody listens on, and that no other process is given while this one lives: a server may be
+ * stopped and started again there.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = range.from + ((process.pid * APART + taken++) % (range.to - range.from))
-    if (await isFree(port)) return port
+    if ((await reserve(port)) && (await isFree(port))) return port
   }
+}
+
+/** By the UDP port of the same number, which nobody else wants, and which the kernel frees with the process. */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const lock = createSocket('udp4')
+    lock.once('error', () => lock.close(() => resolve(false)))
+    lock.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      lock.unref()
+      resolve(true)
+    })
+  })
 }
 
 function isFree(port: number): Promise<boolean> {
