@@ -39,7 +39,7 @@ export interface StatusQueue {
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
 /** ... and no longer than this: until a binding is on record, nobody else knows which VM the Node was. */
-const PATIENCE = 30_000
+const PATIENCE = 15_000
 const CONCURRENCY = 8
 /** How long the last statuses may take at the end, milliseconds: the next leader waits for the Lease meanwhile. */
 const LAST_WRITES = 2_000
