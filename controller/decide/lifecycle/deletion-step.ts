@@ -8,7 +8,7 @@ import type { DeletionFacts } from './deletion-facts.ts'
 import { waitForRate } from './deletion-rate-limit.ts'
 import { absenceOf, unmetPreconditions } from './deletion-rules.ts'
 import { quietTime } from './disruption-limit.ts'
-import { missingOf } from './evidence.ts'
+import { unmetProofsOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
 /** What happens to a Node whose VM is missing. */
@@ -72,7 +72,7 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
  */
 export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const { evidence, monotonic } = facts
-  const proofs = missingOf(evidence)
+  const proofs = unmetProofsOf(evidence)
   const others = unmetPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)

@@ -80,7 +80,7 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
     continues && run !== undefined
       ? { since: run.since, last: at, times: run.times + 1 }
       : { since: at, last: at, times: 1 }
-  const proven = missingOf({ ...result, request }).length === 0 && heartbeat !== undefined
+  const proven = unmetProofsOf({ ...result, request }).length === 0 && heartbeat !== undefined
   return {
     ...result,
     request,
@@ -104,7 +104,7 @@ export function isFresh(
 }
 
 /** What is missing from the proof that all machines of a Node are gone; empty where the proof is complete. */
-export function missingOf(
+export function unmetProofsOf(
   evidence: Pick<ProbeResult, 'probes' | 'others' | 'inhabited'> & {
     readonly request: Pick<ProbeRequest, 'vm'>
   },
