@@ -3,17 +3,16 @@ import { needsInitialization } from '../node/initialization.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './bound-vm.ts'
-import { yes } from './condition-value.ts'
+import { type ConditionValue, no, yes } from './condition-value.ts'
 import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { type InstanceMetadata, judgeInstanceMetadata } from './instance-metadata.ts'
-import { leftToAnother } from './left-to-another.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
 import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
-import { conditionEvents, levelEvents, untaintedEvents, warning } from './node-events.ts'
+import { warning } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
 import { judgeOwnership, type WithoutReport } from './ownership.ts'
@@ -33,14 +32,26 @@ export function decide(facts: NodeFacts): Decision {
   const lifecycle = judgeLifecycle(facts)
   const identity =
     ownership.kind === 'refused' ? ownership : judgeIdentity(ownership.spec, lifecycle.vmFound, facts)
-  const decided = decideOnIdentity(identity, lifecycle, facts)
-  return merge(heeding(facts, decided), lifecycle, ownership.report, facts)
+  const left = leftToAnother(facts)
+  const decided = decideOnIdentity(identity, left, lifecycle, facts)
+  return merge(left === undefined ? decided : unwritten(decided), lifecycle, ownership.report, facts)
+}
+
+/** Why this controller writes no labels, addresses and provider IDs; undefined where it does. */
+function leftToAnother({
+  interlock,
+  settings,
+}: Pick<NodeFacts, 'interlock' | 'settings'>): ConditionValue | undefined {
+  if (interlock.state === 'held') return no('CPIRuns', interlock.message)
+  if (settings.initialization.on) return undefined
+  return no(
+    'InitializationOff',
+    'Rollcall was started with --controllers=-cloud-node, so another provider must initialise this Node; remove that argument if there is none',
+  )
 }
 
 /** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
-function heeding(facts: NodeFacts, decided: IdentityDecision): IdentityDecision {
-  if (leftToAnother(facts) === undefined) return decided
-  const { patch: _, ...rest } = decided
+function unwritten({ patch: _, ...rest }: IdentityDecision): IdentityDecision {
   return rest
 }
 
@@ -65,6 +76,7 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
 
 function decideOnIdentity(
   identity: JudgedIdentity,
+  left: ConditionValue | undefined,
   { deletionPending }: LifecycleResult,
   facts: NodeFacts,
 ): IdentityDecision {
@@ -95,14 +107,19 @@ function decideOnIdentity(
       return { ...leave(facts), status: { conditions, fields } }
     }
     case 'verified':
-      return decideOnVerified(identity, facts)
+      return decideOnVerified(identity, left, facts)
   }
 }
 
-function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): IdentityDecision {
-  const { node, previous, now, settings } = facts
+/** @param left why another provider writes what a Node carries; undefined where this controller does */
+function decideOnVerified(
+  identity: VerifiedIdentity,
+  left: ConditionValue | undefined,
+  facts: NodeFacts,
+): IdentityDecision {
+  const { node, now, settings } = facts
   const { vm, level, provenUntil } = identity
-  const metadata = judgeInstanceMetadata(identity, facts)
+  const metadata = judgeInstanceMetadata(identity, facts, { writes: left === undefined })
   const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, metadata)
@@ -128,7 +145,6 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     })
     return { ...refused, waitsFor }
   }
-  const left = leftToAnother(facts)
   if (needsInitialization(node) && left !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
     return refuse(facts, { type: 'Initialized', condition: left, ...details })
@@ -151,15 +167,13 @@ function decideOnVerified(identity: VerifiedIdentity, facts: NodeFacts): Identit
     state: needsInitialization(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
-    status: { conditions: said, fields },
+    status: { conditions: said, told: said, fields },
     events: [
-      ...conditionEvents(previous.conditions ?? [], said),
       ...(needsInitialization(node) ? [SYNCED] : []),
-      ...levelEvents(previous, level, identity.conditions.IdentityVerified),
+      ...identity.events,
       ...overridden,
       // What is not written is not told.
       ...(left === undefined ? events : []),
-      ...untaintedEvents(node, previous, now),
     ],
     requeue: false,
     waitsFor,

@@ -54,6 +54,8 @@ export interface IdentityDecision
   /** What was found out; absent where nothing was and the report's status stays as it is. */
   readonly status?: {
     readonly conditions: ConditionValues
+    /** Those of them that are worth an Event when they change; undefined where nothing new is known. */
+    readonly told?: ConditionValues
     /** The parts of the status other than conditions. Without a level here the Node loses its level. */
     readonly fields: Partial<NodeReportStatus>
   }

@@ -4,7 +4,7 @@ import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
-import { conditionEvents, deletionEvents } from './node-events.ts'
+import { decisionEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import type { NodePatch } from './node-patch.ts'
 
@@ -18,7 +18,6 @@ export function merge(
   const { previous } = facts
   const lifecycle = stillApplies(identity, previous) ? machine : untouched(previous)
   const { deletionPending, deletionUnmet, probePlan, deletion } = lifecycle
-  const before = previous.conditions ?? []
   const conditions = unsaid(identity, lifecycle)
   const status = statusOf(identity, lifecycle, conditions, report, facts)
   const { patch: _, requeueAfter: __, status: ___, ...rest } = identity
@@ -28,12 +27,15 @@ export function merge(
     ...rest,
     ...(patch === undefined ? {} : { patch }),
     ...(status === undefined ? {} : { status }),
-    events: [
-      ...identity.events,
-      ...conditionEvents(before, conditions),
-      ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
-      ...lifecycle.events,
-    ],
+    events: decisionEvents(
+      {
+        identity: identity.status?.told,
+        lifecycle: conditions,
+        deletionPending,
+        events: { identity: identity.events, lifecycle: lifecycle.events },
+      },
+      facts,
+    ),
     // A Node that is requeued after a fixed time needs no backoff.
     requeue: identity.requeue && lifecycle.requeueAfter === undefined,
     ...(requeueAfter === undefined ? {} : { requeueAfter }),

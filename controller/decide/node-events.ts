@@ -1,16 +1,9 @@
-import type {
-  Condition,
-  ConditionType,
-  IdentityLevel,
-  NodeReportStatus,
-} from '../../agent/shared/node-report.ts'
-import { reaches } from '../node/identity-level.ts'
+import type { Condition, ConditionType, NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { hasUninitializedTaint } from '../node/initialization.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts'
-import { printable } from '../printable.ts'
 import type { Node } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'
-import { type ConditionValue, type ConditionValues, MAX_MESSAGE } from './condition-value.ts'
+import type { ConditionValue, ConditionValues } from './condition-value.ts'
 
 /** An Event on the Node. */
 export interface NodeEvent {
@@ -23,6 +16,35 @@ export interface NodeEvent {
 
 /** Conditions that are worth an Event when they become True. */
 const GOOD_NEWS: readonly ConditionType[] = ['Initialized']
+
+/** What a decision has to tell. */
+export interface Told {
+  /** Conditions that follow from identity and are worth an Event; undefined where nothing new is known of it. */
+  readonly identity: ConditionValues | undefined
+  readonly lifecycle: ConditionValues
+  readonly deletionPending: ConditionValue | undefined
+  /** Events besides those of conditions. */
+  readonly events: { readonly identity: readonly NodeEvent[]; readonly lifecycle: readonly NodeEvent[] }
+}
+
+/** All Events of one decision on a Node. */
+export function decisionEvents(
+  { identity, lifecycle, deletionPending, events }: Told,
+  {
+    node,
+    previous,
+    now,
+  }: { readonly node: NewNode; readonly previous: NodeReportStatus; readonly now: number },
+): readonly NodeEvent[] {
+  const { conditions: before = [] } = previous
+  return [
+    ...conditionEvents(before, { ...identity, ...lifecycle }),
+    ...events.identity,
+    ...(identity === undefined ? [] : untaintedEvents(node, previous, now)),
+    ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
+    ...events.lifecycle,
+  ]
+}
 
 /** One Event for each condition whose status or reason has changed; none for one that is as it was. */
 export function conditionEvents(previous: readonly Condition[], conditions: ConditionValues): NodeEvent[] {
@@ -37,7 +59,7 @@ export function conditionEvents(previous: readonly Condition[], conditions: Cond
 }
 
 /** DeletionPending warns each time its reason changes, and is Normal when it ends. */
-export function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
+function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
   const before = previous.find(({ type }) => type === 'DeletionPending')
   if (before?.status === condition.status && before.reason === condition.reason) return []
   // VMFound already tells that the VM is missing; before the first probe there is nothing to add.
@@ -47,31 +69,13 @@ export function deletionEvents(previous: readonly Condition[], condition: Condit
   return [condition.status === 'False' ? { type: 'Normal', ...words(condition) } : warning(condition)]
 }
 
-/** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */
-export function levelEvents(
-  { identityLevel: before, conditions = [] }: NodeReportStatus,
-  level: IdentityLevel,
-  condition: ConditionValue,
-): NodeEvent[] {
-  if (before === level) return []
-  const again = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True')
-  if (before === undefined && !again) return []
-  const rises = before === undefined || reaches(level, before)
-  const how =
-    before === undefined ? `is ${level} again` : `${rises ? 'rises' : 'falls'} from ${before} to ${level}`
-  const message = printable(`identity ${how}: ${condition.message}`, MAX_MESSAGE)
-  return [{ type: rises ? 'Normal' : 'Warning', reason: condition.reason, message }]
-}
+type NewNode = Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>
 
 /** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
 /** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */
-export function untaintedEvents(
-  node: Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>,
-  { conditions = [] }: NodeReportStatus,
-  now: number,
-): NodeEvent[] {
+function untaintedEvents(node: NewNode, { conditions = [] }: NodeReportStatus, now: number): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
   // No kubelet can set this label: a controller initialised the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []

@@ -2,7 +2,6 @@ import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import { needsInitialization } from '../node/initialization.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import type { IdentityDecision } from './decision.ts'
-import { conditionEvents, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { changedAddresses, levelLabel } from './node-patch.ts'
 import type { RefusalDetails } from './refusal.ts'
@@ -10,7 +9,7 @@ import { noLongerRefused } from './rejected-write.ts'
 
 /** The decision that leaves a Node as it is, except for its level label and verified addresses, and says why. */
 export function refuse(
-  { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
+  { node, previous }: Pick<NodeFacts, 'node' | 'previous'>,
   refused: RefusalDetails,
 ): IdentityDecision {
   const { type, ends, passed = {}, fields = {}, addresses, recheck, state = 'refused' } = refused
@@ -40,16 +39,14 @@ export function refuse(
     ...(Object.keys(patch).length === 0 ? {} : { patch }),
     status: {
       conditions,
+      told: { [type]: condition },
       fields: {
         ...(stands && provenUntil !== undefined ? { provenUntil } : {}),
         ...(level === undefined ? {} : { identityLevel: level }),
         ...fields,
       },
     },
-    events: [
-      ...conditionEvents(previous.conditions ?? [], { [type]: condition }),
-      ...untaintedEvents(node, previous, now),
-    ],
+    events: [],
     // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.
     requeue: true,
     ...(recheck === undefined ? {} : { recheck }),

@@ -3,6 +3,7 @@ import type { DecisionConfig } from '../config/config.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { ProbeRequest } from '../decide/lifecycle/evidence.ts'
 import { mayGoUnseen, type UnseenFacts } from '../decide/lifecycle/unseen.ts'
+import { machineUUID } from '../node/machine-uuid.ts'
 import { isUnseen } from '../node/machines.ts'
 import { mayProceed } from '../node/removal.ts'
 import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
@@ -46,7 +47,9 @@ export function planOf({ before, after, report, decision, settings }: PlannedNod
   const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
   const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined
   const conditions = conditionsOf(report, decision)
-  const goes = request !== undefined && mayGo(request, { node: before, report, settings })
+  const goes =
+    request !== undefined &&
+    mayGo(request, { node: before, machineUUID: machineUUID(before, report, settings.identity), settings })
   return {
     name: before.name,
     level: decision?.level,

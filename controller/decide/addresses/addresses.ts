@@ -3,9 +3,9 @@ import type { DecisionConfig } from '../../config/config.ts'
 import { needsInitialization } from '../../node/initialization.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { type ConditionValue, no, yes } from '../condition-value.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
 import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
-import { current, kept, withCurrent } from './current.ts'
+import { currentAddresses, kept, withCurrent } from './current.ts'
 import { type AddressType, type Discovered, discover, mayBecome, mayStay, sameNetwork } from './discover.ts'
 import { hostname } from './hostname.ts'
 import * as because from './messages.ts'
@@ -48,7 +48,9 @@ export function chooseAddresses(
   const { node, macs, settings } = context
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
-  const { free, taken } = sortOut(withCurrent(candidateAddresses(spec, vm, macs), spec, vm, context), context)
+  const present = currentAddresses(context)
+  const candidates = withCurrent(candidateAddresses(spec, vm, macs), spec, vm, present)
+  const { free, taken } = sortOut(candidates, context)
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
@@ -70,8 +72,9 @@ export function chooseAddresses(
   for (const family of withPreferredFirst(configured, provided.ips)) {
     const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
-    const internals = current('InternalIP', family, context)
-    const externals = current('ExternalIP', family, context)
+    const has = (kind: AddressType) => present.filter((each) => each.kind === kind && each.family === family)
+    const internals = has('InternalIP').map(({ address }) => address)
+    const externals = has('ExternalIP').map(({ address }) => address)
     const search = (first: string | undefined) =>
       discover(
         {
@@ -87,7 +90,10 @@ export function chooseAddresses(
     if (discovered === undefined && !decided) return none(because.networkUnknown(ofFamily, vm))
     const known = discovered ?? undecided(ofFamily, wanted, externals, nodes)
     const { internal, external } = withProvided(known, ofFamily, wanted, nodes)
-    const keep = (kind: AddressType) => kept(kind, family, [...free, ...taken], spec, vm, context)
+    const keep = (kind: AddressType) => {
+      const [first] = has(kind)
+      return first && kept(first, [...free, ...taken], spec, vm, context)
+    }
     found.push({
       family,
       internal: internal ?? keep('InternalIP'),
@@ -111,7 +117,6 @@ export function chooseAddresses(
   // The kubelet's choice of one family is a choice against the other, which is not waited for.
   const required = provided.ips.addresses.length === 0 ? configured : []
   const missing = required.filter((family) => !there.some((each) => each.family === family))
-  const words = because.described(there)
   return {
     addresses,
     awaitsAddresses: missing.length > 0 && nodes.requireAllFamilies,
@@ -120,8 +125,8 @@ export function chooseAddresses(
       taken.length > 0
         ? because.ofAnotherNode(taken)
         : missing.length > 0
-          ? because.familyMissing(missing, words, nodes.requireAllFamilies && needsInitialization(node))
-          : yes('Resolved', `${words}${because.leftOut(leftOut)}`),
+          ? because.familyMissing(missing, there, nodes.requireAllFamilies && needsInitialization(node))
+          : because.resolved(there, leftOut),
   }
 }
 

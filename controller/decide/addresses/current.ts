@@ -8,18 +8,28 @@ import { type CandidateAddress, type Family, fromGuestNet, parseAddress } from '
 import { type AddressType, mayStay } from './discover.ts'
 import { type AddressHolders, sortOut } from './taken.ts'
 
-type Context = AddressHolders & { readonly node: Node; readonly settings: { readonly nodes: NodesConfig } }
+export interface CurrentAddress {
+  readonly kind: AddressType
+  readonly family: Family
+  /** Canonical text. */
+  readonly address: string
+}
 
 /**
- * A running Node's addresses of a kind and family: those that it was verified with, since a kubelet can write others; where
- * it never was, those that it has from another provider. A new Node has only what its kubelet wrote.
+ * A running Node's addresses: those that it was verified with, since a kubelet can write others; where it never was, those
+ * that it has from another provider. A new Node has only what its kubelet wrote.
  */
-export function current(kind: AddressType, family: Family, { node, before }: Context): readonly string[] {
+export function currentAddresses({
+  node,
+  before,
+}: Pick<AddressHolders, 'before'> & { readonly node: Node }): readonly CurrentAddress[] {
   if (needsInitialization(node)) return []
   const known: Node['addresses'] = before.length > 0 ? before : node.addresses
   return known.flatMap(({ type, address }) => {
-    const parsed = type === kind ? parseAddress(address) : undefined
-    return parsed?.family === family ? [parsed.address] : []
+    const parsed = parseAddress(address)
+    return parsed !== undefined && (type === 'InternalIP' || type === 'ExternalIP')
+      ? [{ kind: type, ...parsed }]
+      : []
   })
 }
 
@@ -31,36 +41,34 @@ export function withCurrent(
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,
   vm: VirtualMachine,
-  context: Context,
+  current: readonly CurrentAddress[],
 ): readonly CandidateAddress[] {
-  const own = KINDS.flatMap((kind) => FAMILIES.flatMap((family) => current(kind, family, context)))
+  if (current.length === 0) return seen
   const byAgent = spec.interfaces.flatMap(({ addresses }) =>
     addresses.map(({ address }) => parseAddress(address)?.address),
   )
   const missed = fromGuestNet(spec, vm).filter(
     ({ address }) =>
-      own.includes(address) && !byAgent.includes(address) && !seen.some((each) => each.address === address),
+      current.some((each) => each.address === address) &&
+      !byAgent.includes(address) &&
+      !seen.some((each) => each.address === address),
   )
   return [...missed, ...seen]
 }
 
-const KINDS: readonly AddressType[] = ['InternalIP', 'ExternalIP']
-const FAMILIES: readonly Family[] = ['ipv4', 'ipv6']
-
 /**
- * Keeps an address of a running Node that is not seen any more, where the configuration still allows it. It is removed only when VMware Tools report other addresses
- * of its family but not this one either (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
+ * Keeps an address of a running Node that is not seen any more, where the configuration still allows it. It is removed
+ * only when VMware Tools report other addresses of its family but not this one either
+ * (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
-  kind: AddressType,
-  family: Family,
+  { kind, family, address }: CurrentAddress,
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,
   vm: VirtualMachine,
-  context: Context,
+  context: AddressHolders & { readonly settings: { readonly nodes: NodesConfig } },
 ): CandidateAddress | undefined {
-  const [address] = current(kind, family, context)
-  if (address === undefined || seen.some((each) => each.address === address)) return undefined
+  if (seen.some((each) => each.address === address)) return undefined
   const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
   const candidate = { address, family, source: 'kept', network: undefined, virtual: false }

@@ -1,13 +1,13 @@
 /** What is said of a Node's addresses, and what to do about them. */
 import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { type ConditionValue, no } from '../condition-value.ts'
+import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'
 import type { Discovered } from './discover.ts'
 import type { Taken } from './taken.ts'
 
 /** The addresses that were chosen, with who saw them; InternalIP and ExternalIP apart only where they differ. */
-export function described(found: readonly Discovered[]): string {
+function described(found: readonly Discovered[]): string {
   const seen = ({ address, source }: CandidateAddress, kind: string) => `${address} (${kind}${source})`
   return found
     .flatMap(({ internal, external }) => {
@@ -20,11 +20,13 @@ export function described(found: readonly Discovered[]): string {
     .join(', ')
 }
 
-/** That the machine has an address of a family which nobody asked for. */
-export function leftOut([first]: readonly CandidateAddress[]): string {
-  return first === undefined
-    ? ''
-    : `; ${first.address} is left out, as ipFamily does not ask for ${NAMES[first.family]}`
+/** @param others of a family which nobody asked for */
+export function resolved(found: readonly Discovered[], [other]: readonly CandidateAddress[]): ConditionValue {
+  const leftOut =
+    other === undefined
+      ? ''
+      : `; ${other.address} is left out, as ipFamily does not ask for ${NAMES[other.family]}`
+  return yes('Resolved', `${described(found)}${leftOut}`)
 }
 
 export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
@@ -80,14 +82,18 @@ export function networkUnknown(candidates: readonly CandidateAddress[], vm: Virt
 }
 
 /** @param waits whether the Node is not initialised without it */
-export function familyMissing(missing: readonly Family[], words: string, waits: boolean): ConditionValue {
+export function familyMissing(
+  missing: readonly Family[],
+  found: readonly Discovered[],
+  waits: boolean,
+): ConditionValue {
   const names = missing.map((family) => NAMES[family]).join(', ')
   const consequence = waits
     ? ', and the Node waits for one (nodes.requireAllFamilies)'
     : ', and one is added once it is seen'
   return no(
     'FamilyMissing',
-    `${words}; ipFamily asks for ${names} too, but there is no such address${consequence}: bring one up, or take the family out of ipFamily`,
+    `${described(found)}; ipFamily asks for ${names} too, but there is no such address${consequence}: bring one up, or take the family out of ipFamily`,
   )
 }
 

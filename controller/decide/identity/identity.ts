@@ -12,7 +12,7 @@ import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { judgeClaim } from './claim.ts'
 import { contradictionOf } from './contradiction.ts'
-import { provenRival, strongerRival, verifiedOriginal } from './rival.ts'
+import { objectionsOf } from './rival.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */
@@ -46,7 +46,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
 
   const holds = isBoundTo(boundTo, vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
-  const original = holds ? undefined : verifiedOriginal(vm, rivals)
+  const { original, proven, unclaimed } = objectionsOf(vm, holds, rivals)
   if (original !== undefined) return { level: undefined, ends: true, condition: original }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
@@ -61,22 +61,22 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   if (claim.kind === 'proves' && witness !== 'asserted') {
-    const holder = holds ? undefined : provenRival(vm, rivals)
-    if (holder !== undefined) return { level: undefined, ends: true, condition: holder }
+    if (proven !== undefined) return { level: undefined, ends: true, condition: proven }
     return {
       level: 'proven',
       ends: false,
       condition: yes('Proven', `${describeVM(vm)} itself names this Node and its current boot`),
     }
   }
-  return withoutClaim(vm, claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : '', facts)
+  const why = claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : ''
+  return withoutClaim(vm, { why, objection: unclaimed }, facts)
 }
 
 /** @param why there is no usable claim, for the message */
 function withoutClaim(
   vm: VirtualMachine,
-  why: string,
-  { boundTo, previous, machineUUID, rivals, now }: NodeFacts,
+  { why, objection }: { readonly why: string; readonly objection: ConditionValue | undefined },
+  { previous, machineUUID, now }: NodeFacts,
 ): Identity {
   const until = provenUntil(previous, vm, now)
   if (until !== undefined) {
@@ -90,8 +90,7 @@ function withoutClaim(
       ),
     }
   }
-  const rival = strongerRival(vm, isBoundTo(boundTo, vm), rivals)
-  if (rival !== undefined) return { level: undefined, ends: true, condition: rival }
+  if (objection !== undefined) return { level: undefined, ends: true, condition: objection }
   if (machineUUID.witness === 'asserted') {
     return {
       level: 'asserted',

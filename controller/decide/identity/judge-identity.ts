@@ -1,11 +1,13 @@
-import type { IdentityLevel, NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { reaches, requiredLevel } from '../../node/identity-level.ts'
 import { needsInitialization } from '../../node/initialization.ts'
+import { printable } from '../../printable.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
 import { isBoundTo } from '../bound-vm.ts'
-import type { ConditionValue } from '../condition-value.ts'
+import { type ConditionValue, MAX_MESSAGE } from '../condition-value.ts'
 import { machineState } from '../machine-state.ts'
+import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
 import { outOfScope } from '../topology/scope.ts'
@@ -42,6 +44,7 @@ export interface VerifiedIdentity {
   /** RFC 3339: the level falls at this time unless a claim comes first. */
   readonly provenUntil: string | undefined
   readonly conditions: { readonly VMFound: ConditionValue; readonly IdentityVerified: ConditionValue }
+  readonly events: readonly NodeEvent[]
 }
 
 const PENDING: JudgedIdentity = { kind: 'pending' }
@@ -114,7 +117,24 @@ function judgeVM({ vm, condition: found, spec, vmState }: FoundVM, facts: NodeFa
     })
   }
   const conditions = { ...passed, IdentityVerified: condition }
-  return { kind: 'verified', spec, vm, macs, ancestry, level, provenUntil, conditions }
+  const events = levelEvents(facts.previous, level, condition)
+  return { kind: 'verified', spec, vm, macs, ancestry, level, provenUntil, conditions, events }
+}
+
+/** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */
+function levelEvents(
+  { identityLevel: before, conditions = [] }: NodeReportStatus,
+  level: IdentityLevel,
+  condition: ConditionValue,
+): NodeEvent[] {
+  if (before === level) return []
+  const again = conditions.some(({ type, status }) => type === 'Initialized' && status === 'True')
+  if (before === undefined && !again) return []
+  const rises = before === undefined || reaches(level, before)
+  const how =
+    before === undefined ? `is ${level} again` : `${rises ? 'rises' : 'falls'} from ${before} to ${level}`
+  const message = printable(`identity ${how}: ${condition.message}`, MAX_MESSAGE)
+  return [{ type: rises ? 'Normal' : 'Warning', reason: condition.reason, message }]
 }
 
 function refused(

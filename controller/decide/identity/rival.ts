@@ -5,13 +5,30 @@ import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './mac.ts'
 
+/** The objections of other Nodes to this one's being the VM, by what they rest on; undefined where there is none. */
+export interface Objections {
+  /** Whatever the VM claims. */
+  readonly original: ConditionValue | undefined
+  /** Where the VM claims to be this Node. */
+  readonly proven: ConditionValue | undefined
+  /** Where no claim decides. */
+  readonly unclaimed: ConditionValue | undefined
+}
+
+/** @param holdsVM whether this Node was verified to be the VM before */
+export function objectionsOf(vm: VirtualMachine, holdsVM: boolean, rivals: readonly Rival[]): Objections {
+  return {
+    original: holdsVM ? undefined : verifiedOriginal(vm, rivals),
+    proven: holdsVM ? undefined : provenRival(vm, rivals),
+    unclaimed: strongerRival(vm, holdsVM, rivals),
+  }
+}
+
 /**
  * Another Node that prevents verification where no claim decides. A second Node on the same VM makes both doubtful, except
  * the one that was verified to be this VM before.
- *
- * @param holdsVM whether this Node was verified to be the VM before
  */
-export function strongerRival(
+function strongerRival(
   vm: VirtualMachine,
   holdsVM: boolean,
   rivals: readonly Rival[],
@@ -28,7 +45,7 @@ export function strongerRival(
  * Another Node that was proven to be this VM. It keeps the VM, because any user of the guest can write a claim; a Node that
  * merely reported the VM gives way to a claim.
  */
-export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
+function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const holder = rivals.find(({ boundTo, level }) => level === 'proven' && isBoundTo(boundTo, vm))
   if (holder === undefined) return undefined
   return no(
@@ -38,7 +55,7 @@ export function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): Condi
 }
 
 /** The verified Node whose VM this is a copy of. Both would get the same provider ID, so the copy is refused. */
-export function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
+function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const other = rivals.find(
     ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !isBoundTo(boundTo, vm),
   )

@@ -1,13 +1,12 @@
 import type { DecisionConfig } from '../../config/config.ts'
 import { hasUninitializedTaint } from '../../node/initialization.ts'
-import { machineUUID } from '../../node/machine-uuid.ts'
+import type { KnownNode } from '../../node/known-node.ts'
 import type { NodeMachines } from '../../node/machines.ts'
-import type { Node, NodeReport } from '../../types/node.ts'
+import type { Node } from '../../types/node.ts'
 
-export interface UnseenFacts {
+export interface UnseenFacts extends Pick<KnownNode, 'machineUUID'> {
   readonly node: Node
-  readonly report: NodeReport | undefined
-  readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
+  readonly settings: Pick<DecisionConfig, 'lifecycle'>
 }
 
 /**
@@ -20,10 +19,10 @@ export interface UnseenFacts {
  */
 export function mayGoUnseen(
   { bound }: Pick<NodeMachines, 'bound'>,
-  { node, report, settings }: UnseenFacts,
+  { node, machineUUID, settings }: UnseenFacts,
 ): boolean {
   if (bound) return false
-  const named = machineUUID(node, report, settings.identity).uuids.length > 0
+  const named = machineUUID.uuids.length > 0
   return (hasUninitializedTaint(node) && named) || settings.lifecycle.unbound === 'delete'
 }
 

@@ -1,13 +1,122 @@
 /**
- * Where the vSphere CSI driver says another zone or region than vCenter's tags. What it reports when it registers becomes
- * labels of the Node, under names of its own or under those of Kubernetes, and a kubelet does not register a driver that
- * reports another value than a label has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
+ * The labels of zone, region and instance type: which of them follow vCenter, and what is told where they do not.
+ *
+ * The vSphere CSI driver may say another zone or region than vCenter's tags. What it reports when it registers becomes labels
+ * of the Node, under names of its own or under those of Kubernetes, and a kubelet does not register a driver that reports
+ * another value than a label has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
  */
-import type { DecisionConfig } from '../../config/config.ts'
-import { BETA_LABELS, LABEL_REGION, LABEL_ZONE, TOPOLOGY_LABELS } from '../../node/well-known.ts'
+import type { DecisionConfig, TopologyConfig } from '../../config/config.ts'
+import { needsInitialization } from '../../node/initialization.ts'
+import {
+  BETA_LABELS,
+  LABEL_INSTANCE_TYPE,
+  LABEL_REGION,
+  LABEL_ZONE,
+  TOPOLOGY_LABELS,
+} from '../../node/well-known.ts'
+import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
-import { type ConditionValue, no } from '../condition-value.ts'
+import { type ConditionValue, MAX_MESSAGE, no } from '../condition-value.ts'
+import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import type { NodeTopology } from './topology.ts'
+
+export interface Labels {
+  /**
+   * By their standard names with vCenter's values; undefined where vCenter says nothing. Those that stay for the CSI
+   * driver's sake are not among them.
+   */
+  readonly labels: readonly (readonly [string, string | undefined])[]
+  /** What is to be told of zone and region. */
+  readonly condition: ConditionValue
+  readonly events: readonly NodeEvent[]
+}
+
+/** @param writes whether this controller writes labels, and not another provider */
+export function judgeLabels(
+  {
+    topology,
+    instanceType,
+    writes,
+  }: {
+    readonly topology: NodeTopology
+    readonly instanceType: string
+    readonly writes: boolean
+  },
+  facts: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'csiTopologyKeys'>,
+): Labels {
+  const { node, settings } = facts
+  const places = [
+    ...(settings.labels.zone === undefined ? [] : [[LABEL_ZONE, topology.zone] as const]),
+    ...(settings.labels.region === undefined ? [] : [[LABEL_REGION, topology.region] as const]),
+  ]
+  const isNew = needsInitialization(node)
+  const follows = isNew || settings.topology.onChange === 'relabel'
+  const kept = keptForCSI(facts, writes && !topology.awaitsTags ? places : [], follows)
+  const labels = [
+    ...places.filter(([label]) => !kept.has(label)),
+    [LABEL_INSTANCE_TYPE, instanceType] as const,
+  ]
+  const changes = isNew ? [] : labelChanges(node, labels)
+  const { condition, events } = judgeChanges(changes, settings.topology, topology.condition)
+  const written = follows ? Object.fromEntries(labels) : {}
+  return {
+    labels,
+    condition: tellKept(kept, compareWithCSI(node, written, settings.labels, condition)),
+    events,
+  }
+}
+
+/** A label of a running Node that differs from what vCenter says now. */
+interface LabelChange {
+  readonly label: string
+  readonly from: string
+  readonly to: string
+}
+
+/** @param wanted labels with vCenter's values; undefined where it says nothing */
+function labelChanges(
+  { labels }: Pick<Node, 'labels'>,
+  wanted: readonly (readonly [string, string | undefined])[],
+): readonly LabelChange[] {
+  return wanted.flatMap(([label, to]) => {
+    const from = labels[label]
+    return from === undefined || to === undefined || from === to ? [] : [{ label, from, to }]
+  })
+}
+
+/**
+ * The condition for a VM that moved to another zone or region, or was resized, while its Node runs. Changing the zone of a
+ * running Node strands its volumes (kubernetes/kubernetes#64021), so by default this is only reported.
+ *
+ * @param resolved the condition about the tags themselves, which comes first where it is not True
+ */
+function judgeChanges(
+  changes: readonly LabelChange[],
+  { onChange }: TopologyConfig,
+  resolved: ConditionValue,
+): { readonly condition: ConditionValue; readonly events: readonly NodeEvent[] } {
+  if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }
+  if (onChange === 'relabel') {
+    const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
+    const message = `the VM moved or was changed, so the labels were changed: ${how}`
+    return {
+      condition: resolved,
+      events: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
+    }
+  }
+  if (resolved.status !== 'True') return { condition: resolved, events: [] }
+  const what = changes
+    .map(({ label, from, to }) => `label ${label} is ${from}, and vCenter says ${to}`)
+    .join('; ')
+  return {
+    condition: no(
+      'TopologyChanged',
+      `${what}: the VM moved or changed, but pods and volumes may depend on the old value; move it back, or drain and delete the Node so that it registers again, or set topology.onChange to relabel or ignore`,
+    ),
+    events: [],
+  }
+}
 
 /** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
 const DOMAIN = 'topology.csi.vmware.com'
@@ -60,7 +169,7 @@ const KEPT_REMEDY =
  * @param wanted zone and region, as far as they are configured, with vCenter's values; undefined where it tells none
  * @param follows whether the labels are to have those; otherwise they stay in any case, and this is what ends it
  */
-export function keptForCSI(
+function keptForCSI(
   {
     node,
     previous,
@@ -95,7 +204,7 @@ function wasTold({ conditions = [] }: NodeFacts['previous']): boolean {
 }
 
 /** The condition about zone and region where any of them is kept. */
-export function tellKept(kept: ReadonlyMap<string, string>, resolved: ConditionValue): ConditionValue {
+function tellKept(kept: ReadonlyMap<string, string>, resolved: ConditionValue): ConditionValue {
   if (kept.size === 0) return resolved
   const other = resolved.status === 'True' ? '' : `; ${resolved.message}`
   return no('LabelsKeptForCSI', `${[...kept.values()].join('; ')}; ${WHY}: ${KEPT_REMEDY}${other}`)
