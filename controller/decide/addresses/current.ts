@@ -26,10 +26,9 @@ export function currentAddresses({
   if (needsInitialization(node)) return []
   const known: Node['addresses'] = before.length > 0 ? before : node.addresses
   return known.flatMap(({ type, address }) => {
+    if (type !== 'InternalIP' && type !== 'ExternalIP') return []
     const parsed = parseAddress(address)
-    return parsed !== undefined && (type === 'InternalIP' || type === 'ExternalIP')
-      ? [{ kind: type, ...parsed }]
-      : []
+    return parsed === undefined ? [] : [{ kind: type, ...parsed }]
   })
 }
 
