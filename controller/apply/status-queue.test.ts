@@ -71,6 +71,35 @@ t.test('while they come without end, each is written after a quarter of a minute
   await stop()
 })
 
+t.test(
+  'those that are overdue are written one at a time while others come, and all at once afterwards',
+  async (t) => {
+    let held: (() => void)[] | undefined = []
+    const { clock, put, written, stop } = setUp(async () => {
+      await new Promise<void>((resolve) => (held === undefined ? resolve() : held.push(resolve)))
+    })
+    const answerOne = () => held?.shift()?.()
+    for (let i = 0; i < 310; i++) {
+      put(`node-${i}`)
+      await clock.turn(50)
+    }
+    t.same(written, ['node-0 a'], 'the second is overdue as well')
+    answerOne()
+    await clock.turn(0)
+    t.same(written, ['node-0 a', 'node-1 a'])
+    await clock.turn(100)
+    answerOne()
+    await clock.turn(0)
+    t.equal(written.length, 2 + 8)
+    const answers = held
+    held = undefined
+    for (const answer of answers) answer()
+    await clock.turn(0)
+    await stop()
+    t.equal(written.length, 310)
+  },
+)
+
 t.test('a failure is told, and the others are written', async (t) => {
   const { clock, queue, put, written, failed, stop } = setUp(async (name) => {
     if (name === 'a') throw new Error('down')

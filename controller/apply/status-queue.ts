@@ -38,7 +38,10 @@ export interface StatusQueue {
 
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
-/** ... and no longer than this: until a binding is on record, nobody else knows which VM the Node was. */
+/**
+ * ... but no longer than this until they are written one at a time: until a binding is on record, nobody else knows which VM
+ * the Node was. More at a time would make the Nodes that still have their taint wait.
+ */
 const PATIENCE = 15_000
 const CONCURRENCY = 8
 /** How long the last statuses may take at the end, milliseconds: the next leader waits for the Lease meanwhile. */
@@ -60,13 +63,14 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
   /** Milliseconds until the oldest may be written. */
   function left(since: number): number {
     if (ending) return 0
-    const now = clock.monotonic()
-    return Math.min(lastPut + QUIET, since + PATIENCE) - now
+    return Math.min(lastPut + QUIET, since + PATIENCE) - clock.monotonic()
   }
 
   function next():
     | { readonly name: string; readonly pending: PendingStatus; readonly since: number }
     | undefined {
+    const isQuiet = ending || clock.monotonic() >= lastPut + QUIET
+    if (active.size >= (isQuiet ? CONCURRENCY : 1)) return undefined
     for (const [name, entry] of waiting) if (!active.has(name)) return { name, ...entry }
     return undefined
   }
@@ -108,7 +112,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
         wake()
       })
       while (!cutOff.signal.aborted && !(signal.aborted && waiting.size === 0)) {
-        const oldest = active.size < CONCURRENCY ? next() : undefined
+        const oldest = next()
         const wait = oldest === undefined ? undefined : left(oldest.since)
         if (oldest !== undefined && wait !== undefined && wait <= 0) {
           active.set(oldest.name, work(oldest.name, oldest.pending, cutOff.signal))
