@@ -1,6 +1,4 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { ConfigSource, LoadedConfig } from '../config/load.ts'
-import { createConfigWatch } from '../config/watch.ts'
 import { createKubeClient } from '../kubernetes/client.ts'
 import type { CredentialLocation } from '../kubernetes/credentials.ts'
 import { createEventRecorder } from '../kubernetes/event-recorder.ts'
@@ -15,13 +13,11 @@ import { openPlainPort } from '../telemetry/plain-port.ts'
 import type { HealthStatus } from '../telemetry/server.ts'
 import { openInventory } from '../vcenter/inventory.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
-import { createCredentialWatch } from '../vcenter-credentials/credential-watch.ts'
-import { sourceWatcher } from '../vcenter-credentials/watch-source.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { openSecurePort, type SecurePort, type SecurePortOptions } from './secure-port.ts'
 
 export interface ControllerOptions {
-  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
+  readonly config: CandidateOptions['config']
   readonly credentials: CredentialLocation
   readonly lease: CandidateOptions['lease']
   /** Of requests to the API server, but for those of the Lease; none by default. */
@@ -64,34 +60,24 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   )
   const { apiLimit } = options
   const limit: RateLimiter = apiLimit === undefined ? (client) => client : createRateLimiter(apiLimit, clock)
-  const client = limit(unlimited)
   const events = createEventRecorder({
-    client,
+    client: limit(unlimited),
     component: COMPONENT,
     instance: identity,
     clock,
     random,
     logger,
   })
-  const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
-  const { readFile, readFolder } = options.config
-  const credentials = createCredentialWatch({
-    configuration,
-    watchSource: sourceWatcher({ readFile, readFolder, client, clock, random, logger }),
-    clock,
-    logger,
-  })
-  metrics.credentials(credentials.usable)
   metrics.events(events.counts)
   let leaderWork: LeaderWork | undefined
   const candidate = createCandidate({
+    config: options.config,
     client: unlimited,
     limit,
     lease: options.lease,
     identity,
     userAgent,
     timings,
-    configuration: credentials,
     openInventory,
     createTracker: () => createProbeTracker({ monotonic: () => clock.monotonic() }),
     events,
@@ -110,7 +96,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     const problems = leading ? (leaderWork?.problems() ?? []) : []
     const ok = problems.length === 0
     const state = ok ? [leading ? 'leading' : standby] : problems
-    const remarks = [...(leading ? (leaderWork?.remarks() ?? []) : []), ...credentials.remarks()]
+    const remarks = [...(leading ? (leaderWork?.remarks() ?? []) : []), ...candidate.remarks()]
     return { ok, text: [...state, ...remarks].join('\n') }
   }
   const healthy = (): HealthStatus => {
@@ -140,8 +126,6 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     await runTogether(
       [
         candidate.run,
-        configuration.run,
-        credentials.run,
         releaseMemory(options.memory, clock),
         ...(securePort === undefined ? [] : [securePort.run]),
       ],
@@ -151,7 +135,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     await events.flush(FLUSH_MS)
     writing.abort()
     await recorder
-    await client.close()
+    await unlimited.close()
     await securePort?.close()
     await server?.close()
   }

@@ -1,3 +1,5 @@
+import type { ConfigSource, LoadedConfig } from '../config/load.ts'
+import { type ConfigMetrics, createConfigWatch } from '../config/watch.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { RateLimiter } from '../kubernetes/flow-control.ts'
 import {
@@ -10,17 +12,20 @@ import {
 import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
-import type { Task } from '../tasks.ts'
+import { runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createLogins } from '../vcenter/session/logins.ts'
 import type { Timings } from '../vcenter/timings.ts'
+import { type CredentialWatch, createCredentialWatch } from '../vcenter-credentials/credential-watch.ts'
+import { sourceWatcher } from '../vcenter-credentials/watch-source.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { type LeadTermOptions, leadTerm } from './lead-term.ts'
 
 export interface CandidateOptions
-  extends Pick<LeadTermOptions, 'configuration' | 'events' | 'clock' | 'random' | 'logger' | 'onWork'> {
+  extends Pick<LeadTermOptions, 'events' | 'clock' | 'random' | 'logger' | 'onWork'> {
+  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   /** Without a limit: the Lease must not wait for other requests. */
   readonly client: KubeClient
   /** Limits all other requests. */
@@ -34,20 +39,34 @@ export interface CandidateOptions
   readonly openInventory: (options: InventoryOptions) => RunningInventory
   /** Makes the tracker of one term. */
   readonly createTracker: () => ProbeTracker
-  readonly metrics: LeadTermOptions['metrics'] & Pick<Metrics, 'leaseReadAgain' | 'vCenter'>
+  readonly metrics: LeadTermOptions['metrics'] &
+    ConfigMetrics &
+    Pick<Metrics, 'credentials' | 'leaseReadAgain' | 'vCenter'>
 }
 
-/** A replica of the controller: it takes part in the leader election, and works while it leads. */
+/**
+ * A replica of the controller: it follows its configuration, takes part in the leader election, and works while it leads.
+ */
 export interface Candidate {
   readonly status: LeaderElection['status']
+  readonly remarks: CredentialWatch['remarks']
   /** Competes until the signal aborts, then releases the Lease. */
   readonly run: Task
 }
 
 export function createCandidate(options: CandidateOptions): Candidate {
-  const { client, limit, identity, configuration, userAgent, timings, metrics, events, onWork } = options
+  const { client, limit, identity, userAgent, timings, metrics, events, onWork } = options
   const { namespace, name, timing = DEFAULT_TIMING } = options.lease
   const { clock, random, logger } = options
+  const { readFile, readFolder } = options.config
+  const configuration = createConfigWatch({ ...options.config, clock, logger, metrics })
+  const credentials = createCredentialWatch({
+    configuration,
+    watchSource: sourceWatcher({ readFile, readFolder, client: limit(client), clock, random, logger }),
+    clock,
+    logger,
+  })
+  metrics.credentials(credentials.usable)
   const election = createLeaderElection({
     lease: createLeaseStore(client, namespace, name, timing.renewDeadline / 2),
     identity,
@@ -62,7 +81,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
   const lead: Lead = (term, whileLeading) =>
     leadTerm(
       {
-        configuration,
+        configuration: credentials,
         openInventory: (inventory) =>
           options.openInventory({
             ...inventory,
@@ -88,5 +107,10 @@ export function createCandidate(options: CandidateOptions): Candidate {
       term,
       whileLeading,
     )
-  return { status: election.status, run: (signal) => election.run(lead, signal) }
+  return {
+    status: election.status,
+    remarks: credentials.remarks,
+    run: (signal) =>
+      runTogether([(signal) => election.run(lead, signal), configuration.run, credentials.run], signal),
+  }
 }
