@@ -26,12 +26,14 @@ export function createAddressJudge(): { look(world: World): void } {
   }
 }
 
-/** Whether a leader hears and says everything at once, and each vCenter is the one that it is taken for. */
+/** Whether a leader hears and says everything at once, and each vCenter lets it in, and is the one that it is taken for. */
 function isCalm(world: World): boolean {
   return (
     isLeaderWell(world) &&
+    world.timeline.now >= world.healing.until &&
     world.vCenters.every(
-      ({ reach, slow, impostor }) => reach === 'works' && slow === 0 && impostor === undefined,
+      ({ reach, slow, impostor, passwordWrong }) =>
+        reach === 'works' && slow === 0 && impostor === undefined && !passwordWrong,
     )
   )
 }
