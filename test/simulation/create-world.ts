@@ -1,6 +1,7 @@
 import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer } from './model/api-server.ts'
+import { createConfigFile } from './model/config-file.ts'
 import { type ControllerOptions, runController } from './model/controller.ts'
 import type { Folder } from './model/machine.ts'
 import { createMachines } from './model/machines.ts'
@@ -14,6 +15,8 @@ import type { World } from './world.ts'
 const TICK = 5_000
 /** Milliseconds by which a clock may be wrong. */
 const CLOCKS_DIFFER = 60_000
+/** After which a kubelet starts a process anew that has exited, milliseconds. */
+const BACKOFF = 10_000
 
 export function createWorld(random: Random, timeline: Timeline, settings = drawSettings(random)): World {
   const judge = createJudge(() => world)
@@ -80,19 +83,29 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     refresh: random.between(30_000, 2.5 * settings.lifecycle.absentFor),
   })
   const processes: Process[] = []
+  const configFile = createConfigFile({
+    settings,
+    vCenters: vCenters.map(({ name }) => name),
+    apart: random.derive('credentials').chance(0.3),
+    timeline,
+  })
 
   function startReplica(index: number, generation: number): void {
     const name = `${'ab'[index]}-${generation}`
     const process = createProcess(name, timeline, random.derive(name))
     processes[index] = process
-    const options: ControllerOptions = { api, vCenters, process, timeline, settings, watch: judge }
+    const onExit = (): void => world.restart(process, BACKOFF)
+    const options: ControllerOptions = { api, vCenters, process, timeline, configFile, watch: judge, onExit }
     void runController(options, stop.signal)
   }
 
   const world: World = {
     timeline,
     random,
-    settings,
+    get settings() {
+      return configFile.settings
+    },
+    configFile,
     api,
     vCenters,
     machines,

@@ -1,6 +1,7 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import type { Judge } from './invariants/promises.ts'
 import type { ApiServer } from './model/api-server.ts'
+import type { ConfigFile } from './model/config-file.ts'
 import type { Machine } from './model/machine.ts'
 import type { Machines } from './model/machines.ts'
 import type { Process } from './model/process.ts'
@@ -12,7 +13,9 @@ import type { Timeline } from './timeline.ts'
 export interface World {
   readonly timeline: Timeline
   readonly random: Random
+  /** As the last valid configuration file says. */
   readonly settings: DecisionConfig
+  readonly configFile: ConfigFile
   readonly api: ApiServer
   readonly vCenters: readonly VCenterModel[]
   readonly machines: Machines

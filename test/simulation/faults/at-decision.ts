@@ -72,7 +72,7 @@ function atTheLastProbe(strike: (world: World, focus: Focus) => void): Fault {
 }
 
 /** As many VMs are destroyed as may vanish at once, and one more, which a person holds until the others' Nodes are deleted. */
-function oneTooMany(then: (world: World, process: Process, letGo: () => void) => void): Fault {
+function oneTooMany(then: (world: World, letGo: () => void) => void): Fault {
   return (world, { vCenter }) => {
     const { machines, judge, settings, annotate, api, timeline } = world
     const there = machines.all.filter(({ vm }) => vm?.vCenter === vCenter)
@@ -81,10 +81,10 @@ function oneTooMany(then: (world: World, process: Process, letGo: () => void) =>
     const [held, ...others] = there.slice(0, allowed + 1)
     if (held === undefined) return undefined
     const left = new Set(others.map(({ nodeName }) => nodeName))
-    const told = (process: Process, nodeName: string): void => {
+    const told = (_: Process, nodeName: string): void => {
       if (!left.delete(nodeName) || left.size > 0) return
       judge.onDecision.delete(told)
-      then(world, process, letGo)
+      then(world, letGo)
     }
     // A deletion that was decided may take its time, or be refused.
     const letGo = (): void => {
@@ -180,14 +180,14 @@ export const FAULTS_AT_DECISION: Faults = {
     api.putNode(nodeName, undefined)
     machines.kubelets.start(machines.create(nodeName, vCenter, folder))
   }),
-  'one-too-many-held': oneTooMany(({ timeline, random }, _, letGo) => {
+  'one-too-many-held': oneTooMany(({ timeline, random }, letGo) => {
     timeline.after(random.between(65_000, 75_000), 'it is held no longer', letGo)
   }),
   /** What the leader knows of deletions outlives its configuration. */
-  'one-too-many-held-until-configured-anew': oneTooMany(({ timeline, random }, process, letGo) => {
-    timeline.after(random.between(0, 5_000), `${process.name} is configured anew`, () => {
-      process.reconfigure()
-      letGo()
+  'one-too-many-held-until-configured-anew': oneTooMany(({ timeline, random, configFile }, letGo) => {
+    timeline.after(random.between(0, 5_000), 'the leader is configured anew', () => {
+      configFile.write({})
+      timeline.after(random.between(5_000, 10_000), 'it is held no longer', letGo)
     })
   }),
   'held-when-deleting': whenDeleting((world, _, { machine }) => world.annotate(machine.nodeName, 'hold')),

@@ -95,8 +95,26 @@ export const CLUSTER_FAULTS: Faults = {
     process.setWall(random.pick([-3_600_000, -60_000, 60_000, 3_600_000]))
     return () => process.setWall(0)
   }),
-  'configuration-changes': toReplica((process) => {
-    process.reconfigure()
+  'configuration-changes'({ configFile, random }) {
+    configFile.write({}, random.chance(0.3))
+    return undefined
+  },
+  'deletion-set-otherwise'({ configFile, random }) {
+    const { deletion } = configFile.original.lifecycle
+    const others = (['on', 'dry-run', 'off'] as const).filter((each) => each !== deletion)
+    configFile.write({ deletion: random.pick(others) })
+    return () => configFile.write({ deletion })
+  },
+  'configuration-invalid'({ configFile }) {
+    configFile.spoil(true)
+    return () => configFile.spoil(false)
+  },
+  'credentials-away'({ configFile }) {
+    configFile.credentials(false)
+    return () => configFile.credentials(true)
+  },
+  'configuration-half-written': toReplica((process, { configFile }) => {
+    configFile.tear(process)
     return () => undefined
   }),
   'report-deleted'({ api }, { machine: { nodeName } }) {

@@ -103,6 +103,8 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'replica-killed', at: 0.5 }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'configuration-changes', at: 0.7 }],
   [gone, { kind: 'vm-destroyed', who: 'beside', at: 0.2 }, { kind: 'configuration-changes', at: 0.9 }],
+  [gone, { kind: 'deletion-set-otherwise' }],
+  [gone, { kind: 'deletion-set-otherwise' }, { kind: 'configuration-invalid', at: 0.7 }],
   [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'let-go', at: 0.5 }],
   [gone, { kind: 'vm-unregistered-off', who: 'beside', until: 0.8 }],
   [{ kind: 'vm-unregistered-for-good' }, { kind: 'vm-destroyed', who: 'beside', at: 0.1 }],

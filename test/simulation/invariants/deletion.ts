@@ -6,6 +6,7 @@ import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
+import { deletionFor } from './configuration.ts'
 import type { Work } from './promises.ts'
 
 /** How old a result may be when it is acted on, milliseconds; repeated here, so that a change of the code cannot change it. */
@@ -52,7 +53,8 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
   if (unseen && (bound !== undefined || (lifecycle.unbound !== 'delete' && !isAwaited(world, before))))
     says('only a machine that was seen is known to be gone', `unbound is ${lifecycle.unbound}`)
 
-  if (lifecycle.deletion !== 'on') says('deletion is on', `it is ${lifecycle.deletion}`)
+  const deletion = deletionFor(world, by) ?? 'on'
+  if (deletion !== 'on') says('deletion is on', `it is ${deletion}`)
   const annotation = annotations[ANNOTATION_DELETION]
   if (annotation !== undefined && annotation !== 'proceed') says('a held Node is kept', `"${annotation}"`)
   const led = now - api.holder.since

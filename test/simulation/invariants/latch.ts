@@ -2,6 +2,7 @@ import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { type ReportObject, readyOf } from '../model/objects.ts'
 import type { World } from '../world.ts'
 import { isMeant } from './brake.ts'
+import { deletionFor } from './configuration.ts'
 
 /** For how long a controller may go on believing what was so, milliseconds. */
 const STALE = 60_000
@@ -27,7 +28,7 @@ export function judgeLatch(world: World, by: string, before: ReportObject, { sta
   if (before.status.brakeEngagedAt !== undefined || status.brakeEngagedAt === undefined) return
   // Who was let go just now counts, too.
   noteUndecided(world)
-  const { deletion } = settings.lifecycle
+  const deletion = deletionFor(world, by) ?? 'on'
   if (deletion !== 'on')
     judge.violate(
       'no brake is left behind',

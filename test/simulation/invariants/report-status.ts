@@ -2,6 +2,7 @@ import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import type { ReportObject } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isMeant } from './brake.ts'
+import { deletionFor } from './configuration.ts'
 import { judgeLatch } from './latch.ts'
 import { livesOn } from './living.ts'
 
@@ -84,8 +85,8 @@ function judgeOpening(world: World, by: string, before: ReportObject, after: Rep
   // It releases itself as well: not soon, and never while too many are missing.
   const many = judge.many.get(before.status.vm?.vCenterInstanceUUID ?? '') ?? 0
   const time = timeline.now - Math.max(many, judge.braked.get(name) ?? timeline.now)
-  const { absentFor, deletion } = settings.lifecycle
-  if (absent && deletion === 'on' && time < 2 * absentFor - CLOCKS)
+  const { absentFor } = settings.lifecycle
+  if (absent && deletionFor(world, by) === 'on' && time < 2 * absentFor - CLOCKS)
     judge.violate(
       'the brake stays engaged',
       `${by} releases it for ${name} after ${time} ms, whose VM is not back`,

@@ -1,7 +1,8 @@
 /** A replica of the controller: the real election and the real work of a leader, on the model's edges. */
 import { pino } from 'pino'
-import type { Config, DecisionConfig, VCenterConfig } from '../../../controller/config/config.ts'
-import { Secret } from '../../../controller/config/secret.ts'
+import type { VCenterConfig } from '../../../controller/config/config.ts'
+import { ConfigError } from '../../../controller/config/findings.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from '../../../controller/config/load.ts'
 import { createCandidate } from '../../../controller/leader/candidate.ts'
 import type { Logger } from '../../../controller/log.ts'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
@@ -10,6 +11,7 @@ import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { createProbeTracker, type ProbeTracker } from '../../../controller/vm-probes/probe-tracker.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
+import type { ConfigFile } from './config-file.ts'
 import { createModelConnection, type LoginWatch } from './connection.ts'
 import { createModelClient } from './network.ts'
 import type { Process } from './process.ts'
@@ -41,8 +43,10 @@ export interface ControllerOptions {
   readonly vCenters: readonly VCenterModel[]
   readonly process: Process
   readonly timeline: Timeline
-  readonly settings: DecisionConfig
+  readonly configFile: ConfigFile
   readonly watch: ControllerWatch
+  /** The process has exited at its start, because the configuration is invalid. */
+  readonly onExit: () => void
 }
 
 const NO_VCENTER_METRICS = {
@@ -70,6 +74,9 @@ const NO_METRICS = {
   nodeDeleted: () => undefined,
   leading: () => undefined,
   leaseReadAgain: () => undefined,
+  configTaken: () => undefined,
+  configRefused: () => undefined,
+  credentials: () => undefined,
   vCenter: () => NO_VCENTER_METRICS,
 }
 
@@ -84,35 +91,33 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     timeline,
     onArrival: ({ metadata }, at) => watch.arrived(process, metadata.name, at),
   })
-  const config = configOf(options)
-  let superseded = new AbortController()
-  process.reconfigure = () => {
-    const before = superseded
-    superseded = new AbortController()
-    before.abort()
-  }
+  const source = options.configFile.source(process)
   let connections = 0
   try {
+    const loaded = await loadAtStart(source)
+    if (loaded === undefined) return options.onExit()
     await createCandidate({
+      config: { ...source, loaded },
       client,
       limit: (client) => client,
       lease: { namespace: 'kube-system', name: 'rollcall' },
       identity: process.name,
       userAgent: process.name,
       timings: TIMINGS,
-      configuration: { current: () => ({ config, superseded: superseded.signal }) },
-      openInventory: (inventory) =>
-        openInventory({
+      openInventory(inventory) {
+        const vCenter = vCenterOf(options, inventory.config)
+        return openInventory({
           ...inventory,
           openConnection: () =>
             createModelConnection({
-              vCenter: vCenterOf(options, inventory.config),
+              vCenter,
               process,
               timeline,
               logins: watch,
               owner: `${process.name}/${++connections}/${inventory.config.name}`,
             }),
-        }),
+        })
+      },
       createTracker: () => createWatchedTracker(process, watch),
       events: { event: () => undefined },
       clock: process,
@@ -123,6 +128,16 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     }).run(signal)
   } catch (error) {
     watch.defect(process, error)
+  }
+}
+
+/** Undefined where the file has a mistake. */
+async function loadAtStart(source: ConfigSource): Promise<LoadedConfig | undefined> {
+  try {
+    return await loadConfig(source)
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
   }
 }
 
@@ -174,31 +189,8 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
   )
 }
 
-function configOf({ settings, vCenters }: ControllerOptions): Config {
-  const { labels, identity, lifecycle, topology, initialization, nodes, ipFamilies, datacenters } = settings
-  return {
-    labels,
-    identity,
-    lifecycle,
-    topology,
-    initialization,
-    vCenters: vCenters.map(({ name }) => ({
-      name,
-      server: name,
-      port: 443,
-      user: 'rollcall',
-      password: new Secret('secret'),
-      trust: { kind: 'system' },
-      datacenters: datacenters[name] ?? [],
-    })),
-    nodes,
-    ipFamilies,
-    credentials: {},
-  }
-}
-
 function vCenterOf({ vCenters }: ControllerOptions, { name }: VCenterConfig): VCenterModel {
   const vCenter = vCenters.find((each) => each.name === name)
-  if (vCenter === undefined) throw new Error(`there is no vCenter ${name}`)
+  if (vCenter === undefined) throw new Error(`nobody means a vCenter ${name}`)
   return vCenter
 }

@@ -11,8 +11,8 @@ export interface Process extends Clock {
   /** Its way to the API server. */
   readonly line: Line
   readonly random: Random
-  /** Tells a leader that its configuration has changed. */
-  reconfigure: () => void
+  /** When it was started, or last went on, milliseconds. */
+  readonly awakeSince: number
   /** Lets the process see something, when it runs again at the latest, in any order. */
   deliver(act: () => void): void
   /** Stops it; `suspended` stops its monotonic clock too. */
@@ -44,6 +44,7 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
   let slept = 0
   let suspendedAt = 0
   let ahead = 0
+  let awakeSince = timeline.now
   const monotonic = (): number => (state === 'suspended' ? suspendedAt : timeline.now) - slept
 
   function deliver(act: () => void): void {
@@ -55,12 +56,14 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
     name,
     line: { cut: false, deaf: false, lag: 0 },
     random,
-    reconfigure: () => undefined,
     get state() {
       return state
     },
     get ahead() {
       return ahead
+    },
+    get awakeSince() {
+      return awakeSince
     },
     deliver,
     stop(how) {
@@ -72,6 +75,7 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
       if (state !== 'frozen' && state !== 'suspended') return
       if (state === 'suspended') slept += timeline.now - suspendedAt
       state = 'runs'
+      awakeSince = timeline.now
       const waiting = held
       held = []
       for (const act of waiting) {

@@ -1,0 +1,136 @@
+/** The controller's configuration file, and a folder with credentials beside it: people write them, each replica reads them. */
+import type { DecisionConfig, LifecycleConfig } from '../../../controller/config/config.ts'
+import type { ConfigSource } from '../../../controller/config/load.ts'
+import { noFolder } from '../../../controller/config/testing/load.ts'
+import type { Timeline } from '../timeline.ts'
+import type { Process } from './process.ts'
+
+export interface ConfigFile {
+  /** What it says at the beginning, and in the end. */
+  readonly original: DecisionConfig
+  /** What the last valid text says. */
+  readonly settings: DecisionConfig
+  /** Since when the file says that, milliseconds; it may be invalid by now. */
+  readonly since: number
+  /** Since when the file is invalid; undefined while it is not. */
+  readonly invalidSince: number | undefined
+  /** Somebody changes the file, if only what makes no difference to any Node; with `reconnect`, all vCenters' settings too. */
+  write(change: Partial<LifecycleConfig>, reconnect?: boolean): void
+  /** Somebody makes a mistake, or mends it. */
+  spoil(invalid: boolean): void
+  /** The next time that a replica reads the file, somebody is writing it: what it finds is valid, and not meant. */
+  tear(reader: Process): void
+  /** Somebody takes the folder with the credentials away, or puts it back; nothing where the file has them. */
+  credentials(there: boolean): void
+  source(reader: Process): ConfigSource
+}
+
+export interface ConfigFileOptions {
+  readonly settings: DecisionConfig
+  readonly vCenters: readonly string[]
+  /** Whether users and passwords are in a folder. */
+  readonly apart: boolean
+  readonly timeline: Timeline
+}
+
+/** A vCenter that no valid text names for longer than a moment. */
+const UNMEANT = 'vc-unmeant'
+const PATH = '/etc/rollcall/vsphere.conf'
+const FOLDER = '/etc/rollcall/credentials'
+
+export function createConfigFile(options: ConfigFileOptions): ConfigFile {
+  const { settings: original, vCenters, apart, timeline } = options
+  const torn = new Set<Process>()
+  let written = original.lifecycle
+  let valid = original
+  let since = 0
+  let invalidSince: number | undefined
+  let revision = 0
+  let insecureFlag = false
+  let folder = apart
+  let content: Uint8Array = new Uint8Array()
+
+  /** JSON is YAML. */
+  function text(names: readonly string[], mistakes: object = {}): Uint8Array {
+    const { labels, identity, topology, datacenters } = original
+    const { absentFor, leaderAge, waitForVolumes, outOfServiceAfter } = written
+    const access = { insecureFlag, ...(apart ? {} : { user: 'rollcall', password: 'secret' }) }
+    const said = {
+      global: apart ? { secretsDirectory: FOLDER } : {},
+      vcenter: Object.fromEntries(
+        names.map((name) => [name, { server: name, ...access, datacenters: datacenters[name] ?? [] }]),
+      ),
+      labels,
+      identity,
+      lifecycle: {
+        ...written,
+        absentFor: duration(absentFor),
+        leaderAge: duration(leaderAge),
+        waitForVolumes: duration(waitForVolumes),
+        outOfServiceAfter: duration(outOfServiceAfter),
+      },
+      topology,
+      // Nobody is there.
+      nodes: { excludeExternalNetworkSubnetCidr: [`192.0.2.${revision % 256}/32`] },
+      ...mistakes,
+    }
+    return new TextEncoder().encode(JSON.stringify(said))
+  }
+
+  /** Each time another, or it would be what two looks have found. */
+  function half(): Uint8Array {
+    revision++
+    return text([...vCenters, UNMEANT])
+  }
+
+  function save(): void {
+    const invalid = invalidSince !== undefined
+    content = invalid ? text([...vCenters, UNMEANT], { mistake: 1 }) : text(vCenters)
+    if (invalid) return
+    valid = { ...original, lifecycle: written }
+    since = timeline.now
+  }
+
+  save()
+  return {
+    original,
+    get settings() {
+      return valid
+    },
+    get since() {
+      return since
+    },
+    get invalidSince() {
+      return invalidSince
+    },
+    write(change, reconnect = false) {
+      written = { ...written, ...change }
+      if (reconnect) insecureFlag = !insecureFlag
+      revision++
+      save()
+    },
+    spoil(invalid) {
+      invalidSince = invalid ? (invalidSince ?? timeline.now) : undefined
+      save()
+    },
+    tear: (reader) => torn.add(reader),
+    credentials(there) {
+      folder = apart && there
+    },
+    source: (reader) => ({
+      path: PATH,
+      async readFile(path) {
+        if (path !== PATH) return new TextEncoder().encode('rollcall')
+        return torn.delete(reader) ? half() : content
+      },
+      async readFolder(path) {
+        if (path !== FOLDER || !folder) return noFolder()
+        return vCenters.flatMap((name) => [`${name}.username`, `${name}.password`])
+      },
+    }),
+  }
+}
+
+function duration(ms: number | undefined): string {
+  return ms === undefined ? 'off' : `${ms}ms`
+}
