@@ -1,4 +1,5 @@
 import { BRAKE_MUTATIONS } from './brake.ts'
+import { CONFIGURATION_MUTATIONS } from './configuration.ts'
 import { EFFECT_MUTATIONS } from './effects.ts'
 import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
@@ -9,4 +10,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...BRAKE_MUTATIONS,
   ...MACHINE_MUTATIONS,
   ...EFFECT_MUTATIONS,
+  ...CONFIGURATION_MUTATIONS,
 ]
