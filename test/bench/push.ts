@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isShutDown } from '../e2e/objects.ts'
 import { startController } from '../fixtures/controller.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { type Cast, LABELS, type NodeObject, type Scene } from './scene.ts'
+import { type Cast, LABELS, type Scene } from './scene.ts'
 import { startVCenterGauge, type VCenterGauge } from './vcenter-gauge.ts'
 
 /** How long a power-off took to become a taint, milliseconds; the parts are one after the other. */
@@ -146,10 +147,6 @@ async function destroy({ cluster, vcsim }: Scene, { nodes }: Cast, { name, vm }:
 
 function taintedAt({ nodes }: Cast, name: string): number | undefined {
   return nodes.of(name).find(({ object }) => isShutDown(object))?.at
-}
-
-function isShutDown({ spec }: NodeObject): boolean {
-  return spec.taints?.some(({ key }) => key === 'node.cloudprovider.kubernetes.io/shutdown') ?? false
 }
 
 function partsOf(

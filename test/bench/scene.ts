@@ -1,27 +1,18 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { address, isInitialized, type NodeObject, type ReportObject } from '../e2e/objects.ts'
 import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { inParallel, prepareReports, type ReportLoad } from '../fixtures/load.ts'
-import { type AnyObject, type Recording, record } from '../fixtures/recorder.ts'
+import { type Recording, record } from '../fixtures/recorder.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 
-const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 const SETTLING = 10_000
 export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
-
-export interface NodeObject extends AnyObject {
-  spec: { taints?: { key: string }[]; providerID?: string }
-  status: { addresses?: { type: string; address: string }[] }
-}
-
-interface ReportObject extends AnyObject {
-  status?: { conditions?: { type: string; status: string }[] }
-}
 
 /** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
 export interface Scene extends AsyncDisposable {
@@ -87,13 +78,7 @@ export async function openScene(vms: number): Promise<Scene> {
   }
 }
 
-function isTainted(node: NodeObject): boolean {
-  return node.spec.taints?.some(({ key }) => key === UNINITIALIZED) ?? false
-}
-
-function internalIP(node: NodeObject | undefined): string | undefined {
-  return node?.status.addresses?.find(({ type }) => type === 'InternalIP')?.address
-}
+const internalIP = (node: NodeObject | undefined) => address(node, 'InternalIP')
 
 function castOf(
   cluster: Cluster,
@@ -108,7 +93,7 @@ function castOf(
   function look(): boolean {
     for (; seen < nodes.versions.length; seen++) {
       const version = nodes.versions[seen]
-      if (version === undefined || isTainted(version.object)) continue
+      if (version === undefined || !isInitialized(version.object)) continue
       if (!waiting.delete(version.object.metadata.name)) continue
       first = Math.min(first, version.at)
       last = version.at
@@ -140,7 +125,7 @@ function castOf(
     early: () =>
       members
         .filter(({ name, address }) => {
-          const first = nodes.of(name).find(({ object }) => !isTainted(object))
+          const first = nodes.of(name).find(({ object }) => isInitialized(object))
           return internalIP(first?.object) !== address
         })
         .map(({ name }) => name),

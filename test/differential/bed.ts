@@ -2,7 +2,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { CSI_DRIVER, TAINT_UNINITIALIZED } from '../../controller/node/well-known.ts'
+import { CSI_DRIVER } from '../../controller/node/well-known.ts'
+import { isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
 import { nodeObject } from '../fixtures/kubelet.ts'
 import { productUUID } from '../fixtures/machine.ts'
@@ -13,19 +14,6 @@ import { borrowCluster } from '../servers/pool/borrow.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { type Datacenters, type Models, startWorld } from './places.ts'
 import type { KubeletNode, Scenario } from './scenario.ts'
-
-export interface Node {
-  readonly metadata: {
-    readonly name: string
-    readonly labels: Readonly<Record<string, string>>
-    readonly annotations?: Readonly<Record<string, string>>
-  }
-  readonly spec: {
-    readonly providerID?: string
-    readonly taints?: readonly { readonly key: string; readonly effect: string }[]
-  }
-  readonly status: { readonly addresses?: readonly { readonly type: string; readonly address: string }[] }
-}
 
 export interface Bed extends AsyncDisposable {
   readonly vcsim: Vcsim
@@ -209,7 +197,7 @@ export async function runRollcall(
   cluster: Cluster,
 ): Promise<Controller> {
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>
-    node.spec.providerID === undefined ? waits(node) : node.spec.providerID.startsWith('vsphere://'),
+    node.spec.providerID === undefined ? !isInitialized(node) : node.spec.providerID.startsWith('vsphere://'),
   )
   await using stack = new AsyncDisposableStack()
   const controller = stack.use(await startController({ cluster, vcsim, dir, config }))
@@ -233,12 +221,7 @@ function isJudged(conditions: readonly { readonly reason: string }[]): boolean {
   return conditions.length > 0 && conditions.every(({ reason }) => reason !== 'TagsUnreadable')
 }
 
-/** Whether no provider has initialised it yet. */
-export function waits({ spec }: Node): boolean {
-  return (spec.taints ?? []).some(({ key }) => key === TAINT_UNINITIALIZED)
-}
-
-export async function readNodes(cluster: Cluster): Promise<ReadonlyMap<string, Node>> {
-  const { body } = await cluster.request<{ items: Node[] }>('GET', '/api/v1/nodes')
+export async function readNodes(cluster: Cluster): Promise<ReadonlyMap<string, NodeObject>> {
+  const { body } = await cluster.request<{ items: NodeObject[] }>('GET', '/api/v1/nodes')
   return new Map(body.items.map((node) => [node.metadata.name, node]))
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
-import { type Bed, type Node, readNodes, runRollcall, setUp, waits } from './bed.ts'
+import { isInitialized, type NodeObject } from '../e2e/objects.ts'
+import { type Bed, readNodes, runRollcall, setUp } from './bed.ts'
 import { runCPI } from './run-cpi.ts'
 import type { Case, Scenario } from './scenario.ts'
 
@@ -42,12 +43,11 @@ export async function compareScenario(bed: Bed, scenario: Scenario, serial: numb
 }
 
 /** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
-export function differencesOf(cpi: Node | undefined, rollcall: Node | undefined): Difference[] {
-  const initialized = (node: Node | undefined) => node !== undefined && !waits(node)
+export function differencesOf(cpi: NodeObject | undefined, rollcall: NodeObject | undefined): Difference[] {
   const parts: Difference[] = [
-    { part: 'initialized', cpi: initialized(cpi), rollcall: initialized(rollcall) },
+    { part: 'initialized', cpi: isInitialized(cpi), rollcall: isInitialized(rollcall) },
   ]
-  if (cpi !== undefined && rollcall !== undefined && initialized(cpi) === initialized(rollcall)) {
+  if (cpi !== undefined && rollcall !== undefined && isInitialized(cpi) === isInitialized(rollcall)) {
     parts.push(
       { part: 'providerID', cpi: cpi.spec.providerID, rollcall: rollcall.spec.providerID },
       { part: 'addresses', cpi: cpi.status.addresses, rollcall: rollcall.status.addresses },

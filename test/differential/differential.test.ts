@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
-import { type Node, openBed, readNodes, runRollcall, setUp } from './bed.ts'
+import type { NodeObject } from '../e2e/objects.ts'
+import { openBed, readNodes, runRollcall, setUp } from './bed.ts'
 import { type Compared, compareScenario } from './compare.ts'
 import { PAGE, ROWS, withTable } from './differences.ts'
 import { judge } from './judge.ts'
@@ -48,12 +49,12 @@ await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
   for (const [name, before] of taken) t.strictSame(whole(returned.get(name)), whole(before), `${name}, back`)
 })
 
-function whole(node: Node | undefined) {
+function whole(node: NodeObject | undefined) {
   const { labels, annotations } = node?.metadata ?? {}
   return { labels, annotations, spec: node?.spec, addresses: node?.status.addresses }
 }
 
-function withoutLevel(node: Node) {
+function withoutLevel(node: NodeObject) {
   const { [LABEL_IDENTITY_LEVEL]: _, ...labels } = node.metadata.labels
   return { ...whole(node), labels }
 }

@@ -1,9 +1,10 @@
 /** Has the CPI do to each Node of a stage what it does to it. */
+import { isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { startCPI } from '../fixtures/cpi.ts'
 import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
-import { type Bed, type Node, readNodes, type Stage, waits } from './bed.ts'
+import { type Bed, readNodes, type Stage } from './bed.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
 const ITS_OWN_CRASH = /fatal error: concurrent map/
@@ -55,7 +56,7 @@ function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<bo
     const nodes = [...(await readNodes(cluster)).values()]
     const unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
     if (unsettled.length === 0) {
-      if (nodes.every(waits)) return true
+      if (!nodes.some(isInitialized)) return true
       addressesWritten ??= rounds() + 2
       return rounds() >= addressesWritten
     }
@@ -68,12 +69,12 @@ function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<bo
 }
 
 /** Whether the CPI has initialised a Node, or failed to although it had looked for its machine. */
-function isSettled(node: Node, said: readonly string[]): boolean {
+function isSettled(node: NodeObject, said: readonly string[]): boolean {
   const { name } = node.metadata
   const looked = new RegExp(`RegisterNode LEAVE: ${name}$|error discovering node ${name}:`)
   const known = said.findIndex((line) => looked.test(line))
   if (known < 0) return false
-  if (!waits(node)) return true
+  if (isInitialized(node)) return true
   if (said.some((line) => line.includes(`Successfully initialized node ${name} with`))) return true
   // Before it knew the machine it may have failed for that.
   return said.slice(known).filter((line) => line.includes(`error syncing '${name}'`)).length >= 2

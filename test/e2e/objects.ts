@@ -10,7 +10,10 @@ import type { AnyObject, Recording } from '../fixtures/recorder.ts'
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 
 export interface NodeObject extends AnyObject {
-  metadata: AnyObject['metadata'] & { labels: Record<string, string> }
+  metadata: AnyObject['metadata'] & {
+    labels: Record<string, string>
+    annotations?: Record<string, string>
+  }
   spec: {
     providerID?: string
     taints?: { key: string; effect: string; value?: string; timeAdded?: string }[]
