@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { createBoard } from './board.ts'
-import type { Row } from './table.ts'
+import type { NodeRow } from './table.ts'
 import { createTerminal } from './terminal.ts'
 
-const tainted: Row = {
+const tainted: NodeRow = {
   name: 'worker-1',
   state: 'tainted',
   vm: '',
@@ -15,7 +15,7 @@ const tainted: Row = {
   level: '',
   reason: '',
 }
-const initialised: Row = {
+const initialised: NodeRow = {
   ...tainted,
   state: 'initialised',
   vm: 'VM0',
@@ -31,7 +31,7 @@ const initialised: Row = {
 function write(
   size: { columns: number; rows: number } | undefined,
   env: NodeJS.ProcessEnv,
-  rows: readonly Row[][],
+  rows: readonly NodeRow[][],
 ) {
   const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: size !== undefined, ...size })
   const board = createBoard(createTerminal(stream as unknown as NodeJS.WriteStream, env))
@@ -42,8 +42,8 @@ function write(
 }
 
 t.test('without a terminal: a plain line for each change of state', (t) => {
-  const waiting: Row = { ...tainted, state: 'waiting' }
-  const unproven: Row = { ...initialised, level: '' }
+  const waiting: NodeRow = { ...tainted, state: 'waiting' }
+  const unproven: NodeRow = { ...initialised, level: '' }
   const text = write(undefined, {}, [
     [waiting],
     [tainted],
@@ -76,7 +76,7 @@ t.test('on a terminal: one table, drawn over, whole at the end, and the cursor c
 })
 
 t.test('who is refused is counted apart, and nobody is waited for any more', (t) => {
-  const refused: Row = { ...tainted, name: 'forger', state: 'refused', reason: 'ClaimedByAnotherNode' }
+  const refused: NodeRow = { ...tainted, name: 'forger', state: 'refused', reason: 'ClaimedByAnotherNode' }
   const text = write({ columns: 120, rows: 24 }, {}, [
     [initialised, tainted],
     [initialised, refused],
@@ -99,7 +99,7 @@ t.test('NO_COLOR takes the colours away, TERM=dumb the drawing as well', (t) => 
 t.test('a low terminal shows first what is not finished', (t) => {
   const rows = Array.from(
     { length: 20 },
-    (_, i): Row => ({
+    (_, i): NodeRow => ({
       ...(i === 7 ? tainted : initialised),
       name: `worker-${i}`,
     }),

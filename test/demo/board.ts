@@ -1,11 +1,11 @@
 import { formatDuration } from './style.ts'
-import { type Row, renderTable } from './table.ts'
+import { type NodeRow, renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Shows how the Nodes get on. */
 export interface Board {
   /** @param elapsed milliseconds since the first Node was registered */
-  show(rows: readonly Row[], elapsed: number): void
+  show(rows: readonly NodeRow[], elapsed: number): void
   /** The last state stays to be seen. A second time it does nothing. */
   end(): void
 }
@@ -17,8 +17,8 @@ export function createBoard(terminal: Terminal): Board {
 /** A table that is drawn over. */
 function liveBoard(terminal: Terminal): Board {
   const { style } = terminal
-  let last: readonly Row[] = []
-  const draw = (rows: readonly Row[], footer: string) => {
+  let last: readonly NodeRow[] = []
+  const draw = (rows: readonly NodeRow[], footer: string) => {
     const { columns } = terminal
     // Room for the table, the blank line and the footer, and the line of the cursor.
     const table = renderTable(rows, { columns, rows: terminal.rows - 3, style })
@@ -40,7 +40,7 @@ function liveBoard(terminal: Terminal): Board {
 }
 
 /** As "11 initialised, 1 refused, 1 to go". */
-function countStates(rows: readonly Row[]): string {
+function countStates(rows: readonly NodeRow[]): string {
   const initialised = rows.filter(({ state }) => state === 'initialised').length
   const refused = rows.filter(({ state }) => state === 'refused').length
   const left = rows.length - initialised - refused
@@ -68,7 +68,7 @@ function plainBoard(terminal: Terminal): Board {
   }
 }
 
-function plainLine(row: Row, elapsed: number): string {
+function plainLine(row: NodeRow, elapsed: number): string {
   const { name, state, reason, vm, host, zone, addresses, level, type } = row
   const details = state === 'initialised' ? [level, vm, host, zone, addresses, type] : [reason]
   const line = [`+${formatDuration(elapsed)}`.padStart(8), name, state, ...details]

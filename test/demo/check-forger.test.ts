@@ -2,8 +2,8 @@ import t from 'tap'
 import type { Condition } from '../../agent/shared/node-report.ts'
 import { checkForger, type ForgeryEvidence } from './check-forger.ts'
 import type { Snapshot } from './observe.ts'
-import type { Forger } from './scene.ts'
-import type { NodeObject, ReportObject } from './view.ts'
+import type { DemoForger } from './scene.ts'
+import type { ObservedNode, ObservedReport } from './view.ts'
 
 const vm = {
   ref: 'vm-42',
@@ -16,7 +16,7 @@ const vm = {
   datacenter: 'DC0',
   powerState: 'poweredOn' as const,
 }
-const forger: Pick<Forger, 'pretence' | 'victim'> = {
+const forger: Pick<DemoForger, 'pretence' | 'victim'> = {
   pretence: { name: 'forger', vm, address: '10.20.0.12', agent: 'kubelet' },
   victim: {
     name: 'worker-1',
@@ -28,13 +28,13 @@ const forger: Pick<Forger, 'pretence' | 'victim'> = {
     agent: 'pod',
   },
 }
-const victimNode: NodeObject = {
+const victimNode: ObservedNode = {
   metadata: { name: 'worker-1' },
   spec: { providerID: 'vsphere://x' },
   status: {},
 }
-const victimReport: ReportObject = { metadata: { name: 'worker-1' }, status: { identityLevel: 'proven' } }
-const refusedNode: NodeObject = {
+const victimReport: ObservedReport = { metadata: { name: 'worker-1' }, status: { identityLevel: 'proven' } }
+const refusedNode: ObservedNode = {
   metadata: { name: 'forger' },
   spec: { taints: [{ key: 'node.cloudprovider.kubernetes.io/uninitialized' }] },
   status: {},
@@ -46,12 +46,12 @@ const refusal: Condition = {
   message: 'look for a forged report',
   lastTransitionTime: '2026-01-01T00:00:00Z',
 }
-const refusedReport: ReportObject = { metadata: { name: 'forger' }, status: { conditions: [refusal] } }
+const refusedReport: ObservedReport = { metadata: { name: 'forger' }, status: { conditions: [refusal] } }
 const event = { type: 'Warning', reason: 'ClaimedByAnotherNode', involvedObject: { name: 'forger' } }
 
 function snapshot(
-  nodes: readonly (NodeObject | undefined)[],
-  reports: readonly (ReportObject | undefined)[],
+  nodes: readonly (ObservedNode | undefined)[],
+  reports: readonly (ObservedReport | undefined)[],
 ): Snapshot {
   const byName = <T extends { metadata: { name: string } }>(items: readonly (T | undefined)[]) =>
     new Map(items.filter((item) => item !== undefined).map((item) => [item.metadata.name, item]))
@@ -63,10 +63,10 @@ const before = snapshot([victimNode], [victimReport])
 /** As it should be, but for these. */
 function evidence(
   change: {
-    node?: NodeObject | undefined
-    status?: ReportObject['status']
-    victimNode?: NodeObject | undefined
-    victimReport?: ReportObject | undefined
+    node?: ObservedNode | undefined
+    status?: ObservedReport['status']
+    victimNode?: ObservedNode | undefined
+    victimReport?: ObservedReport | undefined
     events?: ForgeryEvidence['events']
   } = {},
 ): ForgeryEvidence {

@@ -1,6 +1,6 @@
-import type { EventObject } from './events.ts'
+import type { ObservedEvent } from './events.ts'
 import type { Snapshot } from './observe.ts'
-import type { Forger } from './scene.ts'
+import type { DemoForger } from './scene.ts'
 import { UNINITIALIZED } from './view.ts'
 
 /** What the forger must be refused for: the VM itself says which Node it is. */
@@ -12,7 +12,7 @@ export interface ForgeryEvidence {
   /** When all was over. */
   readonly after: Snapshot
   /** On the forger's Node. */
-  readonly events: readonly EventObject[]
+  readonly events: readonly ObservedEvent[]
 }
 
 /**
@@ -21,7 +21,7 @@ export interface ForgeryEvidence {
  * @returns one sentence for each thing that is not so
  */
 export function checkForger(
-  { pretence: { name }, victim }: Pick<Forger, 'pretence' | 'victim'>,
+  { pretence: { name }, victim }: Pick<DemoForger, 'pretence' | 'victim'>,
   { before, after, events }: ForgeryEvidence,
 ): string[] {
   const problems: string[] = []

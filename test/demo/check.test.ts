@@ -1,9 +1,9 @@
 import t from 'tap'
 import { checkNode } from './check.ts'
-import type { PlannedNode } from './scene.ts'
-import type { NodeObject, ReportObject } from './view.ts'
+import type { ExpectedNode } from './scene.ts'
+import type { ObservedNode, ObservedReport } from './view.ts'
 
-const planned: PlannedNode = {
+const planned: ExpectedNode = {
   name: 'worker-1',
   vm: {
     ref: 'vm-42',
@@ -36,7 +36,7 @@ const addresses = [
   { type: 'InternalIP', address: '10.20.0.11' },
   { type: 'ExternalIP', address: '10.20.0.11' },
 ]
-const right: NodeObject = {
+const right: ObservedNode = {
   metadata: { name: 'worker-1', labels },
   spec: { providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b', taints: [{ key: 'other' }] },
   status: { addresses },
@@ -53,7 +53,7 @@ const status = {
     host: 'DC0_C0_H0',
   },
 }
-const report: ReportObject = { metadata: { name: 'worker-1' }, status }
+const report: ObservedReport = { metadata: { name: 'worker-1' }, status }
 
 t.test('a Node that is as vCenter says has no problem', (t) => {
   t.same(checkNode(planned, right, report), [])
@@ -63,7 +63,7 @@ t.test('a Node that is as vCenter says has no problem', (t) => {
 t.test('each difference is a problem of its own', (t) => {
   const { 'topology.kubernetes.io/zone': _, ...fewer } = labels
   const taints = [{ key: 'node.cloudprovider.kubernetes.io/uninitialized' }]
-  const cases: [string, NodeObject | undefined, ReportObject | undefined, RegExp][] = [
+  const cases: [string, ObservedNode | undefined, ObservedReport | undefined, RegExp][] = [
     ['no Node', undefined, report, /not there/],
     ['no report', right, undefined, /no NodeReport/],
     ['tainted', { ...right, spec: { ...right.spec, taints } }, report, /still has the taint/],

@@ -1,5 +1,5 @@
-import type { PlannedNode } from './scene.ts'
-import { type NodeObject, type ReportObject, UNINITIALIZED } from './view.ts'
+import type { ExpectedNode } from './scene.ts'
+import { type ObservedNode, type ObservedReport, UNINITIALIZED } from './view.ts'
 
 /**
  * Compares a Node and its report with what the simulator says of the VM.
@@ -7,9 +7,9 @@ import { type NodeObject, type ReportObject, UNINITIALIZED } from './view.ts'
  * @returns one sentence for each difference; none when all is as it should be
  */
 export function checkNode(
-  planned: PlannedNode,
-  node: NodeObject | undefined,
-  report: ReportObject | undefined,
+  planned: ExpectedNode,
+  node: ObservedNode | undefined,
+  report: ObservedReport | undefined,
 ): string[] {
   if (!node) return ['the Node is not there']
   const problems: string[] = []
@@ -40,7 +40,7 @@ export function checkNode(
 }
 
 /** Each label and the beta name under which older workloads look for it. */
-function expectedLabels({ zone, region, instanceType }: PlannedNode): Record<string, string> {
+function expectedLabels({ zone, region, instanceType }: ExpectedNode): Record<string, string> {
   return {
     'topology.kubernetes.io/zone': zone,
     'failure-domain.beta.kubernetes.io/zone': zone,
@@ -51,11 +51,11 @@ function expectedLabels({ zone, region, instanceType }: PlannedNode): Record<str
   }
 }
 
-function expectedAddresses({ name, address }: PlannedNode): string {
+function expectedAddresses({ name, address }: ExpectedNode): string {
   return `Hostname ${name}, InternalIP ${address}, ExternalIP ${address}`
 }
 
-function whyNot(report: ReportObject | undefined): string {
+function whyNot(report: ObservedReport | undefined): string {
   const untrue = (report?.status?.conditions ?? []).filter(({ status }) => status !== 'True')
   return untrue.length === 0
     ? ''

@@ -8,17 +8,17 @@ import { type Forgery, tryForgery } from './forgery.ts'
 import { keepRunning } from './keep.ts'
 import { showKubectl } from './kubectl.ts'
 import { look } from './observe.ts'
-import type { Options } from './options.ts'
+import type { DemoArguments } from './options.ts'
 import { prepare } from './prepare.ts'
 import { type RollCall, rollCall } from './roll-call.ts'
-import { type Site, startSite } from './site.ts'
+import { type DemoSite, startSite } from './site.ts'
 import { talkingStep } from './steps.ts'
 import { stopPrograms } from './stop.ts'
 import { renderSummary, type Summary } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface DemoOptions {
-  readonly options: Options
+  readonly options: DemoArguments
   readonly terminal: Terminal
   readonly env: NodeJS.ProcessEnv
   /** Ends the demo at once, or the looking around of `--keep`. */
@@ -99,7 +99,7 @@ const INTRODUCTION = [
 ]
 
 /** What is wrong, by the name of the Node. */
-function wrongNodes({ nodes }: Site, { snapshot }: RollCall): Map<string, string[]> {
+function wrongNodes({ nodes }: DemoSite, { snapshot }: RollCall): Map<string, string[]> {
   const wrong = new Map<string, string[]>()
   for (const planned of nodes) {
     const { name } = planned
@@ -115,7 +115,7 @@ function wrongNodes({ nodes }: Site, { snapshot }: RollCall): Map<string, string
 
 /** Looked at again at the very end, when whatever the forger set off has come to rest. */
 async function forgeryProblems(
-  site: Site,
+  site: DemoSite,
   { snapshot: before }: RollCall,
   forgery: Forgery,
 ): Promise<string[]> {

@@ -1,12 +1,12 @@
 import type { Program } from '../fixtures/program.ts'
 import { listEvents } from './events.ts'
-import type { Site } from './site.ts'
+import type { DemoSite } from './site.ts'
 
 const LAST_LINES = 20
 
 /** What someone needs to find out why it went wrong: Events, and the ends of the logs. */
 export async function diagnose(
-  { cluster, controller }: Pick<Site, 'cluster' | 'controller'>,
+  { cluster, controller }: Pick<DemoSite, 'cluster' | 'controller'>,
   agents: ReadonlyMap<string, Program>,
 ): Promise<string[]> {
   const events = (await listEvents(cluster)).map(

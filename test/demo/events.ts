@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../servers/cluster.ts'
 
 /** An Event as far as the demo looks. */
-export interface EventObject {
+export interface ObservedEvent {
   readonly type?: string
   readonly reason?: string
   readonly message?: string
@@ -12,8 +12,8 @@ export interface EventObject {
 const PERIOD = 50
 const COMES_WITHIN = 60_000
 
-export async function listEvents({ request }: Pick<Cluster, 'request'>): Promise<readonly EventObject[]> {
-  const { body } = await request<{ items?: EventObject[] }>('GET', '/api/v1/events')
+export async function listEvents({ request }: Pick<Cluster, 'request'>): Promise<readonly ObservedEvent[]> {
+  const { body } = await request<{ items?: ObservedEvent[] }>('GET', '/api/v1/events')
   return body.items ?? []
 }
 
@@ -23,7 +23,7 @@ export async function eventsOn(
   nodeName: string,
   reason: string,
   signal: AbortSignal,
-): Promise<readonly EventObject[]> {
+): Promise<readonly ObservedEvent[]> {
   const start = performance.now()
   for (;;) {
     const events = (await listEvents(cluster)).filter(

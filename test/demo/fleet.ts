@@ -3,20 +3,14 @@ import { join } from 'node:path'
 import { registerNode } from '../fixtures/kubelet.ts'
 import { writeMachine } from '../fixtures/machine.ts'
 import { createAgentPod, serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
-import type { Cluster } from '../servers/cluster.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import type { Vcsim } from '../servers/vcsim.ts'
-import type { PlannedNode } from './scene.ts'
+import type { ExpectedNode } from './scene.ts'
+import type { DemoSite } from './site.ts'
 
-export interface Site {
-  readonly cluster: Cluster
-  readonly vcsim: Vcsim
-  /** For the machines' files. */
-  readonly dir: string
-}
+type MachineSite = Pick<DemoSite, 'cluster' | 'vcsim' | 'dir'>
 
 /** A machine whose kubelet has registered its Node, and whose agent can be started. */
-export interface Member {
+export interface DemoMember {
   readonly root: string
   /** Of its agent. */
   readonly kubeconfig: string
@@ -31,10 +25,10 @@ export interface Member {
  * @param runsIn the VM that its guest RPC speaks for, which is out of the machine's hands
  */
 export async function register(
-  site: Site,
-  said: Pick<PlannedNode, 'name' | 'vm' | 'address' | 'agent'>,
+  site: MachineSite,
+  said: Pick<ExpectedNode, 'name' | 'vm' | 'address' | 'agent'>,
   runsIn = said.vm,
-): Promise<Member> {
+): Promise<DemoMember> {
   const { cluster, vcsim, dir } = site
   const { name, vm, address } = said
   const root = join(dir, name)
@@ -48,7 +42,7 @@ export async function register(
 }
 
 /** The credential of the DaemonSet's Pod on this Node. */
-async function podKubeconfig({ cluster, dir }: Site, nodeName: string): Promise<string> {
+async function podKubeconfig({ cluster, dir }: MachineSite, nodeName: string): Promise<string> {
   const pod = await createAgentPod(cluster, nodeName)
   const token = await serviceAccountToken(cluster, 'rollcall-agent', { pod })
   return writeTokenKubeconfig(join(dir, `${nodeName}.kubeconfig`), cluster, token)

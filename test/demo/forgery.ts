@@ -3,11 +3,11 @@ import { startAgent } from '../fixtures/agent.ts'
 import type { Program } from '../fixtures/program.ts'
 import { REFUSED_BECAUSE } from './check-forger.ts'
 import { whatEnded } from './ended.ts'
-import { type EventObject, eventsOn } from './events.ts'
+import { eventsOn, type ObservedEvent } from './events.ts'
 import { register } from './fleet.ts'
 import { observeDuring, type Snapshot } from './observe.ts'
 import type { RollCall, RollCallContext } from './roll-call.ts'
-import type { Site } from './site.ts'
+import type { DemoSite } from './site.ts'
 import { viewOf } from './view.ts'
 
 /** What came of it. */
@@ -15,7 +15,7 @@ export interface Forgery {
   /** The forger's among them. */
   readonly agents: ReadonlyMap<string, Program>
   /** Events on the forger's Node. */
-  readonly events: readonly EventObject[]
+  readonly events: readonly ObservedEvent[]
   /** Why it was given up before it was decided. */
   readonly problem: string | undefined
 }
@@ -24,7 +24,7 @@ const PATIENCE = 30_000
 
 /** Lets the forger register its Node and report among the others, and shows it until it is refused or let in. */
 export async function tryForgery(
-  site: Site,
+  site: DemoSite,
   { rows, agents: others, startedAt }: RollCall,
   { board, stack, signal }: RollCallContext,
 ): Promise<Forgery> {

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { serverBinary } from '../servers/build.ts'
-import type { Site } from './site.ts'
+import type { DemoSite } from './site.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Says how to look around, and waits for the signal. */
 export async function keepRunning(
-  { cluster, vcsim, controller, forger }: Site,
+  { cluster, vcsim, controller, forger }: DemoSite,
   { terminal, env, signal }: { terminal: Terminal; env: NodeJS.ProcessEnv; signal: AbortSignal },
 ): Promise<void> {
   const { style } = terminal

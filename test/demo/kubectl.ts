@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { delimiter, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { serverBinary } from '../servers/build.ts'
-import type { Site } from './site.ts'
+import type { DemoSite } from './site.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface ShowContext {
@@ -13,7 +13,7 @@ export interface ShowContext {
 
 /** Prints a shell's command with kubectl in it and what it answers, as someone at that shell would see it. */
 export async function showKubectl(
-  { cluster, dir }: Pick<Site, 'cluster' | 'dir'>,
+  { cluster, dir }: Pick<DemoSite, 'cluster' | 'dir'>,
   { terminal, env, signal }: ShowContext,
   command: string,
 ): Promise<void> {

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { demo } from './demo.ts'
-import { HELP, type Options, parseOptions } from './options.ts'
+import { type DemoArguments, HELP, parseOptions } from './options.ts'
 import { createRecorder, picture } from './picture.ts'
 import { supervise } from './supervise.ts'
 import { createTerminal } from './terminal.ts'
@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
   return process.connected ? show(line.options) : supervise(import.meta.filename, args, process)
 }
 
-async function show(options: Options): Promise<number> {
+async function show(options: DemoArguments): Promise<number> {
   // Each program that is started listens for the end of this process.
   process.setMaxListeners(0)
   const ending = new AbortController()

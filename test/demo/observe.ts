@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../servers/cluster.ts'
-import type { NodeObject, ReportObject } from './view.ts'
+import type { ObservedNode, ObservedReport } from './view.ts'
 
 /** What the API server has at one moment, by name. */
 export interface Snapshot {
-  readonly nodes: ReadonlyMap<string, NodeObject>
-  readonly reports: ReadonlyMap<string, ReportObject>
+  readonly nodes: ReadonlyMap<string, ObservedNode>
+  readonly reports: ReadonlyMap<string, ObservedReport>
 }
 
 const PERIOD = 50
@@ -48,8 +48,8 @@ export async function observeDuring(
 /** Looks once. */
 export async function look(cluster: Cluster): Promise<Snapshot> {
   const [nodes, reports] = await Promise.all([
-    list<NodeObject>(cluster, '/api/v1/nodes'),
-    list<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports'),
+    list<ObservedNode>(cluster, '/api/v1/nodes'),
+    list<ObservedReport>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports'),
   ])
   return { nodes, reports }
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export interface Options {
+export interface DemoArguments {
   /** How many VMs become Nodes. */
   readonly nodes: number
   /** Whether everything goes on running at the end, to be looked at. */
@@ -9,8 +9,8 @@ export interface Options {
   readonly picture: string | undefined
 }
 
-export type CommandLine =
-  | { readonly kind: 'options'; readonly options: Options }
+export type DemoCommandLine =
+  | { readonly kind: 'options'; readonly options: DemoArguments }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string }
 
@@ -34,7 +34,7 @@ while, and shows what becomes of the Nodes. Leaves nothing running. The first ti
 `
 
 /** Reads the command line. What is wrong comes back as one sentence. */
-export function parseOptions(args: readonly string[]): CommandLine {
+export function parseOptions(args: readonly string[]): DemoCommandLine {
   let values: ReturnType<typeof parse>
   try {
     values = parse(args)

@@ -3,10 +3,10 @@ import { startAgent } from '../fixtures/agent.ts'
 import type { Program } from '../fixtures/program.ts'
 import type { Board } from './board.ts'
 import { whatEnded } from './ended.ts'
-import { type Member, register } from './fleet.ts'
+import { type DemoMember, register } from './fleet.ts'
 import { observeDuring, type Snapshot } from './observe.ts'
-import type { Site } from './site.ts'
-import type { Row } from './table.ts'
+import type { DemoSite } from './site.ts'
+import type { NodeRow } from './table.ts'
 import { isDone, viewOf } from './view.ts'
 
 export interface RollCallContext {
@@ -20,7 +20,7 @@ export interface RollCallContext {
 export interface RollCall {
   readonly snapshot: Snapshot
   /** As the board has them. */
-  readonly rows: readonly Row[]
+  readonly rows: readonly NodeRow[]
   readonly agents: ReadonlyMap<string, Program>
   /** Milliseconds from registration to the end of the taint, of the Nodes that got there. */
   readonly times: readonly number[]
@@ -33,16 +33,16 @@ export interface RollCall {
 const PATIENCE = 60_000
 
 /** Registers the Nodes, starts an agent for each, and shows them until all are initialised and proven. */
-export async function rollCall(site: Site, { board, stack, signal }: RollCallContext): Promise<RollCall> {
+export async function rollCall(site: DemoSite, { board, stack, signal }: RollCallContext): Promise<RollCall> {
   const startedAt = performance.now()
-  const members = new Map<string, Member>()
+  const members = new Map<string, DemoMember>()
   const agents = new Map<string, Program>()
   const after = new Map<string, number>()
-  let rows: readonly Row[] = []
+  let rows: readonly NodeRow[] = []
   let problem: string | undefined
 
   const seen = (snapshot: Snapshot): boolean => {
-    rows = site.nodes.map(({ name }): Row => {
+    rows = site.nodes.map(({ name }): NodeRow => {
       const view = viewOf(name, snapshot.nodes.get(name), snapshot.reports.get(name))
       const member = members.get(name)
       if (view.state === 'initialised' && member && !after.has(name)) {

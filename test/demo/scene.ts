@@ -30,7 +30,7 @@ const ZONES = [
 export const CLUSTERS = ZONES.length
 
 /** A VM as the simulator has it, and the Node that it should become. */
-export interface PlannedNode {
+export interface ExpectedNode {
   readonly name: string
   readonly vm: VcsimVM
   readonly address: string
@@ -42,21 +42,21 @@ export interface PlannedNode {
 }
 
 /** A machine that says it is another's VM, by a credential of its own that is valid. */
-export interface Forger {
+export interface DemoForger {
   /** What it says it is: the victim's VM, under its own name and address. */
-  readonly pretence: Pick<PlannedNode, 'name' | 'vm' | 'address' | 'agent'>
+  readonly pretence: Pick<ExpectedNode, 'name' | 'vm' | 'address' | 'agent'>
   /** The VM that it really runs in. */
   readonly vm: VcsimVM
-  readonly victim: PlannedNode
+  readonly victim: ExpectedNode
 }
 
-export interface Scene {
-  readonly nodes: readonly PlannedNode[]
-  readonly forger: Forger
+export interface DemoScene {
+  readonly nodes: readonly ExpectedNode[]
+  readonly forger: DemoForger
 }
 
 /** Dresses the simulator: sizes, tags, and what VMware Tools would say of each guest. The last VM is the forger's. */
-export async function setScene(vcsim: Vcsim): Promise<Scene> {
+export async function setScene(vcsim: Vcsim): Promise<DemoScene> {
   const all = await vcsim.vms()
   const nodes = planNodes(all.slice(0, -1))
   const forger = planForger(nodes, all.at(-1))
@@ -77,7 +77,7 @@ export async function setScene(vcsim: Vcsim): Promise<Scene> {
 }
 
 /** Which Node each VM becomes; the names have nothing in common, for Rollcall does not go by names. */
-export function planNodes(vms: readonly VcsimVM[]): PlannedNode[] {
+export function planNodes(vms: readonly VcsimVM[]): ExpectedNode[] {
   const digits = String(vms.length).length
   return vms.map((vm, i) => {
     const { zone, subnet, instanceType } = zoneOf(vm)
@@ -94,7 +94,7 @@ export function planNodes(vms: readonly VcsimVM[]): PlannedNode[] {
   })
 }
 
-function planForger(nodes: readonly PlannedNode[], vm: VcsimVM | undefined): Forger {
+function planForger(nodes: readonly ExpectedNode[], vm: VcsimVM | undefined): DemoForger {
   const [victim] = nodes
   if (!victim || !vm) throw new Error('a forger needs a VM of its own and one to lay claim to')
   const address = `${zoneOf(vm).subnet}.${11 + nodes.length}`

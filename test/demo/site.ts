@@ -7,12 +7,12 @@ import { applyManifests, manifestFiles, readManifests } from '../servers/manifes
 import { startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { LIFECYCLE } from './ending/times.ts'
-import { CATEGORIES, CLUSTERS, DATACENTER, HOSTS_PER_CLUSTER, type Scene, setScene } from './scene.ts'
+import { CATEGORIES, CLUSTERS, DATACENTER, type DemoScene, HOSTS_PER_CLUSTER, setScene } from './scene.ts'
 import { step } from './steps.ts'
 import type { Terminal } from './terminal.ts'
 
 /** All that runs before the first Node is registered. */
-export interface Site extends Scene {
+export interface DemoSite extends DemoScene {
   readonly cluster: Cluster
   readonly vcsim: Vcsim
   /** The one that runs, or ran last. */
@@ -32,7 +32,7 @@ export interface SiteOptions {
   readonly signal: AbortSignal
 }
 
-export async function startSite({ nodes, terminal, stack, signal }: SiteOptions): Promise<Site> {
+export async function startSite({ nodes, terminal, stack, signal }: SiteOptions): Promise<DemoSite> {
   const dir = await mkdtemp(join(tmpdir(), 'rollcall-demo-'))
   stack.defer(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
   const next = async <T>(

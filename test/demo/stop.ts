@@ -1,5 +1,5 @@
 import type { Program } from '../fixtures/program.ts'
-import type { Site } from './site.ts'
+import type { DemoSite } from './site.ts'
 
 /** A Pod of the Deployment has this long, milliseconds, before it is killed. */
 const CONTROLLER_WITHIN = 15_000
@@ -11,7 +11,7 @@ const CONTROLLER_WITHIN = 15_000
  *   ended before is not mentioned again
  */
 export async function stopPrograms(
-  { controller, vcsim }: Pick<Site, 'controller' | 'vcsim'>,
+  { controller, vcsim }: Pick<DemoSite, 'controller' | 'vcsim'>,
   agents: ReadonlyMap<string, Program>,
 ): Promise<string[]> {
   const problems: string[] = []

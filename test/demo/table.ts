@@ -3,7 +3,7 @@ import { formatDuration } from './style.ts'
 import type { NodeState, NodeView } from './view.ts'
 
 /** A Node and, once it is initialised, the milliseconds since it was registered. */
-export interface Row extends NodeView {
+export interface NodeRow extends NodeView {
   readonly after?: number
 }
 
@@ -17,7 +17,7 @@ export interface TableOptions {
 
 interface Column {
   readonly title: string
-  readonly text: (row: Row) => string
+  readonly text: (row: NodeRow) => string
   /** The width before anything is known, so that nothing jumps. */
   readonly least: number
 }
@@ -45,7 +45,7 @@ const INKS: Readonly<Record<NodeState, Ink>> = {
 }
 
 /** The Nodes as lines of equal columns, the header first. */
-export function renderTable(rows: readonly Row[], options: TableOptions): string[] {
+export function renderTable(rows: readonly NodeRow[], options: TableOptions): string[] {
   const { style, columns } = options
   const widths = COLUMNS.map(({ title, text, least }) =>
     Math.max(least, title.length, ...rows.map((row) => text(row).length)),
@@ -72,7 +72,7 @@ function paintState(line: string, state: NodeState, before: number, style: Style
   return `${line.slice(0, start)}${style(INKS[state], line.slice(start, end))}${line.slice(end)}`
 }
 
-function fit(rows: readonly Row[], lines: number): { shown: readonly Row[]; note: string } {
+function fit(rows: readonly NodeRow[], lines: number): { shown: readonly NodeRow[]; note: string } {
   if (rows.length + 1 <= lines) return { shown: rows, note: '' }
   const room = Math.max(1, lines - 2)
   const unfinished = rows.filter(({ state }) => state !== 'initialised')

@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 
 /** A Node as the API server shows it, as far as the demo looks. */
-export interface NodeObject {
+export interface ObservedNode {
   readonly metadata: {
     readonly name: string
     readonly labels?: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface NodeObject {
   }
 }
 
-export interface ReportObject {
+export interface ObservedReport {
   readonly metadata: { readonly name: string }
   readonly status?: NodeReportStatus
 }
@@ -46,8 +46,8 @@ const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 /** What the Node itself says counts; what only the report knows comes from there. */
 export function viewOf(
   name: string,
-  node: NodeObject | undefined,
-  report: ReportObject | undefined,
+  node: ObservedNode | undefined,
+  report: ObservedReport | undefined,
 ): NodeView {
   const status = report?.status
   const labels = node?.metadata.labels ?? {}
@@ -65,7 +65,7 @@ export function viewOf(
   }
 }
 
-function stateOf(node: NodeObject | undefined, report: ReportObject | undefined): NodeState {
+function stateOf(node: ObservedNode | undefined, report: ObservedReport | undefined): NodeState {
   if (!node) return 'waiting'
   if (!node.spec.taints?.some(({ key }) => key === UNINITIALIZED)) return 'initialised'
   if (!report) return 'tainted'
@@ -73,7 +73,7 @@ function stateOf(node: NodeObject | undefined, report: ReportObject | undefined)
   return initialized?.status === 'False' ? 'refused' : 'checking'
 }
 
-function internalAddresses(node: NodeObject | undefined): string {
+function internalAddresses(node: ObservedNode | undefined): string {
   const addresses = node?.status.addresses ?? []
   return addresses
     .filter(({ type }) => type === 'InternalIP')
@@ -87,7 +87,7 @@ export function isDone(view: NodeView): boolean {
 }
 
 /** Whether no pods are to come because the machine is off. */
-export function isShutDown(node: NodeObject | undefined): boolean {
+export function isShutDown(node: ObservedNode | undefined): boolean {
   const taints = node?.spec.taints ?? []
   return taints.some(({ key, effect }) => key === SHUTDOWN && effect === 'NoSchedule')
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Condition } from '../../../agent/shared/node-report.ts'
-import type { NodeObject } from '../view.ts'
+import type { ObservedNode } from '../view.ts'
 import { checkEnding, type EndingEvidence } from './check-ending.ts'
 import type { Roles } from './roles.ts'
 
@@ -12,7 +12,7 @@ const roles = {
 
 const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
 
-function node(name: string, change: Partial<NodeObject['spec']> = {}): [string, NodeObject] {
+function node(name: string, change: Partial<ObservedNode['spec']> = {}): [string, ObservedNode] {
   const labels = { zone: 'a' }
   const spec = { providerID: `vsphere://${name}`, taints: [], ...change }
   return [name, { metadata: { name, labels }, spec, status: {} }]
@@ -36,7 +36,7 @@ const right: EndingEvidence = {
   loss: { lasted: 10_000, said: new Map(['off', 'moved', 'other'].map((name) => [name, lacks])) },
 }
 
-const ends = (...nodes: [string, NodeObject][]): Partial<EndingEvidence> => ({
+const ends = (...nodes: [string, ObservedNode][]): Partial<EndingEvidence> => ({
   after: { nodes: new Map([...after, ...nodes]), reports: none },
 })
 const without = (name: string): Partial<EndingEvidence> => ({

@@ -1,7 +1,7 @@
 import type { Condition } from '../../../agent/shared/node-report.ts'
 import { loseHeartbeats } from '../../fixtures/readiness.ts'
-import { type EventObject, eventsOn } from '../events.ts'
-import type { PlannedNode } from '../scene.ts'
+import { eventsOn, type ObservedEvent } from '../events.ts'
+import type { ExpectedNode } from '../scene.ts'
 import { LIFECYCLE } from './times.ts'
 import { type Scenery, waitFor } from './wait-for.ts'
 import { conditionOf, sayCondition, sayEvent } from './words.ts'
@@ -13,11 +13,11 @@ export interface Destruction {
   /** What DeletionPending said, one after the other. */
   readonly said: readonly Condition[]
   /** On the Node. */
-  readonly events: readonly EventObject[]
+  readonly events: readonly ObservedEvent[]
 }
 
 /** Destroys the VM, and all that runs in it with it, and shows its Node on its way out. */
-export async function destroy(scenery: Scenery, { name, vm }: PlannedNode): Promise<Destruction> {
+export async function destroy(scenery: Scenery, { name, vm }: ExpectedNode): Promise<Destruction> {
   const { site, agents, narrator, signal } = scenery
   const { cluster, vcsim } = site
   narrator.open(

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { NodeObject } from '../view.ts'
+import type { ObservedNode } from '../view.ts'
 import { differences } from './differences.ts'
 
-const node: NodeObject = {
+const node: ObservedNode = {
   metadata: { name: 'n', labels: { zone: 'a', 'other/label': 'x' }, resourceVersion: '1', managedFields: [] },
   spec: { providerID: 'vsphere://1', taints: [{ key: 'k', effect: 'NoSchedule' }] },
   status: {
@@ -13,7 +13,7 @@ const node: NodeObject = {
 
 t.test('what every write changes, and Ready, is not looked at', (t) => {
   const ready = { type: 'Ready', status: 'Unknown', lastHeartbeatTime: 'later' }
-  const later: NodeObject = {
+  const later: ObservedNode = {
     ...node,
     metadata: { ...node.metadata, resourceVersion: '2', managedFields: [{ manager: 'm' }] },
     status: { ...node.status, conditions: [ready, { type: 'DiskPressure' }] },
@@ -24,7 +24,7 @@ t.test('what every write changes, and Ready, is not looked at', (t) => {
 
 t.test('each difference by its path', (t) => {
   const { metadata, spec, status } = node
-  const cases: [NodeObject, string[]][] = [
+  const cases: [ObservedNode, string[]][] = [
     [
       { ...node, metadata: { ...metadata, labels: { zone: 'b', 'other/label': 'x' } } },
       ['metadata.labels.zone'],

@@ -1,14 +1,14 @@
-import type { NodeObject } from '../view.ts'
+import type { ObservedNode } from '../view.ts'
 
 /**
  * Where two states of a Node differ, as "spec.taints"; none where they are the same, byte for byte. Left out is what
  * changes with every write, and the condition Ready, which the demo writes in the place of kubelets.
  */
-export function differences(before: NodeObject, after: NodeObject): string[] {
+export function differences(before: ObservedNode, after: ObservedNode): string[] {
   return compare(comparable(before), comparable(after), '')
 }
 
-function comparable({ metadata, status, ...rest }: NodeObject): object {
+function comparable({ metadata, status, ...rest }: ObservedNode): object {
   const { resourceVersion: _, managedFields: __, ...kept } = metadata
   const { conditions = [], ...others } = status
   return {

@@ -1,7 +1,7 @@
 import type { Program } from '../../fixtures/program.ts'
 import { until } from '../../fixtures/until.ts'
 import { look } from '../observe.ts'
-import type { Site } from '../site.ts'
+import type { DemoSite } from '../site.ts'
 import type { Terminal } from '../terminal.ts'
 import { checkEnding } from './check-ending.ts'
 import { destroy } from './destroy.ts'
@@ -29,7 +29,7 @@ export interface EndingContext {
 }
 
 /** What becomes of Nodes whose VMs go, are off, move, or cannot be seen: one after the other, explained on screen. */
-export async function showEnding(site: Site, context: EndingContext): Promise<Ending> {
+export async function showEnding(site: DemoSite, context: EndingContext): Promise<Ending> {
   const agents = new Map(context.agents)
   const narrator = createNarrator(context.terminal)
   const scenery: Scenery = { site, agents, narrator, signal: context.signal }

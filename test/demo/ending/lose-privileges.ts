@@ -1,6 +1,6 @@
 import type { Condition } from '../../../agent/shared/node-report.ts'
 import { heartbeat, loseHeartbeats } from '../../fixtures/readiness.ts'
-import type { PlannedNode } from '../scene.ts'
+import type { ExpectedNode } from '../scene.ts'
 import { HOLD } from './times.ts'
 import { type Scenery, waitFor } from './wait-for.ts'
 import { conditionOf, sayCondition } from './words.ts'
@@ -14,9 +14,9 @@ export interface PrivilegeLoss {
 
 export interface Company {
   /** Those that are left. */
-  readonly nodes: readonly PlannedNode[]
+  readonly nodes: readonly ExpectedNode[]
   /** Those of them whose machine runs. */
-  readonly running: readonly PlannedNode[]
+  readonly running: readonly ExpectedNode[]
 }
 
 /** A privilege that is named together with the object where it is missing, in the words of a condition. */

@@ -1,5 +1,5 @@
-import { type EventObject, eventsOn } from '../events.ts'
-import type { PlannedNode } from '../scene.ts'
+import { eventsOn, type ObservedEvent } from '../events.ts'
+import type { ExpectedNode } from '../scene.ts'
 import { isShutDown } from '../view.ts'
 import { type Scenery, waitFor } from './wait-for.ts'
 import { sayEvent } from './words.ts'
@@ -8,11 +8,11 @@ export interface PowerOff {
   /** Milliseconds from the moment when vCenter had it to the taint. */
   readonly after: number
   /** On the Node. */
-  readonly events: readonly EventObject[]
+  readonly events: readonly ObservedEvent[]
 }
 
 /** Powers the VM off, with all that runs in it, and waits for the taint; the Node's Ready condition stays True. */
-export async function powerOff(scenery: Scenery, { name, vm }: PlannedNode): Promise<PowerOff> {
+export async function powerOff(scenery: Scenery, { name, vm }: ExpectedNode): Promise<PowerOff> {
   const { site, agents, narrator, signal } = scenery
   narrator.open(
     'Another VM is powered off:',

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { PlannedNode } from '../scene.ts'
+import type { ExpectedNode } from '../scene.ts'
 import { castRoles } from './roles.ts'
 
-const node = (name: string, zone: string): PlannedNode => ({
+const node = (name: string, zone: string): ExpectedNode => ({
   name,
   zone,
   vm: {

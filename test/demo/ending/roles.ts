@@ -1,16 +1,16 @@
-import type { PlannedNode } from '../scene.ts'
+import type { ExpectedNode } from '../scene.ts'
 
 /** To which Nodes something happens. The first of all is spared: the forger's victim is looked at to the end. */
 export interface Roles {
-  readonly destroyed: PlannedNode
-  readonly poweredOff: PlannedNode
-  readonly moved: PlannedNode
+  readonly destroyed: ExpectedNode
+  readonly poweredOff: ExpectedNode
+  readonly moved: ExpectedNode
   /** A host of another zone, and that zone. */
   readonly moveTo: { readonly host: string; readonly zone: string }
 }
 
 /** The last of the list; throws where there are too few, or all in one zone. */
-export function castRoles(nodes: readonly PlannedNode[]): Roles {
+export function castRoles(nodes: readonly ExpectedNode[]): Roles {
   const [destroyed, poweredOff, moved] = nodes.slice(1).toReversed()
   const there = nodes.find(({ zone }) => moved !== undefined && zone !== moved.zone)
   if (!destroyed || !poweredOff || !moved || !there)

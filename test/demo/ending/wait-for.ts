@@ -2,12 +2,12 @@ import type { Program } from '../../fixtures/program.ts'
 import { PATIENCE } from '../../fixtures/until.ts'
 import { whatEnded } from '../ended.ts'
 import { observe, type Snapshot } from '../observe.ts'
-import type { Site } from '../site.ts'
+import type { DemoSite } from '../site.ts'
 import type { Narrator } from './narrator.ts'
 
 /** What the scenes of the ending have in common. */
 export interface Scenery {
-  readonly site: Site
+  readonly site: DemoSite
   /** Those that should run. */
   readonly agents: Map<string, Program>
   readonly narrator: Narrator

@@ -1,8 +1,8 @@
 import type { Condition, ConditionType } from '../../../agent/shared/node-report.ts'
-import type { EventObject } from '../events.ts'
-import type { ReportObject } from '../view.ts'
+import type { ObservedEvent } from '../events.ts'
+import type { ObservedReport } from '../view.ts'
 
-export function conditionOf(report: ReportObject | undefined, type: ConditionType): Condition | undefined {
+export function conditionOf(report: ObservedReport | undefined, type: ConditionType): Condition | undefined {
   return report?.status?.conditions?.find((condition) => condition.type === type)
 }
 
@@ -12,6 +12,6 @@ export function sayCondition({ type, status, reason, message }: Condition): stri
 }
 
 /** As "Event NodeDeleted: ...". */
-export function sayEvent({ reason = '', message = '' }: EventObject): string {
+export function sayEvent({ reason = '', message = '' }: ObservedEvent): string {
   return `Event ${reason}: ${message}`
 }
