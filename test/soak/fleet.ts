@@ -4,7 +4,7 @@ import type { VcsimVM } from '../servers/control.ts'
 import { createGuest, type Guest, type GuestContext } from './guest.ts'
 
 /** All machines whose VMs exist, and the kubelets and agents in them. */
-export interface Fleet extends AsyncDisposable {
+export interface SoakFleet extends AsyncDisposable {
   readonly guests: ReadonlySet<Guest>
   /** How often a kubelet or an agent could not do what it wanted, and the last such time. */
   failures(): { readonly count: number; readonly last: string }
@@ -23,7 +23,7 @@ export interface JoinOptions {
 /** As a kubelet's renewals of its Lease, milliseconds. */
 const BEAT = 10_000
 
-export async function createFleet(context: GuestContext, vms: readonly VcsimVM[]): Promise<Fleet> {
+export async function createFleet(context: GuestContext, vms: readonly VcsimVM[]): Promise<SoakFleet> {
   const { vcsim } = context
   const guests = new Set<Guest>()
   /** Of machines that are gone: the next one gets the same, as from a DHCP server or a list of static ones. */

@@ -14,7 +14,7 @@ import { reportObject } from '../fixtures/load.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { Vcsim } from '../servers/vcsim.ts'
-import type { Ledger, Machine } from './ledger.ts'
+import type { Ledger, SoakMachine } from './ledger.ts'
 import type { NodeWatch } from './node-watch.ts'
 
 export interface GuestContext {
@@ -28,7 +28,7 @@ export interface GuestContext {
 export interface Guest {
   readonly name: string
   readonly address: string
-  readonly machine: Machine
+  readonly machine: SoakMachine
   /** As vCenter has it; its reference changes when it is registered again. */
   vm: VcsimVM
   /** Whether an agent runs there. */

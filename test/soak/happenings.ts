@@ -1,11 +1,11 @@
 import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { People } from './people.ts'
-import { patient, type Site } from './site.ts'
+import { patient, type SoakSite } from './site.ts'
 
 /** What may become of one machine. Time, chance and the end of the soak are handed in. */
 export interface HappeningContext {
-  readonly site: Site
+  readonly site: SoakSite
   readonly people: People
   readonly random: Random
   /** Waits so many seconds, or until the storm is over. */

@@ -1,13 +1,13 @@
 import t from 'tap'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { judgeEnd } from './judge-end.ts'
-import type { Machine } from './ledger.ts'
+import type { SoakMachine } from './ledger.ts'
 
 const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
 const UNINITIALIZED = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
 
-const machine: Machine = {
+const machine: SoakMachine = {
   node: 'n',
   biosUUID: 'u',
   nodeUID: 'uid',

@@ -1,10 +1,10 @@
 import { isInitialized, isShutDown, type NodeObject, type ReportObject, ready } from '../e2e/objects.ts'
-import type { Machine } from './ledger.ts'
+import type { SoakMachine } from './ledger.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 
 /** What is not as it should be with one Node once all is quiet. */
-export interface Held {
+export interface NodeProblem {
   readonly node: string
   readonly problem: string
 }
@@ -14,11 +14,11 @@ export interface Held {
  * initialised and untainted, that of one that is off tainted, and no deletion held back.
  */
 export function judgeEnd(
-  machines: readonly Machine[],
+  machines: readonly SoakMachine[],
   nodes: readonly NodeObject[],
   reports: readonly ReportObject[],
-): readonly Held[] {
-  const held: Held[] = []
+): readonly NodeProblem[] {
+  const held: NodeProblem[] = []
   const byUID = new Map(nodes.map((node) => [node.metadata.uid, node]))
   for (const { metadata } of nodes) {
     const users = machines.filter(({ nodeUID }) => nodeUID === metadata.uid)
@@ -41,7 +41,7 @@ export function judgeEnd(
   return held
 }
 
-function problemsOf({ biosUUID, runs }: Machine, node: NodeObject | undefined): string[] {
+function problemsOf({ biosUUID, runs }: SoakMachine, node: NodeObject | undefined): string[] {
   if (node === undefined) return ['its VM exists and has no Node']
   const problems: string[] = []
   // One that went off while its address was another's still waits: it is initialised when it runs again.

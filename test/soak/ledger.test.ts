@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createLedger, type Ledger, type Machine, type Unbound } from './ledger.ts'
+import { createLedger, type Ledger, type SoakMachine, type Unbound } from './ledger.ts'
 
 const PROVING = 20_000
 
-function oneMachine(unbound: Unbound = 'delete'): { ledger: Ledger; machine: Machine } {
+function oneMachine(unbound: Unbound = 'delete'): { ledger: Ledger; machine: SoakMachine } {
   const ledger = createLedger({ provingTime: PROVING, unbound })
   const machine = ledger.add({ node: 'node-1', biosUUID: 'u-1' })
   machine.nodeUID = 'uid-1'

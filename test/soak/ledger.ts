@@ -3,7 +3,7 @@ export const UNBOUND = ['report', 'delete'] as const
 export type Unbound = (typeof UNBOUND)[number]
 
 /** A machine as it really is, whatever vCenter shows of it. */
-export interface Machine {
+export interface SoakMachine {
   readonly node: string
   readonly biosUUID: string
   /** The Node that its kubelet registered. */
@@ -30,11 +30,11 @@ export interface WrongDeletion {
 
 /** Knows what was done to which machine, and judges each deletion of a Node by that alone. */
 export interface Ledger {
-  readonly machines: readonly Machine[]
+  readonly machines: readonly SoakMachine[]
   readonly wrong: readonly WrongDeletion[]
   /** Milliseconds from the end of a VM to that of its Node, one for each that Rollcall deleted rightly. */
   readonly deletedAfter: readonly number[]
-  add(machine: Pick<Machine, 'node' | 'biosUUID'>): Machine
+  add(machine: Pick<SoakMachine, 'node' | 'biosUUID'>): SoakMachine
   note(node: string, at: number, what: string): void
   /** Somebody other than Rollcall is about to delete this Node. */
   removedByPerson(nodeUID: string): void
@@ -51,7 +51,7 @@ export interface Rules {
 }
 
 export function createLedger({ provingTime, unbound }: Rules): Ledger {
-  const machines: Machine[] = []
+  const machines: SoakMachine[] = []
   const wrong: WrongDeletion[] = []
   const deletedAfter: number[] = []
   const histories = new Map<string, HistoryEntry[]>()
@@ -64,7 +64,7 @@ export function createLedger({ provingTime, unbound }: Rules): Ledger {
   }
 
   /** Undefined where the Node may be deleted at this time, whose kubelets ran on these machines. */
-  function objection(nodeUID: string, users: readonly Machine[], at: number): string | undefined {
+  function objection(nodeUID: string, users: readonly SoakMachine[], at: number): string | undefined {
     if (users.length === 0) return 'no kubelet of a known machine has registered it'
     if (unbound === 'report' && !users.some(({ reportedFor }) => reportedFor === nodeUID))
       return 'no agent has reported for it, and lifecycle.unbound is report'
@@ -81,7 +81,7 @@ export function createLedger({ provingTime, unbound }: Rules): Ledger {
     wrong,
     deletedAfter,
     add({ node, biosUUID }) {
-      const machine: Machine = {
+      const machine: SoakMachine = {
         node,
         biosUUID,
         nodeUID: undefined,
@@ -111,6 +111,6 @@ export function createLedger({ provingTime, unbound }: Rules): Ledger {
   }
 }
 
-function lastEnd(users: readonly Machine[]): number {
+function lastEnd(users: readonly SoakMachine[]): number {
   return Math.max(...users.map(({ destroyedAt = Number.POSITIVE_INFINITY }) => destroyedAt))
 }

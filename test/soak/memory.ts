@@ -27,7 +27,7 @@ export async function takeSample(pid: number, at: number, leads: boolean): Promi
 }
 
 /** A stretch of time, milliseconds since the soak began. */
-export interface Span {
+export interface TimeSpan {
   readonly from: number
   readonly to: number
 }
@@ -35,7 +35,7 @@ export interface Span {
 /** The middle of what a process held within a span, while it led; garbage makes any single moment a matter of chance. */
 export function middle(
   samples: readonly Sample[],
-  { from, to }: Span,
+  { from, to }: TimeSpan,
 ): Omit<Sample, 'at' | 'leads'> | undefined {
   const within = samples.filter(({ at, leads }) => leads && at >= from && at < to)
   if (within.length === 0) return undefined

@@ -2,16 +2,16 @@ import { percentile } from '../bench/percentile.ts'
 import { markdown } from '../bench/table.ts'
 import { isInitialized } from '../e2e/objects.ts'
 import type { Replica } from './replicas.ts'
-import type { Site } from './site.ts'
-import type { Outcome, SoakOptions } from './soak.ts'
-import type { Storm } from './storm.ts'
+import type { SoakSite } from './site.ts'
+import type { SoakOptions, SoakOutcome } from './soak.ts'
+import type { SoakStorm } from './storm.ts'
 
 const seconds = (ms: number) => (ms / 1000).toFixed(0)
 
 /** One line on how it stands, for those who watch. */
 export async function progressLine(
-  { fleet, ledger, nodes, replicas }: Site,
-  storm: Storm,
+  { fleet, ledger, nodes, replicas }: SoakSite,
+  storm: SoakStorm,
   at: number,
 ): Promise<string> {
   const leader = await replicas.leader()
@@ -28,15 +28,15 @@ export async function progressLine(
   ].join('; ')
 }
 
-export interface Seen {
-  readonly site: Site
-  readonly storm: Storm
-  readonly outcome: Outcome
+export interface FinishedSoak {
+  readonly site: SoakSite
+  readonly storm: SoakStorm
+  readonly outcome: SoakOutcome
   readonly options: SoakOptions
 }
 
 /** The table at the end. */
-export function summaryLines({ site, storm, outcome, options }: Seen): readonly string[] {
+export function summaryLines({ site, storm, outcome, options }: FinishedSoak): readonly string[] {
   const { ledger, replicas, fleet, nodes } = site
   const { early, late } = outcome.memory
   const failures = fleet.failures()
@@ -111,7 +111,7 @@ export async function brokenLines({
   storm,
   problems,
   begin,
-}: Pick<Seen, 'site' | 'storm'> & {
+}: Pick<FinishedSoak, 'site' | 'storm'> & {
   readonly problems: readonly { readonly what: string; readonly node?: string }[]
   /** When the storm began, by `performance.now()`. */
   readonly begin: number

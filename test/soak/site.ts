@@ -10,7 +10,7 @@ import { mountSecret } from '../fixtures/secret-mount.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { createFleet, type Fleet } from './fleet.ts'
+import { createFleet, type SoakFleet } from './fleet.ts'
 import { createLedger, type Ledger, type Unbound } from './ledger.ts'
 import { type NodeWatch, watchNodes } from './node-watch.ts'
 import { type Replicas, startReplicas } from './replicas.ts'
@@ -27,14 +27,14 @@ const LIFECYCLE = {
 } as const
 
 /** Everything that runs, and what may be done to it. */
-export interface Site extends AsyncDisposable {
+export interface SoakSite extends AsyncDisposable {
   readonly cluster: OwnCluster
   readonly vcsim: Vcsim
   /** Between the controllers and vCenter. */
   readonly line: ApiProxy
   readonly nodes: NodeWatch
   readonly ledger: Ledger
-  readonly fleet: Fleet
+  readonly fleet: SoakFleet
   readonly replicas: Replicas
   readonly unbound: Unbound
   reports(): Promise<readonly ReportObject[]>
@@ -47,7 +47,7 @@ export interface Site extends AsyncDisposable {
 }
 
 /** @param unbound `lifecycle.unbound` */
-export async function openSite(count: number, unbound: Unbound): Promise<Site> {
+export async function openSite(count: number, unbound: Unbound): Promise<SoakSite> {
   const stack = new AsyncDisposableStack()
   try {
     const cluster = stack.use(await startCluster())

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
 import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
-import { type Held, judgeEnd } from './judge-end.ts'
+import { judgeEnd, type NodeProblem } from './judge-end.ts'
 import type { Unbound } from './ledger.ts'
-import { middle, type Span } from './memory.ts'
+import { middle, type TimeSpan } from './memory.ts'
 import { createPeople } from './people.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
-import { openSite, type Site } from './site.ts'
-import { type Storm, unleash } from './storm.ts'
+import { openSite, type SoakSite } from './site.ts'
+import { type SoakStorm, unleash } from './storm.ts'
 
 export interface SoakOptions {
   readonly nodes: number
@@ -17,15 +17,15 @@ export interface SoakOptions {
 }
 
 /** What came of it. */
-export interface Outcome {
-  readonly held: readonly Held[]
+export interface SoakOutcome {
+  readonly held: readonly NodeProblem[]
   /** Milliseconds of quiet until nothing was wrong any more. */
   readonly settledAfter: number
-  readonly memory: { readonly early: Figures; readonly late: Figures }
-  readonly times: { readonly early: Span; readonly late: Span }
+  readonly memory: { readonly early: MemoryFigures; readonly late: MemoryFigures }
+  readonly times: { readonly early: TimeSpan; readonly late: TimeSpan }
 }
 
-export type Figures = ReturnType<typeof middle>
+export type MemoryFigures = ReturnType<typeof middle>
 
 const MINUTE = 60_000
 /** How long all may take to come to rest, milliseconds: a person would look into what takes longer. */
@@ -91,7 +91,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
 
   const { samples } = site.replicas.survivor
   const memory = { early: middle(samples, times.early), late: middle(samples, times.late) }
-  const outcome: Outcome = { ...rest, memory, times }
+  const outcome: SoakOutcome = { ...rest, memory, times }
   for (const line of summaryLines({ site, storm, outcome, options })) print(line)
   const problems = problemsOf(site, storm, outcome, minutes)
   for (const line of await brokenLines({ site, storm, problems, begin })) print(line)
@@ -104,9 +104,9 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
 
 /** What was wrong, in the order of its weight; with the Node where it is about one. */
 function problemsOf(
-  { ledger }: Site,
-  { failures }: Storm,
-  { held, memory: { early, late } }: Outcome,
+  { ledger }: SoakSite,
+  { failures }: SoakStorm,
+  { held, memory: { early, late } }: SoakOutcome,
   minutes: number,
 ): readonly { readonly what: string; readonly node?: string }[] {
   const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
@@ -125,10 +125,10 @@ function problemsOf(
 
 /** Waits until nothing is wrong, and is not a while later either; resolves with what still is. */
 async function untilRight(
-  site: Site,
+  site: SoakSite,
   within: number,
   print: (line: string) => void = () => undefined,
-): Promise<Pick<Outcome, 'held' | 'settledAfter'>> {
+): Promise<Pick<SoakOutcome, 'held' | 'settledAfter'>> {
   const start = performance.now()
   let settledAfter: number | undefined
   let told = start
@@ -148,7 +148,10 @@ async function untilRight(
 }
 
 /** Puts each Node that was deleted since the last call before the ledger. */
-async function judgeDeletions({ nodes, ledger, fleet }: Site, print: (line: string) => void): Promise<void> {
+async function judgeDeletions(
+  { nodes, ledger, fleet }: SoakSite,
+  print: (line: string) => void,
+): Promise<void> {
   for (const { object, at } of nodes.deletions()) {
     const wrong = ledger.deleted(object.metadata, at)
     if (wrong === undefined) continue

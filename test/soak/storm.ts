@@ -4,10 +4,10 @@ import { DISTURBANCES } from './disturbances.ts'
 import type { Guest } from './guest.ts'
 import { come, go, HAPPENINGS, type HappeningContext } from './happenings.ts'
 import type { People } from './people.ts'
-import type { Site } from './site.ts'
+import type { SoakSite } from './site.ts'
 
-export interface StormOptions {
-  readonly site: Site
+export interface SoakStormOptions {
+  readonly site: SoakSite
   readonly people: People
   readonly random: Random
   /** How many machines there are to be, more or less. */
@@ -19,7 +19,7 @@ export interface StormOptions {
 }
 
 /** What happens, and how often it has. */
-export interface Storm {
+export interface SoakStorm {
   readonly counts: ReadonlyMap<string, number>
   /** Disturbances that go on now. */
   active(): readonly string[]
@@ -32,7 +32,14 @@ export interface Storm {
 }
 
 /** Lets things happen to machines, and to all of it, until the signal aborts. */
-export function unleash({ site, people, random, nodes, signal, mayChangeLeaders }: StormOptions): Storm {
+export function unleash({
+  site,
+  people,
+  random,
+  nodes,
+  signal,
+  mayChangeLeaders,
+}: SoakStormOptions): SoakStorm {
   const counts = new Map<string, number>()
   const disturbances: { at: number; what: string }[] = []
   const failures: string[] = []
