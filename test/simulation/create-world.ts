@@ -2,7 +2,7 @@ import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer } from './model/api-server.ts'
 import { createConfigFile } from './model/config-file.ts'
-import { type ControllerOptions, runController } from './model/controller.ts'
+import { type ControllerModelOptions, runController } from './model/controller.ts'
 import type { Folder } from './model/machine.ts'
 import { createMachines } from './model/machines.ts'
 import { createProcess, type Process } from './model/process.ts'
@@ -95,7 +95,15 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     const process = createProcess(name, timeline, random.derive(name))
     processes[index] = process
     const onExit = (): void => world.restart(process, BACKOFF)
-    const options: ControllerOptions = { api, vCenters, process, timeline, configFile, watch: judge, onExit }
+    const options: ControllerModelOptions = {
+      api,
+      vCenters,
+      process,
+      timeline,
+      configFile,
+      watch: judge,
+      onExit,
+    }
     void runController(options, stop.signal)
   }
 

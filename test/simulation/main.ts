@@ -1,13 +1,13 @@
 /** `npm run simulate`: the controller's real code in a world that fails, by seeds. */
 import { MUTATIONS } from './mutations/all.ts'
 import { tryMutation } from './mutations/try.ts'
-import { HELP, type Options, parseOptions } from './options.ts'
+import { HELP, parseOptions, type SimulationArguments } from './options.ts'
 import { brokenLines, seriesLines, trialLine } from './print.ts'
 import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
 
-async function simulateAll({ seed, steps, single, faults }: Options): Promise<number> {
+async function simulateAll({ seed, steps, single, faults }: SimulationArguments): Promise<number> {
   const start = performance.now()
   const series = await simulateSeries({
     seed,
@@ -22,7 +22,7 @@ async function simulateAll({ seed, steps, single, faults }: Options): Promise<nu
 }
 
 /** All on one thread after the other; an exit code of 1 where one is not noticed. */
-async function tryMutations({ seed, steps, only }: Options): Promise<number> {
+async function tryMutations({ seed, steps, only }: SimulationArguments): Promise<number> {
   const mutations = MUTATIONS.filter(({ name }) => name.includes(only))
   let missed = 0
   for (const mutation of mutations) {

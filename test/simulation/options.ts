@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export interface Options {
+export interface SimulationArguments {
   /** At least so many, in whole runs. */
   readonly steps: number
   /** Of the first run. */
@@ -15,8 +15,8 @@ export interface Options {
   readonly only: string
 }
 
-export type CommandLine =
-  | { readonly kind: 'options'; readonly options: Options }
+export type SimulationCommandLine =
+  | { readonly kind: 'options'; readonly options: SimulationArguments }
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string }
 
@@ -39,7 +39,7 @@ const STEPS = 1_000_000
 const MUTATION_STEPS = 10_000_000
 
 /** Reads the command line. What is wrong comes back as one sentence. */
-export function parseOptions(args: readonly string[]): CommandLine {
+export function parseOptions(args: readonly string[]): SimulationCommandLine {
   let values: ReturnType<typeof parse>
   try {
     values = parse(args)

@@ -4,7 +4,7 @@ import { calmOf, simulateCalm } from './calm.ts'
 import { unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
-import { type NodeObject, readyOf } from './model/objects.ts'
+import { readyOf, type StoredNode } from './model/objects.ts'
 import { type RunResult, runWorld } from './run-world.ts'
 import { machinesOf, type World } from './world.ts'
 
@@ -63,7 +63,7 @@ function keepPeople(world: World): void {
       const gone = missing.filter(({ metadata: { uid } }) =>
         machinesOf(world, uid).every(({ destroyed }) => destroyed),
       )
-      const status = ({ metadata: { name } }: NodeObject) => api.reports.get(name)?.status
+      const status = ({ metadata: { name } }: StoredNode) => api.reports.get(name)?.status
       const { maxAbsentMinimum, maxAbsentShare } = world.settings.lifecycle
       const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
       // Those that the status names, whatever became of their VMs.

@@ -1,6 +1,6 @@
 import { atOnce } from '../../../controller/decide/lifecycle/disruption-limit.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
+import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
@@ -19,7 +19,7 @@ const AT_ONCE = 3_000
  * No Node is deleted while too many VMs have vanished at once, or while the brake holds any Node, unless a person or an
  * autoscaler says so.
  */
-export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: string, says: Says): void {
+export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: string, says: Says): void {
   const { api, timeline, settings, judge } = world
   const { name, uid } = node.metadata
   if (isMeant(node)) return
@@ -85,8 +85,8 @@ export function judgeBrake(world: World, node: NodeObject, vCenter: string, by: 
  */
 export function wasBackUnnoticed(
   world: World,
-  { metadata: { uid }, status: { conditions } }: NodeObject,
-  { absentSince }: Pick<Status, 'absentSince'>,
+  { metadata: { uid }, status: { conditions } }: StoredNode,
+  { absentSince }: Pick<StoredStatus, 'absentSince'>,
   { at }: Gone,
 ): boolean {
   if (absentSince === undefined || absentSince >= wallTime(Math.max(0, at - KNOWN))) return false
@@ -100,7 +100,7 @@ export function wasBackUnnoticed(
 }
 
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */
-export function isMeant({ metadata, spec }: NodeObject): boolean {
+export function isMeant({ metadata, spec }: StoredNode): boolean {
   return (
     metadata.annotations[ANNOTATION_DELETION] === 'proceed' ||
     spec.taints.some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler')

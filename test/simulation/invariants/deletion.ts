@@ -2,7 +2,7 @@
 import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { type Machine, swapBytes, type VM } from '../model/machine.ts'
-import { type NodeObject, type ReportObject, readyOf } from '../model/objects.ts'
+import { readyOf, type StoredNode, type StoredReport } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
@@ -15,7 +15,7 @@ const FRESH = 10_000
 const PROBE_TIME = 60_000
 const WRITES = 30_000
 
-export function judgeDeletion(world: World, by: string, before: NodeObject): void {
+export function judgeDeletion(world: World, by: string, before: StoredNode): void {
   const { judge, api, timeline, settings } = world
   const { now } = timeline
   const { lifecycle } = settings
@@ -100,7 +100,7 @@ export function judgeDeletion(world: World, by: string, before: NodeObject): voi
  * Whether a vCenter has listed this VM since the report was made. Rollcall knows a Node since then: what it remembers from
  * before says nothing of what vCenter shows, whatever the report's status says.
  */
-function isShown({ vCenters }: World, moref: string, { metadata }: ReportObject): boolean {
+function isShown({ vCenters }: World, moref: string, { metadata }: StoredReport): boolean {
   return vCenters.some(({ vms, unlistedAt }) => {
     const until = unlistedAt.get(moref)
     return vms.has(moref) || (until !== undefined && wallTime(until) >= metadata.creationTimestamp)
@@ -108,7 +108,7 @@ function isShown({ vCenters }: World, moref: string, { metadata }: ReportObject)
 }
 
 /** Whether a Node was never initialised, and its own agent says which VM it is: nothing was ever scheduled to it. */
-export function isAwaited({ api }: World, { metadata, spec }: NodeObject): boolean {
+export function isAwaited({ api }: World, { metadata, spec }: StoredNode): boolean {
   const report = api.reports.get(metadata.name)
   return (
     spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED) &&
@@ -118,7 +118,7 @@ export function isAwaited({ api }: World, { metadata, spec }: NodeObject): boole
 }
 
 /** The UUIDs by which a Node names machines: the report's, the kubelet's, the provider ID's, all as vCenter writes them. */
-export function uuidsOf(world: World, { metadata, spec, status }: NodeObject): readonly string[] {
+export function uuidsOf(world: World, { metadata, spec, status }: StoredNode): readonly string[] {
   const report = world.api.reports.get(metadata.name)
   const serial = report?.spec.nodeUID === metadata.uid ? report.spec.machine.serialUUID : undefined
   const provider = spec.providerID?.replace('vsphere://', '')

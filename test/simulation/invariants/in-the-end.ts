@@ -1,7 +1,7 @@
 /** What must hold some time after all faults are over. */
 import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import type { Machine } from '../model/machine.ts'
-import { type NodeObject, readyOf, type Status } from '../model/objects.ts'
+import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 
@@ -41,7 +41,7 @@ function judgeBrakeLeft(
   { judge, settings }: World,
   name: string,
   machines: readonly Machine[],
-  status: Status | undefined,
+  status: StoredStatus | undefined,
 ): void {
   if (status?.brakeEngagedAt === undefined) return
   const { deletion } = settings.lifecycle
@@ -58,7 +58,7 @@ function judgeTemplate(
   { judge, vCenters }: World,
   name: string,
   machines: readonly Machine[],
-  status: Status | undefined,
+  status: StoredStatus | undefined,
 ): void {
   const [vm, ...others] = machines.flatMap((machine) => machine.vm ?? [])
   if (vm?.template !== true || others.length > 0 || vm.connectionState !== 'connected') return
@@ -69,7 +69,7 @@ function judgeTemplate(
 }
 
 /** The accounts may read everything again, and a vCenter that is empty demands no canary. */
-function judgeProvable({ judge, settings }: World, name: string, status: Status | undefined): void {
+function judgeProvable({ judge, settings }: World, name: string, status: StoredStatus | undefined): void {
   if (settings.lifecycle.deletion === 'off' || status?.identityLevel === undefined) return
   const possible = status.conditions.find(({ type }) => type === 'DeletionPossible')
   if (possible?.status === 'False')
@@ -77,7 +77,7 @@ function judgeProvable({ judge, settings }: World, name: string, status: Status 
 }
 
 /** Who runs, and is what its agent says, is initialised; nobody waits for ever for what another has held. */
-function judgeInitialized({ judge, settings, vCenters }: World, node: NodeObject, machine: Machine): void {
+function judgeInitialized({ judge, settings, vCenters }: World, node: StoredNode, machine: Machine): void {
   const { vm, destroyed, power } = machine
   if (destroyed || power !== 'poweredOn' || vm?.connectionState !== 'connected') return
   const datacenters = settings.datacenters[vm.vCenter.name]
@@ -90,7 +90,7 @@ function judgeInitialized({ judge, settings, vCenters }: World, node: NodeObject
     judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
 }
 
-function judgeGone(world: World, node: NodeObject, status: Status | undefined): void {
+function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefined): void {
   const { judge, settings, vCenters } = world
   const { name } = node.metadata
   const { deletion, unbound } = settings.lifecycle
@@ -125,7 +125,7 @@ function judgeGone(world: World, node: NodeObject, status: Status | undefined): 
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
  * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty.
  */
-function isInDoubt(world: World, node: NodeObject, had: string | undefined): boolean {
+function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
   if (!vCenters.some(({ vms, instanceUUID }) => vms.size === 0 && (had ?? instanceUUID) === instanceUUID))
     return false
@@ -157,7 +157,12 @@ function tooManyLive(world: World, vCenter: string | undefined): boolean {
   return living.length > Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))
 }
 
-function judgeTaint({ judge }: World, node: NodeObject, machine: Machine, status: Status | undefined): void {
+function judgeTaint(
+  { judge }: World,
+  node: StoredNode,
+  machine: Machine,
+  status: StoredStatus | undefined,
+): void {
   const { vm } = machine
   const bound = status?.identityLevel === undefined ? undefined : status.vm
   // What is in doubt keeps its taints.

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import type { VM } from '../model/machine.ts'
-import { readyOf, type Status } from '../model/objects.ts'
+import { readyOf, type StoredStatus } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { World } from '../world.ts'
@@ -73,7 +73,7 @@ export function createJudge(world: () => World): Judge {
   }
 
   /** The VM that a Node was verified to be, or that was seen for it. */
-  function shownFor(name: string): Status['vm'] {
+  function shownFor(name: string): StoredStatus['vm'] {
     const { nodes, reports } = world().api
     const { vm, namedVM, nodeUID } = reports.get(name)?.status ?? {}
     return nodeUID === nodes.get(name)?.metadata.uid ? (vm ?? namedVM) : undefined

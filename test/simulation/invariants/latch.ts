@@ -1,5 +1,5 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import { type ReportObject, readyOf } from '../model/objects.ts'
+import { readyOf, type StoredReport } from '../model/objects.ts'
 import type { World } from '../world.ts'
 import { isMeant } from './brake.ts'
 import { deletionFor } from './configuration.ts'
@@ -22,7 +22,7 @@ export function noteUndecided({ api, judge, timeline }: World): void {
  * The brake engages where more VMs are gone than may be: Nodes that a person holds do not count, nor those deleted before.
  * As vCenter says, right or wrong: one that wrongly shows nothing is what the brake is there for.
  */
-export function judgeLatch(world: World, by: string, before: ReportObject, { status }: ReportObject): void {
+export function judgeLatch(world: World, by: string, before: StoredReport, { status }: StoredReport): void {
   const { api, judge, timeline, settings } = world
   const vCenter = status.vm?.vCenterInstanceUUID
   if (before.status.brakeEngagedAt !== undefined || status.brakeEngagedAt === undefined) return

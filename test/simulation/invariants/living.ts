@@ -1,5 +1,5 @@
 /** Machines that run and speak though no vCenter lists them. */
-import { type NodeObject, readyOf } from '../model/objects.ts'
+import { readyOf, type StoredNode } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Work } from './promises.ts'
@@ -8,7 +8,7 @@ import type { Work } from './promises.ts'
 const SPEAKS = 45_000
 
 /** Whether a machine has spoken lately, since no vCenter lists it; where only its agent does, for long enough. */
-export function livesOn(world: World, node: NodeObject, vanishedAt: number): boolean {
+export function livesOn(world: World, node: StoredNode, vanishedAt: number): boolean {
   const { timeline, settings } = world
   const long = 2 * settings.lifecycle.absentFor
   const signs = machinesOf(world, node.metadata.uid).flatMap(({ renewals, reports }) => [
@@ -24,7 +24,7 @@ export function livesOn(world: World, node: NodeObject, vanishedAt: number): boo
 }
 
 /** Whether a controller must know that a machine lives: it was Ready, and proven absent, by two answers between which it spoke. */
-export function isKnownToLive(node: NodeObject, heard: Work['heard'], from: number, until: number): boolean {
+export function isKnownToLive(node: StoredNode, heard: Work['heard'], from: number, until: number): boolean {
   const [ready] = node.status.conditions
   const answers = (heard ?? []).filter(({ at }) => at > from && at < until)
   const first = answers.at(-1)

@@ -1,5 +1,5 @@
 import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/node/well-known.ts'
-import { type NodeObject, readyOf } from '../model/objects.ts'
+import { readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isLeaderWell } from './leader.ts'
 
@@ -10,12 +10,12 @@ const LATELY = 100_000
 export function judgeTaints(
   world: World,
   by: string,
-  before: NodeObject,
-  after: NodeObject | undefined,
+  before: StoredNode,
+  after: StoredNode | undefined,
 ): void {
   judgeShutdown(world, by, before, after)
   const { judge, api, timeline, settings } = world
-  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE)
+  const has = (node: StoredNode): boolean => node.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE)
   if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
   const says = (promise: string, what: string): void =>
@@ -73,9 +73,9 @@ function outOfServiceThoughReady({ api }: World): readonly string[] {
 }
 
 /** A machine that runs is not called shut down. */
-function judgeShutdown(world: World, by: string, before: NodeObject, after: NodeObject | undefined): void {
+function judgeShutdown(world: World, by: string, before: StoredNode, after: StoredNode | undefined): void {
   const { judge, timeline } = world
-  const has = (node: NodeObject): boolean => node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
+  const has = (node: StoredNode): boolean => node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
   for (const { power, powerSince } of machinesOf(world, uid)) {

@@ -9,14 +9,14 @@ import {
   TAINT_UNINITIALIZED,
 } from '../../../controller/node/well-known.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import type { NodeObject, TaintObject } from '../model/objects.ts'
+import type { StoredNode, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
 
 const STANDARD = [LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE]
 const LABELS = new Set([LABEL_IDENTITY_LEVEL, ...STANDARD, ...Object.values(BETA_LABELS)])
 
 /** What the controller writes is what policy-update-node.yaml lets it write: else the API server would refuse it. */
-export function judgeByPolicy(world: World, by: string, before: NodeObject, after: NodeObject): void {
+export function judgeByPolicy(world: World, by: string, before: StoredNode, after: StoredNode): void {
   const says = (what: string): void =>
     world.judge.violate(
       'a write is one that the policy lets pass',

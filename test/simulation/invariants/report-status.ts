@@ -1,5 +1,5 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import type { ReportObject } from '../model/objects.ts'
+import type { StoredReport } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isMeant } from './brake.ts'
 import { deletionFor } from './configuration.ts'
@@ -16,7 +16,7 @@ const CLOCKS = 30_000
  * Each condition says why. The brake is released for a person, for a VM that is back, or after a long time with few
  * missing.
  */
-export function judgeReportStatus(world: World, by: string, before: ReportObject, after: ReportObject): void {
+export function judgeReportStatus(world: World, by: string, before: StoredReport, after: StoredReport): void {
   const { judge, timeline } = world
   const { name } = after.metadata
   for (const { type, status, reason, message } of after.status.conditions) {
@@ -34,7 +34,7 @@ export function judgeReportStatus(world: World, by: string, before: ReportObject
 }
 
 /** By the true time: a leader's own clock may be ahead. */
-function noteFound({ judge, timeline }: World, { status: before }: ReportObject, after: ReportObject): void {
+function noteFound({ judge, timeline }: World, { status: before }: StoredReport, after: StoredReport): void {
   const { nodeUID, absentSince } = before
   if (nodeUID === undefined || nodeUID !== after.status.nodeUID) return
   if (absentSince !== undefined && absentSince !== after.status.absentSince)
@@ -42,7 +42,7 @@ function noteFound({ judge, timeline }: World, { status: before }: ReportObject,
 }
 
 /** The standby of a Fault Tolerance group runs nothing of its own; one that was restored without its group is a VM like others. */
-function judgeBinding({ judge, vCenters }: World, before: ReportObject, after: ReportObject): void {
+function judgeBinding({ judge, vCenters }: World, before: StoredReport, after: StoredReport): void {
   const { vm } = after.status
   if (vm === undefined || vm.moref === before.status.vm?.moref) return
   const vCenter = vCenters.find(({ instanceUUID }) => instanceUUID === vm.vCenterInstanceUUID)
@@ -69,7 +69,7 @@ function countHeld({ api, judge, timeline, settings }: World, vCenter: string | 
     judge.many.set(vCenter, timeline.now)
 }
 
-function judgeOpening(world: World, by: string, before: ReportObject, after: ReportObject): void {
+function judgeOpening(world: World, by: string, before: StoredReport, after: StoredReport): void {
   const { judge, api, timeline, settings } = world
   const { name } = after.metadata
   if (before.status.brakeEngagedAt === undefined || after.status.brakeEngagedAt !== undefined) return

@@ -1,9 +1,9 @@
 import { LABEL_REGION, LABEL_ZONE } from '../../../controller/node/well-known.ts'
-import type { NodeObject } from '../model/objects.ts'
+import type { StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 
 /** A zone or region that is written is one in which a VM of the Node stands, or has stood. */
-export function judgeTopology(world: World, by: string, before: NodeObject, after: NodeObject): void {
+export function judgeTopology(world: World, by: string, before: StoredNode, after: StoredNode): void {
   const { name, uid } = before.metadata
   const machines = machinesOf(world, uid)
   for (const label of [LABEL_ZONE, LABEL_REGION]) {

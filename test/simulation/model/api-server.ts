@@ -5,17 +5,17 @@ import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-repor
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
-import { LeaseBody, NewReport, type NodeObject, type ReportObject } from './objects.ts'
+import { LeaseBody, NewReport, type StoredNode, type StoredReport } from './objects.ts'
 import { wallTime } from './process.ts'
 
 export type ResourceName = 'nodes' | 'reports' | 'csiNodes'
-export type Stored = NodeObject | ReportObject
+export type Stored = StoredNode | StoredReport
 
 /** A write by a controller, as the API server took it. */
 export type Write = Written & { readonly by: string }
 
 /** A change of an object, as a watch tells of it. */
-export interface Change {
+export interface StoredChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: Stored
   readonly version: number
@@ -25,8 +25,8 @@ export interface Change {
 
 /** What stands in etcd, and the rules by which it is written. */
 export interface ApiServer {
-  readonly nodes: ReadonlyMap<string, NodeObject>
-  readonly reports: ReadonlyMap<string, ReportObject>
+  readonly nodes: ReadonlyMap<string, StoredNode>
+  readonly reports: ReadonlyMap<string, StoredReport>
   /** There is no CSI driver in this world. */
   readonly csiNodes: ReadonlyMap<string, never>
   /** Who holds the Lease, and since when; empty for nobody. */
@@ -50,14 +50,14 @@ export interface ApiServer {
   /** A request of this controller; throws an ApiError. */
   handle(request: KubeRequest, by: string): unknown
   /** Writes of others than the controllers. Undefined deletes. */
-  putNode(name: string, node: NodeObject | undefined): void
-  putReport(name: string, report: ReportObject | undefined): void
+  putNode(name: string, node: StoredNode | undefined): void
+  putReport(name: string, report: StoredReport | undefined): void
   /**
    * Tells of the changes of a kind after a version, those before now at once.
    *
    * @returns how to end it; throws an ApiError where so old a version is forgotten
    */
-  watch(kind: ResourceName, version: number, changed: (change: Change) => void): () => void
+  watch(kind: ResourceName, version: number, changed: (change: StoredChange) => void): () => void
 }
 
 /** Of each kind, so many changes are remembered. */
@@ -83,14 +83,14 @@ export function createApiServer(
   onWrite: (write: Write) => void,
   onRefused: (nodeName: string) => void,
 ): ApiServer {
-  const nodes = new Map<string, NodeObject>()
-  const reports = new Map<string, ReportObject>()
+  const nodes = new Map<string, StoredNode>()
+  const reports = new Map<string, StoredReport>()
   const watchers = {
-    nodes: new Set<(change: Change) => void>(),
-    reports: new Set<(change: Change) => void>(),
-    csiNodes: new Set<(change: Change) => void>(),
+    nodes: new Set<(change: StoredChange) => void>(),
+    reports: new Set<(change: StoredChange) => void>(),
+    csiNodes: new Set<(change: StoredChange) => void>(),
   }
-  const changes: Record<ResourceName, Change[]> = { nodes: [], reports: [], csiNodes: [] }
+  const changes: Record<ResourceName, StoredChange[]> = { nodes: [], reports: [], csiNodes: [] }
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
   let holder = { identity: '', since: 0 }
@@ -108,12 +108,12 @@ export function createApiServer(
     if (object === undefined) map.delete(name)
     else map.set(name, after)
     const type = object === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED'
-    const change: Change = { type, object: after, version, at: timeline.now }
+    const change: StoredChange = { type, object: after, version, at: timeline.now }
     changes[kind] = [...changes[kind].slice(1 - REMEMBERED), change]
     for (const changed of watchers[kind]) changed(change)
   }
 
-  function putNode(name: string, node: NodeObject | undefined): void {
+  function putNode(name: string, node: StoredNode | undefined): void {
     const before = nodes.get(name)
     store('nodes', nodes, name, node)
     if (before === undefined || node?.metadata.uid === before.metadata.uid) return
@@ -124,7 +124,7 @@ export function createApiServer(
     })
   }
 
-  function putReport(name: string, report: ReportObject | undefined): void {
+  function putReport(name: string, report: StoredReport | undefined): void {
     store('reports', reports, name, report)
   }
 

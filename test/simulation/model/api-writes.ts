@@ -4,36 +4,36 @@ import { ApiError } from '../../../agent/shared/api-error.ts'
 import {
   DeleteOptions,
   type Metadata,
-  type NodeObject,
   NodePatch,
   NodeStatusPatch,
-  type ReportObject,
   StatusPatch,
+  type StoredNode,
+  type StoredReport,
 } from './objects.ts'
 
 /** An object before and after a write; `after` is undefined where it is gone. */
 export type Written =
   | {
       readonly what: 'node' | 'node status' | 'node deletion'
-      readonly before: NodeObject
-      readonly after: NodeObject | undefined
+      readonly before: StoredNode
+      readonly after: StoredNode | undefined
     }
-  | { readonly what: 'report status'; readonly before: ReportObject; readonly after: ReportObject }
+  | { readonly what: 'report status'; readonly before: StoredReport; readonly after: StoredReport }
 
 interface Guard {
   readonly uid?: string | undefined
   readonly resourceVersion?: string | undefined
 }
 
-export function deleteNode(before: NodeObject, body: unknown): Written {
+export function deleteNode(before: StoredNode, body: unknown): Written {
   guard(before.metadata, v.parse(DeleteOptions, body).preconditions)
   return { what: 'node deletion', before, after: undefined }
 }
 
-export function patchNode(before: NodeObject, body: unknown): Written {
+export function patchNode(before: StoredNode, body: unknown): Written {
   const { metadata, spec } = v.parse(NodePatch, body)
   guard(before.metadata, metadata)
-  const after: NodeObject = {
+  const after: StoredNode = {
     ...before,
     metadata: {
       ...before.metadata,
@@ -49,13 +49,13 @@ export function patchNode(before: NodeObject, body: unknown): Written {
   return { what: 'node', before, after }
 }
 
-export function patchNodeStatus(before: NodeObject, body: unknown): Written {
+export function patchNodeStatus(before: StoredNode, body: unknown): Written {
   const { metadata, status } = v.parse(NodeStatusPatch, body)
   guard(before.metadata, metadata)
   return { what: 'node status', before, after: { ...before, status: { ...before.status, ...status } } }
 }
 
-export function patchReportStatus(before: ReportObject, body: unknown): Written {
+export function patchReportStatus(before: StoredReport, body: unknown): Written {
   const [version, { value }] = v.parse(StatusPatch, body)
   guard(before.metadata, { resourceVersion: version.value })
   // As JSON has it: what is undefined is not there.

@@ -38,7 +38,7 @@ export interface ControllerWatch extends LoginWatch {
   defect(process: Process, error: unknown): void
 }
 
-export interface ControllerOptions {
+export interface ControllerModelOptions {
   readonly api: ApiServer
   readonly vCenters: readonly VCenterModel[]
   readonly process: Process
@@ -81,7 +81,7 @@ const NO_METRICS = {
 }
 
 /** Runs until the signal aborts, or the process is killed. */
-export async function runController(options: ControllerOptions, signal: AbortSignal): Promise<void> {
+export async function runController(options: ControllerModelOptions, signal: AbortSignal): Promise<void> {
   const { process, api, timeline, watch } = options
   const random = process.random.next
   const logger = createDefectLogger(process, watch)
@@ -189,7 +189,7 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
   )
 }
 
-function vCenterOf({ vCenters }: ControllerOptions, { name }: VCenterConfig): VCenterModel {
+function vCenterOf({ vCenters }: ControllerModelOptions, { name }: VCenterConfig): VCenterModel {
   const vCenter = vCenters.find((each) => each.name === name)
   if (vCenter === undefined) throw new Error(`nobody means a vCenter ${name}`)
   return vCenter

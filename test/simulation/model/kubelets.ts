@@ -3,7 +3,7 @@ import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/n
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { canSpeak, type Machine, swapBytes } from './machine.ts'
-import { type NodeObject, readyOf } from './objects.ts'
+import { readyOf, type StoredNode } from './objects.ts'
 import { wallTime } from './process.ts'
 
 export interface Kubelets {
@@ -39,7 +39,7 @@ const UNREACHABLE = 'node.kubernetes.io/unreachable'
 export function createKubelets(options: KubeletsOptions): Kubelets {
   const { api, timeline, machines } = options
 
-  function nodeOf({ nodeName, nodeUID }: Machine): NodeObject | undefined {
+  function nodeOf({ nodeName, nodeUID }: Machine): StoredNode | undefined {
     const node = api.nodes.get(nodeName)
     return node?.metadata.uid === nodeUID ? node : undefined
   }
@@ -86,7 +86,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
     beat(machine)
   }
 
-  function setReady(node: NodeObject, status: string, heartbeat?: string): void {
+  function setReady(node: StoredNode, status: string, heartbeat?: string): void {
     const conditions = node.status.conditions.map((each) =>
       each.type === 'Ready'
         ? {

@@ -5,7 +5,7 @@ import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { createKubelets, type Kubelets, SIGNS } from './kubelets.ts'
 import { canSpeak, type Folder, type Machine, type VM } from './machine.ts'
-import type { ReportObject } from './objects.ts'
+import type { StoredReport } from './objects.ts'
 import { wallTime } from './process.ts'
 import { specOf } from './report-spec.ts'
 import type { VCenterModel } from './vcenter.ts'
@@ -67,7 +67,7 @@ export function createMachines(options: MachinesOptions): Machines {
     const spec = specOf(machine)
     const same = JSON.stringify(before?.spec) === JSON.stringify(spec)
     const generation = (before?.metadata.generation ?? 0) + (same ? 0 : 1)
-    const object: ReportObject = {
+    const object: StoredReport = {
       metadata: {
         name: machine.nodeName,
         uid: before?.metadata.uid ?? machine.random.uuid(),

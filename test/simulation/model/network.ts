@@ -2,7 +2,7 @@
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import { DEFAULT_TIMEOUT, type KubeClient, type KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
-import { type ApiServer, type Change, kindAt, type Stored } from './api-server.ts'
+import { type ApiServer, kindAt, type Stored, type StoredChange } from './api-server.ts'
 import type { Process } from './process.ts'
 
 /** The longest way of a request that still takes effect: see the decision record. */
@@ -85,7 +85,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
     const { path, query = {}, signal } = request
     const kind = kindAt(path)
     if (kind === undefined) throw new Error(`a watch of ${path} is not modelled`)
-    const inbox: Change[] = []
+    const inbox: StoredChange[] = []
     let ended: 'no' | 'broken' | 'orderly' = 'no'
     let wake: () => void = () => undefined
     let stop: () => void = () => undefined
@@ -95,7 +95,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
       if (ended === 'no') ended = how
       wake()
     }
-    const changed = (change: Change): void => {
+    const changed = (change: StoredChange): void => {
       last = Math.max(last, timeline.now + random.between(1, 30) + line.lag)
       timeline.after(last - timeline.now, `${process.name} hears of ${change.object.metadata.name}`, () => {
         if (ended !== 'no' || process.state === 'dead') return

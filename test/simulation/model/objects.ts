@@ -16,7 +16,7 @@ export interface TaintObject {
   readonly timeAdded?: string | undefined
 }
 
-export interface NodeObject {
+export interface StoredNode {
   readonly metadata: Metadata & {
     readonly creationTimestamp: string
     readonly labels: Readonly<Record<string, string>>
@@ -34,14 +34,14 @@ export interface NodeObject {
   }
 }
 
-export interface ReportObject {
+export interface StoredReport {
   readonly metadata: Metadata & {
     readonly creationTimestamp: string
     readonly generation: number
     readonly ownerUID: string
   }
   readonly spec: NodeReportSpec
-  readonly status: Status
+  readonly status: StoredStatus
 }
 
 const Condition = v.looseObject({
@@ -68,7 +68,7 @@ const Status = v.looseObject({
   namedVM: v.optional(Bound),
   conditions: v.optional(v.array(Condition), []),
 })
-export type Status = v.InferOutput<typeof Status>
+export type StoredStatus = v.InferOutput<typeof Status>
 
 const Guard = { uid: v.optional(v.string()), resourceVersion: v.optional(v.string()) }
 const nullable = v.optional(v.record(v.string(), v.nullable(v.string())), {})
@@ -112,6 +112,6 @@ export const LeaseBody = v.looseObject({
   spec: v.looseObject({ holderIdentity: v.string(), leaseTransitions: v.number() }),
 })
 
-export function readyOf({ status }: NodeObject): string | undefined {
+export function readyOf({ status }: StoredNode): string | undefined {
   return status.conditions.find(({ type }) => type === 'Ready')?.status
 }

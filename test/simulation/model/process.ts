@@ -9,7 +9,7 @@ export interface Process extends Clock {
   /** Milliseconds by which the clock on its wall is ahead. */
   readonly ahead: number
   /** Its way to the API server. */
-  readonly line: Line
+  readonly line: NetworkLine
   readonly random: Random
   /** When it was started, or last went on, milliseconds. */
   readonly awakeSince: number
@@ -24,7 +24,7 @@ export interface Process extends Clock {
   setWall(ahead: number): void
 }
 
-export interface Line {
+export interface NetworkLine {
   /** Nothing comes through. */
   cut: boolean
   /** Requests arrive, answers are lost. */
