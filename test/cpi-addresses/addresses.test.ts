@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createRandom } from '../simulation/random.ts'
 import { CASES } from './cases.ts'
-import { type Compared, compare } from './compare.ts'
+import { type ComparedAddresses, compare } from './compare.ts'
 import { generate } from './generate.ts'
 
 const SEED = 20_261_123
@@ -41,7 +41,7 @@ await t.test('made up by seeds: the same, but where the kubelet chooses otherwis
 })
 
 /** A listed difference: `--node-ip` is on the machine, and the CPI would not choose it, or waits for the other family. */
-function followsKubelet({ verdict, rollcall, machine: { nodeIP = '' } }: Compared): boolean {
+function followsKubelet({ verdict, rollcall, machine: { nodeIP = '' } }: ComparedAddresses): boolean {
   const [first] = 'addresses' in rollcall ? rollcall.addresses : []
   const [wanted = ''] = nodeIP.split(',')
   return verdict === 'only Rollcall initialises it' && wanted !== '' && first?.type !== 'Hostname'

@@ -1,8 +1,8 @@
 /** The written set: what each setting does, and where the two are meant to differ. */
 import type { Verdict } from './compare.ts'
-import type { Configured, Machine } from './oracle.ts'
+import type { Configured, ReportedMachine } from './oracle.ts'
 
-export interface Case extends Configured {
+export interface AddressCase extends Configured {
   readonly name: string
   readonly verdict: Verdict
   /** Of what `docs/differences.md` says it is an example, by the words of its first column. */
@@ -30,37 +30,37 @@ export function fileOf(ipFamily: string, nodes: Readonly<Record<string, string>>
   ].join('\n')
 }
 
-export function nic(place: number, network: string, ...addresses: string[]): Machine['nics'][number] {
+export function nic(place: number, network: string, ...addresses: string[]): ReportedMachine['nics'][number] {
   return { mac: `00:50:56:8e:00:0${place}`, network, deviceConfigID: 4000 + place, addresses }
 }
 
-export function metadata(text: string, encoding = 'base64'): NonNullable<Machine['guestinfo']> {
+export function metadata(text: string, encoding = 'base64'): NonNullable<ReportedMachine['guestinfo']> {
   return {
     'guestinfo.metadata': encoding === '' ? text : Buffer.from(text).toString('base64'),
     ...(encoding === '' ? {} : { 'guestinfo.metadata.encoding': encoding }),
   }
 }
 
-const ONE: Machine = { nics: [nic(0, 'net-a', '10.0.0.5')] }
-const TWO: Machine = {
+const ONE: ReportedMachine = { nics: [nic(0, 'net-a', '10.0.0.5')] }
+const TWO: ReportedMachine = {
   nics: [nic(0, 'net-a', '10.0.0.5', 'fd00::5'), nic(1, 'net-b', '10.1.0.5', '192.0.2.5')],
 }
 const fixed = (...list: string[]) =>
   `network: {ethernets: {id0: {addresses: [${list.map((one) => `"${one}/24"`).join()}]}}}`
 const BOTH = '[ipv4, ipv6]'
-const same = (name: string, text: string, ...machines: Machine[]): Case => ({
+const same = (name: string, text: string, ...machines: ReportedMachine[]): AddressCase => ({
   name,
   text,
   machines,
   verdict: 'same',
 })
-const wait = (name: string, text: string, ...machines: Machine[]): Case => ({
+const wait = (name: string, text: string, ...machines: ReportedMachine[]): AddressCase => ({
   name,
   text,
   machines,
   verdict: 'both wait',
 })
-const only = (shows: string, text: string, ...machines: Machine[]): Case => ({
+const only = (shows: string, text: string, ...machines: ReportedMachine[]): AddressCase => ({
   name: shows,
   text,
   machines,
@@ -68,7 +68,7 @@ const only = (shows: string, text: string, ...machines: Machine[]): Case => ({
   shows,
 })
 
-export const CASES: readonly Case[] = [
+export const CASES: readonly AddressCase[] = [
   same('nothing configured', fileOf(''), ONE, TWO),
   same('IPv4 alone', fileOf('[ipv4]'), ONE, TWO),
   same('IPv6 alone', fileOf('[ipv6]'), TWO),

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js'
-import { askCPI, type Configured, type Machine, type Outcome } from './oracle.ts'
+import { type AddressOutcome, askCPI, type Configured, type ReportedMachine } from './oracle.ts'
 import { askRollcall } from './rollcall.ts'
 
-export interface Compared {
+export interface ComparedAddresses {
   readonly text: string
-  readonly machine: Machine
-  readonly cpi: Outcome
-  readonly rollcall: Outcome
+  readonly machine: ReportedMachine
+  readonly cpi: AddressOutcome
+  readonly rollcall: AddressOutcome
   readonly verdict: Verdict
 }
 
@@ -18,7 +18,7 @@ export type Verdict =
   | 'other addresses'
 
 /** Has both choose the addresses of each machine's new Node. */
-export async function compare(configured: readonly Configured[]): Promise<readonly Compared[]> {
+export async function compare(configured: readonly Configured[]): Promise<readonly ComparedAddresses[]> {
   const [theirs, ours] = await Promise.all([askCPI(configured), askRollcall(configured)])
   return configured.flatMap(({ text, machines }, i) =>
     machines.map((machine, j) => {
@@ -29,7 +29,7 @@ export async function compare(configured: readonly Configured[]): Promise<readon
   )
 }
 
-function verdictOf(cpi: Outcome, rollcall: Outcome): Verdict {
+function verdictOf(cpi: AddressOutcome, rollcall: AddressOutcome): Verdict {
   if ('error' in cpi) return 'error' in rollcall ? 'both wait' : 'only Rollcall initialises it'
   if ('error' in rollcall) return 'only the CPI initialises it'
   return written(cpi.addresses) === written(rollcall.addresses) ? 'same' : 'other addresses'

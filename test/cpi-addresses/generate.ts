@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import type { Random } from '../simulation/random.ts'
 import { fileOf, metadata, nic } from './cases.ts'
-import type { Configured, Machine } from './oracle.ts'
+import type { Configured, ReportedMachine } from './oracle.ts'
 
 const MACHINES = 12
 const FAMILIES = ['', '[ipv4]', '[ipv6]', '[ipv4, ipv6]', '[ipv6, ipv4]']
@@ -50,7 +50,7 @@ export function generate(random: Random): Configured {
   }
 }
 
-function generateMachine(random: Random): Machine {
+function generateMachine(random: Random): ReportedMachine {
   const nics = Array.from({ length: random.below(4) }, (_, place) => {
     const addresses = Array.from({ length: random.below(4) }, () =>
       random.pick(random.chance(0.05) ? ODD : ADDRESSES),
@@ -66,7 +66,7 @@ function generateMachine(random: Random): Machine {
 }
 
 /** Of one interface alone: among several the CPI's own order is by chance. */
-function generateMetadata(random: Random): NonNullable<Machine['guestinfo']> {
+function generateMetadata(random: Random): NonNullable<ReportedMachine['guestinfo']> {
   const addresses = Array.from({ length: random.below(4) }, () => `${random.pick(ADDRESSES)}/24`)
   const network = { version: 2, ethernets: { id0: { 'set-name': 'eth0', addresses } } }
   const encoded = JSON.stringify(network)
@@ -78,7 +78,7 @@ function generateMetadata(random: Random): NonNullable<Machine['guestinfo']> {
   return metadata(JSON.stringify({ 'instance-id': 'i-1', ...random.pick(forms) }))
 }
 
-function generateNodeIP(nics: Machine['nics'], random: Random): string {
+function generateNodeIP(nics: ReportedMachine['nics'], random: Random): string {
   const own = nics.flatMap(({ addresses }) => addresses)
   const one = own.length === 0 || random.chance(0.1) ? '10.9.9.9' : random.pick(own)
   const others = own.filter((address) => address.includes(':') !== one.includes(':'))

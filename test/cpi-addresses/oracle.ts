@@ -5,10 +5,10 @@ import { serverBinary } from '../servers/build.ts'
 /** A configuration, and machines whose Nodes are initialised under it. In the text, @HOST@ and @PORT@ are the vCenter. */
 export interface Configured {
   readonly text: string
-  readonly machines: readonly Machine[]
+  readonly machines: readonly ReportedMachine[]
 }
 
-export interface Machine {
+export interface ReportedMachine {
   /** As VMware Tools report them. */
   readonly nics: readonly ReportedNIC[]
   /** Variables that vCenter shows of the machine. */
@@ -26,7 +26,7 @@ export interface ReportedNIC {
 }
 
 /** What becomes of a new Node: its addresses in their order, or why it stays uninitialised. */
-export type Outcome =
+export type AddressOutcome =
   | { readonly addresses: readonly { readonly type: string; readonly address: string }[] }
   | { readonly error: string }
 
@@ -37,7 +37,9 @@ const outcome = v.union([
 const outcomes = v.array(v.array(outcome))
 
 /** What the CPI itself makes of each machine, by configuration. */
-export async function askCPI(configured: readonly Configured[]): Promise<readonly (readonly Outcome[])[]> {
+export async function askCPI(
+  configured: readonly Configured[],
+): Promise<readonly (readonly AddressOutcome[])[]> {
   const binary = await serverBinary('cpi-addresses')
   const output = await new Promise<string>((resolve, reject) => {
     const child = execFile(binary, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>

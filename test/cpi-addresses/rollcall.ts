@@ -5,12 +5,12 @@ import { chooseAddresses } from '../../controller/decide/addresses/addresses.ts'
 import { agentlessReport } from '../../controller/decide/agentless.ts'
 import { readStaticAddresses } from '../../controller/vcenter/properties/static-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'
-import type { Configured, Machine, Outcome } from './oracle.ts'
+import type { AddressOutcome, Configured, ReportedMachine } from './oracle.ts'
 
 /** What Rollcall makes of each machine, by configuration, where there is no agent. */
 export async function askRollcall(
   configured: readonly Configured[],
-): Promise<readonly (readonly Outcome[])[]> {
+): Promise<readonly (readonly AddressOutcome[])[]> {
   return Promise.all(
     configured.map(async ({ text, machines }) => {
       const config = await read(text)
@@ -32,7 +32,10 @@ async function nothing(): Promise<never> {
   throw new Error('no file is read')
 }
 
-function ofMachine({ nics, guestinfo = {}, nodeIP }: Machine, { nodes, ipFamilies }: Config): Outcome {
+function ofMachine(
+  { nics, guestinfo = {}, nodeIP }: ReportedMachine,
+  { nodes, ipFamilies }: Config,
+): AddressOutcome {
   const own = node({ name: 'worker-1', providedNodeIP: nodeIP })
   const machine = vm({
     vCenter: { name: 'main', instanceUUID: 'bbbbbbbb-2222-4333-8444-555555555555' },

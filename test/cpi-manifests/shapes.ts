@@ -11,7 +11,7 @@ export interface Access {
   readonly password: string
 }
 
-export interface Secret {
+export interface SecretManifest {
   readonly name: string
   readonly stringData: Readonly<Record<string, string>>
 }
@@ -19,7 +19,7 @@ export interface Secret {
 export interface Shape {
   /** `vsphere.conf`, mounted at `/etc/cloud`. */
   readonly file: string
-  readonly secrets: readonly Secret[]
+  readonly secrets: readonly SecretManifest[]
   /** A key of `test/cpi-arguments/argument-lists.yaml`. */
   readonly args: 'chart' | 'chart-with-more' | 'releases' | 'daemonset'
 }

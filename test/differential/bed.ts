@@ -47,7 +47,7 @@ export async function openBed(): Promise<Bed> {
 }
 
 /** A scenario that is set up: its machines run, and each cluster has its Nodes. */
-export interface Stage extends AsyncDisposable {
+export interface DifferentialStage extends AsyncDisposable {
   /** Nodes' names in the order of the cases. */
   readonly names: readonly string[]
   /** The text of vsphere.conf, for either provider. */
@@ -56,7 +56,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 /** @param serial tells scenarios of one bed apart */
-export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promise<Stage> {
+export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promise<DifferentialStage> {
   const { vcsim, second, clusters, models } = bed
   const category = (label: string) => `${label}-${serial}`
   const tags = (scenario.tags ?? []).map(({ object, label, tag }) => ({
@@ -193,7 +193,7 @@ async function create(cluster: Cluster, path: string, object: { metadata: { name
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
 export async function runRollcall(
   { vcsim }: Bed,
-  { dir, config }: Stage,
+  { dir, config }: DifferentialStage,
   cluster: Cluster,
 ): Promise<Controller> {
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>

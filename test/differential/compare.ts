@@ -3,17 +3,17 @@ import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
 import { isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { type Bed, readNodes, runRollcall, setUp } from './bed.ts'
 import { runCPI } from './run-cpi.ts'
-import type { Case, Scenario } from './scenario.ts'
+import type { Scenario, ScenarioCase } from './scenario.ts'
 
 /** What the two providers made of one Node. */
-export interface Compared {
+export interface ComparedNode {
   readonly scenario: Scenario
-  readonly case: Case
-  readonly differences: readonly Difference[]
+  readonly case: ScenarioCase
+  readonly differences: readonly NodeDifference[]
 }
 
 /** In one part of a Node. Where one of them did not initialise it, that alone is the difference. */
-export interface Difference {
+export interface NodeDifference {
   readonly part:
     | 'initialized'
     | 'providerID'
@@ -26,7 +26,7 @@ export interface Difference {
 }
 
 /** Lets both providers initialise the Nodes of a scenario, each its own copy of them. */
-export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<Compared[]> {
+export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<ComparedNode[]> {
   await using stage = await setUp(bed, scenario, serial)
   const running = await Promise.allSettled([
     runCPI(bed, stage),
@@ -43,8 +43,11 @@ export async function compareScenario(bed: Bed, scenario: Scenario, serial: numb
 }
 
 /** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
-export function differencesOf(cpi: NodeObject | undefined, rollcall: NodeObject | undefined): Difference[] {
-  const parts: Difference[] = [
+export function differencesOf(
+  cpi: NodeObject | undefined,
+  rollcall: NodeObject | undefined,
+): NodeDifference[] {
+  const parts: NodeDifference[] = [
     { part: 'initialized', cpi: isInitialized(cpi), rollcall: isInitialized(rollcall) },
   ]
   if (cpi !== undefined && rollcall !== undefined && isInitialized(cpi) === isInitialized(rollcall)) {
@@ -65,7 +68,7 @@ function byKey(
   kind: 'label' | 'annotation',
   cpi: Readonly<Record<string, string>> = {},
   rollcall: Readonly<Record<string, string>> = {},
-): Difference[] {
+): NodeDifference[] {
   const keys = [...new Set([...Object.keys(cpi), ...Object.keys(rollcall)])].sort()
   return keys.map((key) => ({ part: `${kind} ${key}`, cpi: cpi[key], rollcall: rollcall[key] }))
 }

@@ -5,22 +5,22 @@ import { join } from 'node:path'
 import { runAsProgram } from '../../build/entry.ts'
 import { nearestLabelValue } from '../../controller/node/well-known.ts'
 import { withGeneratedTable } from '../fixtures/generated-table.ts'
-import type { Compared, Difference } from './compare.ts'
-import type { Case, Label, Scenario } from './scenario.ts'
+import type { ComparedNode, NodeDifference } from './compare.ts'
+import type { Label, Scenario, ScenarioCase } from './scenario.ts'
 import { chainOfCPI, chainsOf, valuesIn } from './tags.ts'
 
-export interface Row {
+export interface KnownDifference {
   readonly what: string
   readonly cpi: string
   readonly rollcall: string
   readonly because: string
   /** Whether this is why they differ there. */
-  explains(difference: Difference, compared: Compared): boolean
+  explains(difference: NodeDifference, compared: ComparedNode): boolean
 }
 
 const BOTH: readonly Label[] = ['zone', 'region']
 
-export const ROWS: readonly Row[] = [
+export const ROWS: readonly KnownDifference[] = [
   {
     what: 'Tags for one label at several levels, such as on the host and on its cluster',
     cpi: "walks up until it has both labels, and a farther tag replaces a nearer one: with zone on host and cluster, and region on the datacenter, the zone is the cluster's",
@@ -277,12 +277,12 @@ export const ROWS: readonly Row[] = [
 ]
 
 /** Whether this is what comes of it where the CPI gives a Node up, by what Rollcall does to it. */
-function givesUp(part: Difference['part'], { node = {} }: Case): boolean {
+function givesUp(part: NodeDifference['part'], { node = {} }: ScenarioCase): boolean {
   return part === (node.untainted === true ? 'addresses' : 'initialized')
 }
 
 /** Without their prefix lengths, as VMware Tools report them of the vNICs; one of IPv4 unless the case says more. */
-function addressesOf({ vm = {} }: Case): readonly string[] {
+function addressesOf({ vm = {} }: ScenarioCase): readonly string[] {
   return (vm.nics ?? [{ addresses: ['10.0.0.1/16'] }])
     .filter(({ deviceConfigId }) => deviceConfigId !== -1)
     .flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
@@ -295,25 +295,25 @@ function isOfOneFamily(addresses: unknown, { ipFamily = [] }: Scenario): boolean
 }
 
 /** Whether all that the kubelet was given is on the machine. */
-function choseItsOwn(one: Case): boolean {
+function choseItsOwn(one: ScenarioCase): boolean {
   const { nodeIP } = one.node ?? {}
   return nodeIP?.split(',').every((address) => addressesOf(one).includes(address)) === true
 }
 
 /** Whether a machine with addresses has none of a family that is configured. */
-function lacksFamily({ ipFamily = ['ipv4'] }: Scenario, one: Case): boolean {
+function lacksFamily({ ipFamily = ['ipv4'] }: Scenario, one: ScenarioCase): boolean {
   const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
   const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
   return usable.length > 0 && ipFamily.some((family) => !has[family])
 }
 
-function labelOf(part: Difference['part']): Label | undefined {
+function labelOf(part: NodeDifference['part']): Label | undefined {
   const name = /^label (?:topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region)$/.exec(part)?.[1]
   return name === 'zone' || name === 'region' ? name : undefined
 }
 
 /** The row that says why they differ there; undefined where none does. */
-export function explain(difference: Difference, compared: Compared): Row | undefined {
+export function explain(difference: NodeDifference, compared: ComparedNode): KnownDifference | undefined {
   return ROWS.find((row) => row.explains(difference, compared))
 }
 

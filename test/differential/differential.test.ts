@@ -5,7 +5,7 @@ import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
 import type { NodeObject } from '../e2e/objects.ts'
 import { openBed, readNodes, runRollcall, setUp } from './bed.ts'
-import { type Compared, compareScenario } from './compare.ts'
+import { type ComparedNode, compareScenario } from './compare.ts'
 import { PAGE, ROWS, withTable } from './differences.ts'
 import { judge } from './judge.ts'
 import { runCPI } from './run-cpi.ts'
@@ -15,7 +15,7 @@ const bed = await openBed()
 t.teardown(() => bed[Symbol.asyncDispose]())
 
 await t.test('both make the same of each Node, but for the listed differences', async (t) => {
-  const all: Compared[] = []
+  const all: ComparedNode[] = []
   for (const [serial, scenario] of WRITTEN.entries())
     all.push(...(await compareScenario(bed, scenario, serial)))
   const { agreed, unexplained, shown } = judge(all)

@@ -1,11 +1,11 @@
 import type { IPFamily } from '../../controller/config/config.ts'
 import type { GuestNic } from '../servers/control.ts'
 import type { Random } from '../simulation/random.ts'
-import { PLACES, type Place } from './places.ts'
-import type { Case, KubeletNode, Label, Machine, Scenario, Tagged } from './scenario.ts'
+import { type InventoryPlace, PLACES } from './places.ts'
+import type { KubeletNode, Label, Scenario, ScenarioCase, ScenarioMachine, Tagged } from './scenario.ts'
 
 const CASES = 12
-const PLACE_NAMES = Object.keys(PLACES).filter((name): name is Place => name in PLACES)
+const PLACE_NAMES = Object.keys(PLACES).filter((name): name is InventoryPlace => name in PLACES)
 const OBJECTS = [
   ...new Set(
     Object.values(PLACES).flatMap(({ compute, pool, folder }): string[] => [...compute, ...pool, ...folder]),
@@ -102,7 +102,7 @@ function generateTags(random: Random): Tagged[] {
   )
 }
 
-function generateCase(index: number, twoVCenters: boolean, random: Random): Case {
+function generateCase(index: number, twoVCenters: boolean, random: Random): ScenarioCase {
   const nics = random.chance(0.5) ? generateNICs(index, random) : undefined
   return {
     name: `Node ${index}`,
@@ -121,7 +121,7 @@ function generateNodeIP(nics: readonly GuestNic[], random: Random): Pick<Kubelet
   return { nodeIP: random.chance(0.9) ? first : '10.9.9.9' }
 }
 
-function generateMachine(twoVCenters: boolean, random: Random): Machine {
+function generateMachine(twoVCenters: boolean, random: Random): ScenarioMachine {
   const second = twoVCenters && random.chance(0.3)
   return {
     ...(second ? { second } : { place: random.pick(PLACE_NAMES) }),

@@ -1,17 +1,17 @@
-import type { Compared, Difference } from './compare.ts'
-import { explain, type Row } from './differences.ts'
+import type { ComparedNode, NodeDifference } from './compare.ts'
+import { explain, type KnownDifference } from './differences.ts'
 
 export interface Judged {
   readonly agreed: number
   readonly explained: number
   /** A line for each difference that no row explains. */
   readonly unexplained: readonly string[]
-  readonly shown: ReadonlySet<Row>
+  readonly shown: ReadonlySet<KnownDifference>
 }
 
 /** Counts Nodes by whether the two providers made the same of them, and if not, whether it is known why. */
-export function judge(all: readonly Compared[]): Judged {
-  const shown = new Set<Row>()
+export function judge(all: readonly ComparedNode[]): Judged {
+  const shown = new Set<KnownDifference>()
   const unexplained: string[] = []
   let agreed = 0
   let explained = 0
@@ -29,7 +29,7 @@ export function judge(all: readonly Compared[]): Judged {
   return { agreed, explained, unexplained, shown }
 }
 
-function describe({ part, cpi, rollcall }: Difference, { scenario, case: one }: Compared): string {
+function describe({ part, cpi, rollcall }: NodeDifference, { scenario, case: one }: ComparedNode): string {
   const said = `${part}: the CPI ${JSON.stringify(cpi)}, Rollcall ${JSON.stringify(rollcall)}`
   const { name, ...rest } = one
   return `${scenario.name}: ${name} ${JSON.stringify(rest)}: ${said}`

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { createRandom } from '../simulation/random.ts'
 import { openBed } from './bed.ts'
-import { type Compared, compareScenario } from './compare.ts'
+import { type ComparedNode, compareScenario } from './compare.ts'
 import { generateScenario } from './generate.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
@@ -26,7 +26,7 @@ async function main({ seeds, seed, only }: Options): Promise<number> {
   )
   const scenarios = [...WRITTEN, ...made].filter(({ name }) => name.includes(only))
   await using bed = await openBed()
-  const all: Compared[] = []
+  const all: ComparedNode[] = []
   for (const [serial, scenario] of scenarios.entries()) {
     const compared = await compareScenario(bed, scenario, serial)
     console.log(line(scenario, compared))
@@ -39,7 +39,7 @@ async function main({ seeds, seed, only }: Options): Promise<number> {
   return unexplained === 0 && all.length > 0 ? 0 : 1
 }
 
-function line({ name }: Scenario, compared: readonly Compared[]): string {
+function line({ name }: Scenario, compared: readonly ComparedNode[]): string {
   const { agreed, explained } = judge(compared)
   return `${name}: ${compared.length} Nodes, ${agreed} agreed, ${explained} explained`
 }

@@ -73,10 +73,10 @@ export const PLACES = {
   },
 } as const satisfies Record<string, Chains>
 
-export type Place = keyof typeof PLACES
+export type InventoryPlace = keyof typeof PLACES
 
 /** For each place a machine that others are made like, and a host that they move to, on which none can be made. */
-export type Models = Readonly<Record<Place, { readonly like: string; readonly host?: string }>>
+export type Models = Readonly<Record<InventoryPlace, { readonly like: string; readonly host?: string }>>
 
 /** The managed object references of datacenters, by their names: `Datacenter:datacenter-3`. */
 export type Datacenters = ReadonlyMap<string, string>

@@ -4,7 +4,7 @@ import { startCPI } from '../fixtures/cpi.ts'
 import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
-import { type Bed, readNodes, type Stage } from './bed.ts'
+import { type Bed, type DifferentialStage, readNodes } from './bed.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
 const ITS_OWN_CRASH = /fatal error: concurrent map/
@@ -14,7 +14,10 @@ const MAX_STARTS = 5
 const HEARTBEAT = 1000
 
 /** Runs the CPI until it has done what it does to each Node, and leaves it running. */
-export async function runCPI({ clusters: { cpi: cluster } }: Bed, stage: Stage): Promise<Program> {
+export async function runCPI(
+  { clusters: { cpi: cluster } }: Bed,
+  stage: DifferentialStage,
+): Promise<Program> {
   for (let start = 1; ; start++) {
     await using stack = new AsyncDisposableStack()
     const program = stack.use(

@@ -1,7 +1,7 @@
 /** What is compared: virtual machines with their Nodes, in one world and under one configuration. */
 import type { IPFamily } from '../../controller/config/config.ts'
 import type { GuestNic } from '../servers/control.ts'
-import type { Place } from './places.ts'
+import type { InventoryPlace } from './places.ts'
 
 export interface Scenario {
   readonly name: string
@@ -16,7 +16,7 @@ export interface Scenario {
   readonly nodes?: Readonly<Partial<Record<AddressSetting, string>>>
   /** Has the second vCenter in the configuration too. */
   readonly twoVCenters?: boolean
-  readonly cases: readonly Case[]
+  readonly cases: readonly ScenarioCase[]
 }
 
 export type AddressSetting =
@@ -37,15 +37,15 @@ export interface Tagged {
 }
 
 /** A machine and its Node: as usual, but for what is given here. */
-export interface Case {
+export interface ScenarioCase {
   readonly name: string
-  readonly vm?: Machine
+  readonly vm?: ScenarioMachine
   readonly node?: KubeletNode
 }
 
-export interface Machine {
+export interface ScenarioMachine {
   /** The first host of the first cluster, unless given. */
-  readonly place?: Place
+  readonly place?: InventoryPlace
   /** In the second vCenter, whose machines have one place. */
   readonly second?: boolean
   readonly cpus?: number

@@ -1,11 +1,11 @@
 /** Where a machine's tags are, by the chains in which the CPI looks for them: the host's, the resource pool's, the folders'. */
 import { PLACES } from './places.ts'
-import type { Case, Label, Scenario } from './scenario.ts'
+import type { Label, Scenario, ScenarioCase } from './scenario.ts'
 
 /** Nearest object first, each with its tags. */
 export type Chain = readonly Readonly<Partial<Record<Label, string>>>[]
 
-export function chainsOf({ tags = [] }: Scenario, { vm = {} }: Case): readonly Chain[] {
+export function chainsOf({ tags = [] }: Scenario, { vm = {} }: ScenarioCase): readonly Chain[] {
   if (vm.second === true) return []
   const { compute, pool, folder } = PLACES[vm.place ?? 'first-host']
   const on = (object: string) =>

@@ -1,6 +1,6 @@
 /** The written set: what is known to matter, each case in the cheapest scenario that shows it. */
 import type { GuestNic } from '../servers/control.ts'
-import type { Case, Machine, Scenario } from './scenario.ts'
+import type { Scenario, ScenarioCase, ScenarioMachine } from './scenario.ts'
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const ZONE = 'topology.kubernetes.io/zone'
@@ -104,11 +104,11 @@ const nodes: Scenario = {
       'other5xLinux64Guest',
       'windows2019srv_64Guest',
       '',
-    ].map((guestID): Case => ({ name: `guest ID ${guestID || 'empty'}`, vm: { guestID } })),
+    ].map((guestID): ScenarioCase => ({ name: `guest ID ${guestID || 'empty'}`, vm: { guestID } })),
   ],
 }
 
-function sized(sizes: readonly { cpus: number; memoryMB: number }[]): Case[] {
+function sized(sizes: readonly { cpus: number; memoryMB: number }[]): ScenarioCase[] {
   return sizes.map((vm) => ({ name: `${vm.cpus} CPUs, ${vm.memoryMB} MB`, vm }))
 }
 
@@ -381,7 +381,7 @@ const addresses: Scenario[] = [
   },
 ]
 
-function nic(...list: string[]): Pick<Machine, 'nics'> {
+function nic(...list: string[]): Pick<ScenarioMachine, 'nics'> {
   return { nics: [{ addresses: list }] }
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../../controller/config/config.ts'
 import { Findings } from '../../controller/config/findings.ts'
 import { parseConfig } from '../../controller/config/load.ts'
 import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
-import type { CPIConfig, Written } from './oracle.ts'
+import type { CPIConfig, WrittenConfig } from './oracle.ts'
 
 export interface Comparable {
   readonly vCenters: Readonly<Record<string, ComparableVCenter>>
@@ -36,7 +36,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /** What Rollcall makes of a file, were everything served that it parses. */
-export async function askRollcall({ text, environment = {} }: Written): Promise<OurOutcome> {
+export async function askRollcall({ text, environment = {} }: WrittenConfig): Promise<OurOutcome> {
   const findings = new Findings()
   const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
   const parsed = await parseConfig(decoded, environment, {

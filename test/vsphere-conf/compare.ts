@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { askRollcall, type Comparable, theirs } from './comparable.ts'
-import type { Outcome } from './differences.ts'
-import { askCPI, type Written } from './oracle.ts'
+import type { ComparisonOutcome } from './differences.ts'
+import { askCPI, type WrittenConfig } from './oracle.ts'
 
-export interface Compared {
-  readonly outcome: Outcome
+export interface ComparedConfig {
+  readonly outcome: ComparisonOutcome
   /** The values of those that take it, the errors of those that do not. */
   readonly cpi: Comparable | string
   readonly rollcall: Comparable | string
 }
 
 /** Has both read the files, and says for each how they differ. */
-export async function compare(files: readonly Written[]): Promise<readonly Compared[]> {
+export async function compare(files: readonly WrittenConfig[]): Promise<readonly ComparedConfig[]> {
   const said = await askCPI(files)
   return Promise.all(
     files.map(async (file, index) => {
@@ -24,7 +24,7 @@ export async function compare(files: readonly Written[]): Promise<readonly Compa
   )
 }
 
-function outcomeOf(cpi: Comparable | string, rollcall: Comparable | string): Outcome {
+function outcomeOf(cpi: Comparable | string, rollcall: Comparable | string): ComparisonOutcome {
   if (typeof cpi === 'string') return typeof rollcall === 'string' ? 'both refuse' : 'only Rollcall takes it'
   if (typeof rollcall === 'string') return 'only the CPI takes it'
   return isDeepStrictEqual(cpi, rollcall) ? 'same' : 'other values'

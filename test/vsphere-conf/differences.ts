@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { runAsProgram } from '../../build/entry.ts'
 import { withGeneratedTable } from '../fixtures/generated-table.ts'
 
-export interface Difference {
+export interface ConfigDifference {
   readonly what: string
   readonly cpi: string
   readonly rollcall: string
   readonly because: string
   /** Of the corpus: what shows it, and what becomes of them. */
-  readonly shown: Readonly<Record<string, Outcome>>
+  readonly shown: Readonly<Record<string, ComparisonOutcome>>
 }
 
 /** `same` and `both refuse` are no differences; `other values` are those of a file that both take. */
-export type Outcome =
+export type ComparisonOutcome =
   | 'same'
   | 'both refuse'
   | 'only the CPI takes it'
@@ -24,7 +24,7 @@ export type Outcome =
 const TAKEN = 'only Rollcall takes it'
 const REFUSED = 'only the CPI takes it'
 
-export const DIFFERENCES: readonly Difference[] = [
+export const DIFFERENCES: readonly ConfigDifference[] = [
   {
     what: 'An unknown key or section',
     cpi: 'ignores it',

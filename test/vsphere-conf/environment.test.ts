@@ -10,7 +10,7 @@ import {
   VCENTER_VARIABLES,
 } from '../../controller/config/settings/environment.ts'
 import { compare } from './compare.ts'
-import type { Outcome } from './differences.ts'
+import type { ComparisonOutcome } from './differences.ts'
 
 const TEXT = `global: {user: file-user, password: file-pw}
 vcenter: {vc1: {server: vc.example.com}}
@@ -20,7 +20,7 @@ labels: {zone: k8s-zone}
 const NAMED = { VSPHERE_VCENTER_1: 'vc-2.example.com', VCENTER_1_IP_FAMILY: 'ipv4' }
 const SHA1 = '5E:A4:E3:51:C8:5B:F9:1F:8D:5D:D2:25:12:DD:17:C0:37:D2:C0:5C'
 
-const CASES: readonly [Readonly<Record<string, string>>, Outcome][] = [
+const CASES: readonly [Readonly<Record<string, string>>, ComparisonOutcome][] = [
   [{}, 'same'],
   [NAMED, 'same'],
   // Meant for all, but the CPI has made its vCenters by then.

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { serverBinary } from '../servers/build.ts'
 
 /** A file, and the environment that it is read in. */
-export interface Written {
+export interface WrittenConfig {
   readonly text: string
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -62,7 +62,7 @@ const credentials = v.array(
 export type CPICredential = NonNullable<v.InferOutput<typeof credentials>[number]['credential']>
 
 /** What the CPI itself makes of each of these files: its configuration, or its error. */
-export async function askCPI(files: readonly Written[]): Promise<readonly CPIOutcome[]> {
+export async function askCPI(files: readonly WrittenConfig[]): Promise<readonly CPIOutcome[]> {
   return v.parse(outcomes, await ask(files))
 }
 
