@@ -4,7 +4,7 @@ import { condition } from '../e2e/objects.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { bodies } from './rows/bodies.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { nic, openScene, REPORTS, truth } from './scene.ts'
 
 const scene = await openScene(t, { vms: 3 })
@@ -20,7 +20,7 @@ async function send(body: unknown) {
 
 const refused =
   (...changes: object[]) =>
-  async (t: Test, row: Row) => {
+  async (t: Test, row: AttackRow) => {
     for (const change of changes) {
       const spec = { ...honest, ...change }
       checkRefused(t, row, await send({ ...reportObject({ ...forger, spec: honest }), spec }))

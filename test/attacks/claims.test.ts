@@ -5,21 +5,21 @@ import { condition, isInitialized } from '../e2e/objects.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { claims } from './rows/claims.ts'
-import type { Row } from './rows/row.ts'
-import { type Forger, type Machine, openScene, truth } from './scene.ts'
+import type { AttackRow } from './rows/row.ts'
+import { type Forger, openScene, type SceneMember, truth } from './scene.ts'
 
 const scene = await openScene(t, { vms: 20 })
 const { nodes, reports, vcsim } = scene
 const victim = await scene.victim('worker-10')
 
-const write = ({ vm }: Pick<Machine, 'vm'>, value: string) =>
+const write = ({ vm }: Pick<SceneMember, 'vm'>, value: string) =>
   vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
-const claimOf = ({ uid, bootID }: Machine) => formatClaim({ nodeUID: uid, bootID })
+const claimOf = ({ uid, bootID }: SceneMember) => formatClaim({ nodeUID: uid, bootID })
 
 /** A Node whose VM holds this claim is known by its own word alone, and that is said. */
 const believedNoMore =
   (claim: (node: Forger) => string) =>
-  async (t: Test, row: Row): Promise<void> => {
+  async (t: Test, row: AttackRow): Promise<void> => {
     const node = await scene.forger(`guest-${randomUUID().slice(0, 8)}`)
     await write(node, claim(node))
     t.match(await node.report(truth(node)), { status: 201 })

@@ -9,7 +9,7 @@ import { createCertificateAuthority, type Identity } from '../servers/pki.ts'
 import { boundTo, createObject, deletePod, podOf } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { credentials } from './rows/credentials.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { AGENT, apply, openScene, truth } from './scene.ts'
 import { resign, signingKey, tamper, unsigned } from './tokens.ts'
 
@@ -28,7 +28,7 @@ const key = await signingKey(cluster)
 const now = Math.floor(Date.now() / 1000)
 
 /** The write that would succeed with the right credential, and is refused as the row says. */
-async function tries(t: Test, row: Row, credential: { token: string } | Identity): Promise<void> {
+async function tries(t: Test, row: AttackRow, credential: { token: string } | Identity): Promise<void> {
   const sender = await scene.sender(
     'user' in credential ? { certificate: await cluster.clientCertificate(credential) } : credential,
   )
@@ -37,12 +37,12 @@ async function tries(t: Test, row: Row, credential: { token: string } | Identity
 
 const withToken =
   (token: () => Promise<string> | string) =>
-  async (t: Test, row: Row): Promise<void> =>
+  async (t: Test, row: AttackRow): Promise<void> =>
     tries(t, row, { token: await token() })
 
 const withCertificate =
   (identity: Identity) =>
-  async (t: Test, row: Row): Promise<void> =>
+  async (t: Test, row: AttackRow): Promise<void> =>
     tries(t, row, identity)
 
 await t.test('with the right one, in a dry run, the API server takes it', async (t) => {

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { ConditionType } from '../../agent/shared/node-report.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { until } from '../fixtures/until.ts'
-import type { Forger, Scene } from './scene.ts'
+import type { AttackScene, Forger } from './scene.ts'
 
 /**
  * Checks what an operator has of a Node that is held up for this reason: a condition, a Warning on the Node, and a metric; and
@@ -10,7 +10,7 @@ import type { Forger, Scene } from './scene.ts'
  */
 export async function checkHeld(
   t: Test,
-  scene: Scene,
+  scene: AttackScene,
   forger: Pick<Forger, 'name' | 'judged'>,
   reason: string,
 ): Promise<void> {

@@ -7,9 +7,9 @@ import { podTemplate, readManifests } from '../servers/manifests.ts'
 import { collection, createObject } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { joining } from './rows/joining.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene } from './scene.ts'
-import type { Attempt, Sender } from './sender.ts'
+import type { AttackRequest, Sender } from './sender.ts'
 
 const scene = await openScene(t, { vms: 3 })
 const { cluster } = scene
@@ -42,8 +42,8 @@ function controllersPod(name: string, place: object) {
 
 const SECRETS = collection('kube-system', 'Secret')
 const PODS = collection('kube-system', 'Pod')
-const getSecret: Attempt = { method: 'GET', path: `${SECRETS}/rollcall-config` }
-const tokenOf = (pod: { name: string; uid: string }): Attempt => ({
+const getSecret: AttackRequest = { method: 'GET', path: `${SECRETS}/rollcall-config` }
+const tokenOf = (pod: { name: string; uid: string }): AttackRequest => ({
   method: 'POST',
   path: `${collection('kube-system', 'ServiceAccount')}/rollcall-controller/token`,
   body: {
@@ -54,8 +54,8 @@ const tokenOf = (pod: { name: string; uid: string }): Attempt => ({
 })
 
 const refused =
-  (sender: Sender, ...attempts: Attempt[]) =>
-  async (t: Test, row: Row) => {
+  (sender: Sender, ...attempts: AttackRequest[]) =>
+  async (t: Test, row: AttackRow) => {
     for (const attempt of attempts) checkRefused(t, row, await sender.send(attempt))
   }
 
@@ -63,9 +63,9 @@ const placingLabels = [
   'node-role.kubernetes.io/control-plane',
   'rollcall.node-restriction.kubernetes.io/controller',
 ]
-const labelled = (label: string): Attempt['body'] => ({ metadata: { labels: { [label]: '' } } })
+const labelled = (label: string): AttackRequest['body'] => ({ metadata: { labels: { [label]: '' } } })
 
-const mirrorPod = (changes: object): Attempt => ({
+const mirrorPod = (changes: object): AttackRequest => ({
   method: 'POST',
   path: PODS,
   body: {
@@ -116,7 +116,7 @@ await runTheme(t, joining, {
     kubelet,
     ...placingLabels.flatMap((label) =>
       ['', '/status'].map(
-        (subresource): Attempt => ({
+        (subresource): AttackRequest => ({
           method: 'PATCH',
           path: `/api/v1/nodes/worker-1${subresource}`,
           body: labelled(label),

@@ -6,9 +6,9 @@ import { reportObject } from '../fixtures/load.ts'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { deletion, lifecycle } from './rows/lifecycle.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene, REPORTS, truth } from './scene.ts'
-import type { Attempt, Sender } from './sender.ts'
+import type { AttackRequest, Sender } from './sender.ts'
 
 const scene = await openScene(t, { vms: 4 })
 const { cluster } = scene
@@ -25,13 +25,13 @@ const theirReport = `${REPORTS}/${victim.name}`
 const own = reportObject({ name: forger.name, uid: forger.uid, spec: truth(forger) })
 const theirs = reportObject({ name: victim.name, uid: victim.uid, spec: truth(victim) })
 
-const merge = (body: object, path: string): Attempt => {
+const merge = (body: object, path: string): AttackRequest => {
   return { method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }
 }
 const annotate = (path: string, annotations: object | null) => merge({ metadata: { annotations } }, path)
 const wish = (path: string, value: string | null) => annotate(path, { [ANNOTATION_DELETION]: value })
 const reported = (path: string, value: string | null) => annotate(path, { [ANNOTATION_REPORTED_AT]: value })
-const applied = ({ metadata, ...report }: typeof own, more: object): Attempt => ({
+const applied = ({ metadata, ...report }: typeof own, more: object): AttackRequest => ({
   method: 'PATCH',
   path: `${REPORTS}/${metadata.name}?fieldManager=rollcall-agent&force=true`,
   body: { ...report, metadata: { ...metadata, ...more } },
@@ -41,8 +41,8 @@ const applied = ({ metadata, ...report }: typeof own, more: object): Attempt => 
 const read = async <T>(path: string): Promise<T> => (await cluster.request<T>('GET', path)).body
 
 const refused =
-  (senders: readonly Sender[], ...attempts: Attempt[]) =>
-  async (t: Test, row: Row) => {
+  (senders: readonly Sender[], ...attempts: AttackRequest[]) =>
+  async (t: Test, row: AttackRow) => {
     for (const { send } of senders) {
       for (const attempt of attempts) checkRefused(t, row, await send(attempt))
     }
@@ -69,7 +69,7 @@ const braked = { brakeEngagedAt: '2026-11-21T09:30:00Z' }
 const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
 
 /** A deletion of the victim's Node as the controller would ask for it. */
-async function removal(): Promise<Attempt> {
+async function removal(): Promise<AttackRequest> {
   const { metadata } = await read<{ metadata: { uid: string; resourceVersion: string } }>(theirNode)
   const { uid, resourceVersion } = metadata
   return { method: 'DELETE', path: theirNode, body: { preconditions: { uid, resourceVersion } } }

@@ -7,16 +7,16 @@ import { until } from '../fixtures/until.ts'
 import { collection } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { minting } from './rows/credentials.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene } from './scene.ts'
-import type { Answer, Attempt, Sender } from './sender.ts'
+import type { Answer, AttackRequest, Sender } from './sender.ts'
 
 const scene = await openScene(t, { vms: 2 })
 const victim = await scene.victim('worker-10')
 const { kubelet, agentPod, ...forger } = await scene.forger('worker-1')
 const victimsPod = await createAgentPod(scene.cluster, victim.name)
 
-const askFor = (boundObjectRef?: object): Attempt => ({
+const askFor = (boundObjectRef?: object): AttackRequest => ({
   method: 'POST',
   path: `${collection('kube-system', 'ServiceAccount')}/rollcall-agent/token`,
   body: {
@@ -27,7 +27,7 @@ const askFor = (boundObjectRef?: object): Attempt => ({
 })
 
 /** As a kubelet makes one for a Pod of its own disk. */
-const mirrorPod = (nodeName: string): Attempt => ({
+const mirrorPod = (nodeName: string): AttackRequest => ({
   method: 'POST',
   path: collection('kube-system', 'Pod'),
   body: {
@@ -48,7 +48,7 @@ const mirrorPod = (nodeName: string): Attempt => ({
   },
 })
 
-const refused = (sender: Sender, attempt: Attempt) => async (t: Test, row: Row) =>
+const refused = (sender: Sender, attempt: AttackRequest) => async (t: Test, row: AttackRow) =>
   checkRefused(t, row, await sender.send(attempt))
 
 await runTheme(

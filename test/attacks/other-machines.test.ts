@@ -8,8 +8,8 @@ import type { VcsimVM } from '../servers/control.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { otherMachines } from './rows/other-machines.ts'
-import type { Row } from './rows/row.ts'
-import { type Forger, type Machine, nic, openScene, truth } from './scene.ts'
+import type { AttackRow } from './rows/row.ts'
+import { type Forger, nic, openScene, type SceneMember, truth } from './scene.ts'
 
 const scene = await openScene(t, { vms: 24 })
 const { cluster, vcsim, vms } = scene
@@ -32,13 +32,13 @@ const uuids = (serial: string, product = serial): Pick<NodeReportSpec, 'machine'
   },
 })
 
-const nicOf = ({ vm, address }: Pick<Machine, 'vm' | 'address'>, name?: string) =>
+const nicOf = ({ vm, address }: Pick<SceneMember, 'vm' | 'address'>, name?: string) =>
   nic(vm.vnics[0]?.mac, [address], name)
 
 /** A new Node reports its machine with these changes, and is held up as the row says. */
 const held =
   (changes: (forger: Forger) => Partial<NodeReportSpec>) =>
-  async (t: Test, row: Row): Promise<void> => {
+  async (t: Test, row: AttackRow): Promise<void> => {
     const forger = await scene.forger(`forger-${randomUUID().slice(0, 8)}`)
     t.match(await forger.report(truth(forger, changes(forger))), { status: 201 })
     await checkHeld(t, scene, forger, row.seen)
@@ -48,7 +48,7 @@ const held =
 /** The same where there is nothing to refuse, for nobody goes by what was forged. */
 const harmless =
   (changes: (forger: Forger) => Partial<NodeReportSpec>) =>
-  async (t: Test, row: Row): Promise<void> => {
+  async (t: Test, row: AttackRow): Promise<void> => {
     const forger = await scene.forger(`forger-${randomUUID().slice(0, 8)}`)
     await forger.proven()
     t.match(await forger.report(truth(forger, changes(forger))), { status: 200 })

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { reportObject } from '../fixtures/load.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { otherReports } from './rows/other-reports.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene, REPORTS, truth } from './scene.ts'
-import type { Attempt, Sender } from './sender.ts'
+import type { AttackRequest, Sender } from './sender.ts'
 
 // The one's name begins the other's, so that nothing may go by the beginning.
 const scene = await openScene(t, { vms: 2 })
@@ -27,14 +27,14 @@ const ownPath = `${REPORTS}/${forger.name}`
 
 const [owner] = own.metadata.ownerReferences
 
-const post = (body: object): Attempt => ({ method: 'POST', path: REPORTS, body })
-const merge = (body: object, to = path): Attempt => {
+const post = (body: object): AttackRequest => ({ method: 'POST', path: REPORTS, body })
+const merge = (body: object, to = path): AttackRequest => {
   return { method: 'PATCH', path: to, body, contentType: 'application/merge-patch+json' }
 }
-const jsonPatch = (...body: object[]): Attempt => {
+const jsonPatch = (...body: object[]): AttackRequest => {
   return { method: 'PATCH', path, body, contentType: 'application/json-patch+json' }
 }
-const applied = (body: object, to = path, manager = 'rollcall-agent'): Attempt => ({
+const applied = (body: object, to = path, manager = 'rollcall-agent'): AttackRequest => ({
   method: 'PATCH',
   path: `${to}?fieldManager=${manager}&force=true`,
   body,
@@ -43,8 +43,8 @@ const applied = (body: object, to = path, manager = 'rollcall-agent'): Attempt =
 
 /** Each with both credentials, and also as a dry run, which must not be a way around. */
 const refused =
-  (...attempts: Attempt[]) =>
-  async (t: Test, row: Row) => {
+  (...attempts: AttackRequest[]) =>
+  async (t: Test, row: AttackRow) => {
     for (const [who, { send }] of Object.entries(credentials)) {
       for (const attempt of attempts) {
         checkRefused(t, row, await send(attempt), who)

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { address, condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { ownNode } from './rows/own-node.ts'
-import type { Row } from './rows/row.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene, truth } from './scene.ts'
-import type { Attempt } from './sender.ts'
+import type { AttackRequest } from './sender.ts'
 
 const scene = await openScene(t, { vms: 8 })
 const { cluster, nodes, events } = scene
@@ -38,14 +38,14 @@ const { labels } = (await node()).metadata
 const honest = await verified()
 const before = Object.fromEntries(VERIFIED.map((name) => [name, labels[name]]))
 
-const merge = (body: object, to = path): Attempt => {
+const merge = (body: object, to = path): AttackRequest => {
   return { method: 'PATCH', path: to, body, contentType: 'application/strategic-merge-patch+json' }
 }
 const label = (labels: object, to = path) => merge({ metadata: { labels } }, to)
 
 const refused =
-  (...attempts: Attempt[]) =>
-  async (t: Test, row: Row) => {
+  (...attempts: AttackRequest[]) =>
+  async (t: Test, row: AttackRow) => {
     for (const attempt of attempts) checkRefused(t, row, await forger.kubelet.send(attempt))
     t.same(await verified(), honest)
   }

@@ -4,7 +4,7 @@ import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
 import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'
 import { races } from './rows/timing.ts'
-import { type Forger, type Machine, nic, openScene, truth } from './scene.ts'
+import { type Forger, nic, openScene, type SceneMember, truth } from './scene.ts'
 
 const scene = await openScene(t, { vms: 24 })
 const { nodes, reports, events } = scene
@@ -21,7 +21,7 @@ async function two(name: string): Promise<{ victim: Forger; forger: Forger }> {
 /** The other machine's identity, in the forger's own report. */
 function posing(
   forger: Forger,
-  as: Pick<Machine, 'vm'>,
+  as: Pick<SceneMember, 'vm'>,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
   return truth({ ...forger, vm: as.vm }, changes)

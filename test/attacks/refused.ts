@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Refuser, Row, Theme } from './rows/row.ts'
+import type { AttackRow, Refuser, Theme } from './rows/row.ts'
 import type { Victim } from './scene.ts'
 import type { Answer } from './sender.ts'
 
@@ -28,7 +28,7 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
 }
 
 /** Whether the answer is the refusal that the row names. */
-export function checkRefused(t: Test, row: Row, answer: Answer, who = row.credential): void {
+export function checkRefused(t: Test, row: AttackRow, answer: Answer, who = row.credential): void {
   const { status, message } = answer
   const words = WORDS[row.refusedBy]
   t.ok(words?.status.includes(status), `${who}: ${status} ${message.slice(0, 300)}`)
@@ -40,7 +40,7 @@ export function checkRefused(t: Test, row: Row, answer: Answer, who = row.creden
 export async function runTheme<Name extends string>(
   t: Test,
   { title, rows }: Theme<Name>,
-  attempts: Readonly<Record<NoInfer<Name>, (t: Test, row: Row) => Promise<void>>>,
+  attempts: Readonly<Record<NoInfer<Name>, (t: Test, row: AttackRow) => Promise<void>>>,
   victim?: Victim,
 ): Promise<void> {
   await t.test(title, async (t) => {

@@ -30,10 +30,10 @@ export interface Victim extends Member {
 }
 
 /** A machine and the Node that it is. */
-export type Machine = Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'>
+export type SceneMember = Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'>
 
 /** A Node in the hands of an attacker, who has both credentials of its agent. */
-export interface Forger extends Machine {
+export interface Forger extends SceneMember {
   readonly kubelet: Sender
   readonly agentPod: Sender
   /** The Pod to which the token of `agentPod` is bound. */
@@ -53,7 +53,7 @@ export interface ForgerOptions {
 }
 
 /** A stage with a controller that leads. */
-export interface Scene extends Stage {
+export interface AttackScene extends Stage {
   readonly running: Controller
   /** Registers a Node, lets its agent report, and waits until the controller is done with it. */
   victim(name: string, options?: VictimOptions): Promise<Victim>
@@ -74,11 +74,11 @@ export async function openScene(
   t: Teardown,
   options: VcsimOptions,
   controller: Partial<ControllerOptions> = {},
-): Promise<Scene> {
+): Promise<AttackScene> {
   const stage = await openStage(t, options)
   const running = await stage.controller(controller)
   const { cluster } = stage
-  const sender: Scene['sender'] = async (credential) => {
+  const sender: AttackScene['sender'] = async (credential) => {
     const opened = await openSender(cluster, credential)
     t.teardown(() => opened.close())
     return opened
@@ -104,7 +104,7 @@ export async function openScene(
 
 interface ForgerContext {
   readonly stage: Stage
-  readonly sender: Scene['sender']
+  readonly sender: AttackScene['sender']
   readonly name: string
   readonly address: string
 }
@@ -170,7 +170,7 @@ export function apply(
 
 /** What an honest agent would say of this machine. */
 export function truth(
-  { name, uid, vm, bootID, address }: Machine,
+  { name, uid, vm, bootID, address }: SceneMember,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
   return {

@@ -3,7 +3,7 @@ import { Agent } from 'undici'
 import type { Cluster } from '../servers/cluster.ts'
 import type { CertificateFiles } from '../servers/pki.ts'
 
-export interface Attempt {
+export interface AttackRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body?: unknown
@@ -22,7 +22,7 @@ export interface Answer {
 
 /** Somebody who sends requests, whatever headers they need. */
 export interface Sender {
-  send(attempt: Attempt): Promise<Answer>
+  send(attempt: AttackRequest): Promise<Answer>
   close(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-import type { Row, Theme } from './rows/row.ts'
+import type { AttackRow, Theme } from './rows/row.ts'
 
 /** The attacks of a theme as docs/attacks.md has them, and what it says below them. */
 export function table({ title, rows }: Theme, rest?: string): string {
@@ -13,7 +13,7 @@ export function table({ title, rows }: Theme, rest?: string): string {
   ].join('\n')
 }
 
-function cells(row: Row): string[] {
+function cells(row: AttackRow): string[] {
   const { credential, tried, refusedBy, seen, victim, open } = row
   return open === undefined
     ? [credential, tried, refusedBy, `\`${seen}\``, victim]

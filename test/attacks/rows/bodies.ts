@@ -1,6 +1,6 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
-function row(tried: string, refusedBy: Row['refusedBy'], seen: string): Row {
+function row(tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow {
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim: NOTHING }
 }
 

@@ -1,6 +1,6 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
-function row(credential: string, tried: string, seen: string, victim = NOTHING): Row {
+function row(credential: string, tried: string, seen: string, victim = NOTHING): AttackRow {
   return { credential, tried, refusedBy: 'controller', seen, victim }
 }
 

@@ -1,9 +1,9 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const onlyTheAgent = 'only the agent of that node may, with the credential of its kubelet or a token of'
 const namesNoNode = 'its token names no node; use a token that is bound to a Pod on the node'
 
-function row(credential: string, refusedBy: Row['refusedBy'], seen: string, tried = WRITE): Row {
+function row(credential: string, refusedBy: AttackRow['refusedBy'], seen: string, tried = WRITE): AttackRow {
   return { credential, tried, refusedBy, seen, victim: NOTHING }
 }
 

@@ -1,6 +1,6 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const row = (tried: string, refusedBy: Row['refusedBy'], seen: string): Row => ({
+const row = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow => ({
   credential: "worker-1's kubelet",
   tried,
   refusedBy,

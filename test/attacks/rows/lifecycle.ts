@@ -1,4 +1,4 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet, worker-1's agent"
 const OWN = `${NOTHING}: it is about the attacker's own Node alone`
@@ -8,10 +8,10 @@ const notModify = 'is not allowed to modify node "worker-10"'
 function row(
   credential: string,
   tried: string,
-  refusedBy: Row['refusedBy'],
+  refusedBy: AttackRow['refusedBy'],
   seen: string,
   victim = NOTHING,
-): Row {
+): AttackRow {
   return { credential, tried, refusedBy, seen, victim }
 }
 
@@ -90,7 +90,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
 })
 
-const thief = (tried: string, refusedBy: Row['refusedBy'], seen: string) =>
+const thief = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string) =>
   row("the controller's token", tried, refusedBy, seen)
 
 /** Who has the controller's token may delete Nodes; this is what keeps most of them. */

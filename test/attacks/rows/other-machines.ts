@@ -1,6 +1,6 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
-function row(tried: string, seen: string, refusedBy: Row['refusedBy'] = 'controller'): Row {
+function row(tried: string, seen: string, refusedBy: AttackRow['refusedBy'] = 'controller'): AttackRow {
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim: NOTHING }
 }
 

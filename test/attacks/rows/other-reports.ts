@@ -1,15 +1,15 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet, worker-1's agent"
 const OPEN =
   'the API server applies a patch and checks the schema before it asks a validating policy, and its refusals repeat values: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
-function byPolicy(tried: string): Row {
+function byPolicy(tried: string): AttackRow {
   return { credential: BOTH, tried, refusedBy: 'policy own-report', seen: speaksFor, victim: NOTHING }
 }
 
-function byRBAC(tried: string, verb = ''): Row {
+function byRBAC(tried: string, verb = ''): AttackRow {
   const seen = verb === '' ? 'resource "nodereports"' : `cannot ${verb} resource "nodereports`
   return { credential: BOTH, tried, refusedBy: 'RBAC', seen, victim: NOTHING }
 }

@@ -1,8 +1,8 @@
-import { NOTHING, type Row, theme } from './row.ts'
+import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const STANDS = 'the Node keeps what was verified'
 
-function kubelet(tried: string, refusedBy: Row['refusedBy'], seen: string, victim = STANDS): Row {
+function kubelet(tried: string, refusedBy: AttackRow['refusedBy'], seen: string, victim = STANDS): AttackRow {
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
 }
 

@@ -1,5 +1,5 @@
 /** One attack, as the suite runs it and as docs/attacks.md tells it. */
-export interface Row {
+export interface AttackRow {
   /** What the attacker holds. */
   readonly credential: string
   readonly tried: string
@@ -31,12 +31,15 @@ export type Refuser =
 /** Attacks of one kind, under the name by which the suite has them. */
 export interface Theme<Name extends string = string> {
   readonly title: string
-  readonly rows: Readonly<Record<Name, Row>>
+  readonly rows: Readonly<Record<Name, AttackRow>>
 }
 
 export const NOTHING = 'nothing'
 
 /** Keeps the names, so that the compiler sees to it that each row has its attempt. */
-export function theme<Name extends string>(title: string, rows: Readonly<Record<Name, Row>>): Theme<Name> {
+export function theme<Name extends string>(
+  title: string,
+  rows: Readonly<Record<Name, AttackRow>>,
+): Theme<Name> {
   return { title, rows }
 }

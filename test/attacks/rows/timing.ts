@@ -1,4 +1,4 @@
-import { type Row, theme } from './row.ts'
+import { type AttackRow, theme } from './row.ts'
 
 const FORMER = "credentials of a deleted Node of the victim's name"
 const BECOMES = 'becomes proven'
@@ -6,10 +6,10 @@ const BECOMES = 'becomes proven'
 function row(
   credential: string,
   tried: string,
-  refusedBy: Row['refusedBy'],
+  refusedBy: AttackRow['refusedBy'],
   seen: string,
   victim = BECOMES,
-): Row {
+): AttackRow {
   return { credential, tried, refusedBy, seen, victim }
 }
 
