@@ -8,7 +8,7 @@ import { registerNode } from '../fixtures/kubelet.ts'
 import { writeMachine } from '../fixtures/machine.ts'
 import { watchUsage } from '../fixtures/process-usage.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import { openScene, type Scene } from './scene.ts'
+import { type BenchScene, openScene } from './scene.ts'
 
 export interface AgentFigures {
   /** From exec until the API server had answered, milliseconds. */
@@ -56,7 +56,7 @@ export async function benchAgent(restSeconds: number): Promise<AgentFigures> {
   }
 }
 
-async function machine({ cluster, vcsim, dir }: Scene): Promise<{ root: string; kubeconfig: string }> {
+async function machine({ cluster, vcsim, dir }: BenchScene): Promise<{ root: string; kubeconfig: string }> {
   const [vm] = await vcsim.vms()
   if (vm === undefined) throw new Error('the simulator has no virtual machine')
   const root = join(dir, 'machine')

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../../build/programs.ts'
 import { type Budgeted, budgetTable } from './budgets.ts'
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 import { picture } from './picture.ts'
 import { initialiseTable, quietTable } from './table.ts'
 
 export interface Figures {
-  readonly runs: readonly Run[]
+  readonly runs: readonly BenchmarkRun[]
   readonly budgets: readonly Budgeted[]
   /** How the page was made. */
   readonly command: string

@@ -1,11 +1,15 @@
 import t from 'tap'
 import { budgeted, isKept } from './budgets.ts'
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 
 const MB = 1e6
 
 /** A run whose vCenter sent so much, and so much again in as many quiet seconds. */
-function run(nodes: number, wire: number, quiet?: { readonly seconds: number; readonly wire: number }): Run {
+function run(
+  nodes: number,
+  wire: number,
+  quiet?: { readonly seconds: number; readonly wire: number },
+): BenchmarkRun {
   const none = { calls: 0, operations: {}, cpuSeconds: 0, anonymous: 0 }
   return {
     provider: 'Rollcall',
@@ -32,7 +36,7 @@ function run(nodes: number, wire: number, quiet?: { readonly seconds: number; re
   }
 }
 
-function trafficOf(start: Run) {
+function trafficOf(start: BenchmarkRun) {
   const measured = { nodes: start.nodes, floor: 1, start, arrival: run(start.nodes, 0) }
   return budgeted([measured]).filter(({ figure }) => figure.includes('from vCenter'))
 }

@@ -1,5 +1,5 @@
 import type { Traffic } from '../servers/vcsim.ts'
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 import { markdown, trafficOf } from './table.ts'
 
 /** All that was measured with so many Nodes, on one API server. */
@@ -8,9 +8,9 @@ export interface Measured {
   /** Seconds that the two writes to each Node take by themselves. */
   readonly floor: number
   /** From the controller's start. */
-  readonly start: Run
+  readonly start: BenchmarkRun
   /** From the first report. */
-  readonly arrival: Run
+  readonly arrival: BenchmarkRun
 }
 
 /** A figure that may be no more than its budget. */
@@ -98,7 +98,7 @@ function growth(more: Omit<Measured, 'arrival'>, few: Omit<Measured, 'arrival'>)
 }
 
 /** What vCenter sends; in an hour, as far as somebody looked on. */
-function trafficFigures({ nodes, bytes, quiet }: Run): readonly Budgeted[] {
+function trafficFigures({ nodes, bytes, quiet }: BenchmarkRun): readonly Budgeted[] {
   const figure = (when: string, { wire, inflated }: Traffic, factor: number, budget: number): Budgeted => ({
     figure: `${nodes} Nodes: from vCenter ${when}, MB as sent (inflated: ${digits((inflated * factor) / 1e6)})`,
     value: (wire * factor) / 1e6,

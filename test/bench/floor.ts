@@ -4,7 +4,7 @@ import { Pool } from 'undici'
 import { nodeObject } from '../fixtures/kubelet.ts'
 import { inParallel } from '../fixtures/load.ts'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
-import type { Scene } from './scene.ts'
+import type { BenchScene } from './scene.ts'
 
 const PARALLEL = 16
 const PATCH = 'application/merge-patch+json'
@@ -33,7 +33,7 @@ interface Change {
  * The seconds that the API server of this scene takes for what no provider can do without, the two writes that initialise
  * a Node, sent by clients who do nothing else, with the controller's credential.
  */
-export async function measureFloor({ cluster, machines }: Scene): Promise<number> {
+export async function measureFloor({ cluster, machines }: BenchScene): Promise<number> {
   const nodes: Stored[] = []
   await inParallel([...machines.entries()], async ([i, { uuid }]) => {
     const node = nodeObject({ name: `floor-${i}`, biosUUID: uuid })

@@ -7,9 +7,9 @@ import { cpuSeconds, type Usage, watchUsage } from '../fixtures/process-usage.ts
 import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Traffic } from '../servers/vcsim.ts'
-import { LABELS, type Scene } from './scene.ts'
+import { type BenchScene, LABELS } from './scene.ts'
 
-export interface Run {
+export interface BenchmarkRun {
   readonly provider: string
   readonly nodes: number
   /** From the start of the provider, or of the first report, until the last Node was initialised. */
@@ -45,7 +45,7 @@ export interface Quiet {
 }
 
 export interface RunOptions {
-  readonly scene: Scene
+  readonly scene: BenchScene
   /** Least seconds to look on after all is done; 0 for none. Each provider is watched for its longest interval. */
   readonly quietSeconds: number
 }
@@ -59,7 +59,7 @@ const CPI_STATUS_INTERVAL = 300
 const SHORTEST_INTERVAL = 0.85
 
 /** Nodes and reports are there; the controller starts. */
-export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<Run> {
+export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
   await using cast = await scene.enter()
   await cast.report()
   const api = await gaugeAPI(scene)
@@ -84,7 +84,7 @@ async function nextResync(controller: Controller): Promise<void> {
 }
 
 /** The controller leads and has nothing to do; then all Nodes report at once. */
-export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run> {
+export async function arrival({ scene, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
   await using cast = await scene.enter()
   await using controller = await startOurs(scene, 'leading')
   const api = await gaugeAPI(scene)
@@ -100,7 +100,7 @@ export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Run>
 }
 
 /** The same Nodes, and the CPI starts, with so many workers; 1 is its default. */
-export async function cpiStart({ scene, quietSeconds }: RunOptions, workers: number): Promise<Run> {
+export async function cpiStart({ scene, quietSeconds }: RunOptions, workers: number): Promise<BenchmarkRun> {
   await using cast = await scene.enter()
   const api = await gaugeAPI(scene)
   const { cluster, vcsim, dir } = scene
@@ -130,7 +130,7 @@ interface APIGauge {
   writes(): Promise<number>
 }
 
-async function gaugeAPI({ cluster }: Scene): Promise<APIGauge> {
+async function gaugeAPI({ cluster }: BenchScene): Promise<APIGauge> {
   // First, for its metrics cost the API server something.
   const writes = await countProviderWrites(cluster)
   const cpu = () => cpuSeconds(cluster.apiServerPID())
@@ -138,7 +138,7 @@ async function gaugeAPI({ cluster }: Scene): Promise<APIGauge> {
   return { cpu: async () => (await cpu()) - before, writes }
 }
 
-async function startOurs(scene: Scene, ready: 'started' | 'leading') {
+async function startOurs(scene: BenchScene, ready: 'started' | 'leading') {
   const { cluster, vcsim, dir } = scene
   return startController({ cluster, vcsim, dir, labels: LABELS, until: ready, args: ['--log-level=warn'] })
 }
@@ -150,14 +150,14 @@ interface Measured extends RunOptions {
   readonly api: APIGauge
   /** Resolves when all VMs were read again; undefined where that is not told. */
   readonly resynced?: () => Promise<void>
-  readonly cast: Awaited<ReturnType<Scene['enter']>>
+  readonly cast: Awaited<ReturnType<BenchScene['enter']>>
 }
 
 async function measure(
   { provider, records, resynced, scene, cast, quietSeconds, api }: Measured,
   program: Program,
   start: number,
-): Promise<Run> {
+): Promise<BenchmarkRun> {
   const { vcsim } = scene
   const apiServerPerNode = async () => ((await api.cpu()) * 1000) / cast.members.length
   const watch = watchUsage(program.pid)
@@ -200,7 +200,7 @@ async function measure(
 
 async function lookOn(
   atLeast: number,
-  vcsim: Scene['vcsim'],
+  vcsim: BenchScene['vcsim'],
   watch: ReturnType<typeof watchUsage>,
   resynced: (() => Promise<void>) | undefined,
 ): Promise<Quiet> {

@@ -6,7 +6,7 @@ import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
 import { budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
 import { measureFloor } from './floor.ts'
-import { arrival, coldStart, cpiStart, type Run } from './initialise.ts'
+import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialise.ts'
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
@@ -54,12 +54,12 @@ const progress = (text: string) => process.stderr.write(`${text}\n`)
 for (const program of ['rollcall-agent', 'rollcall-controller'] as const)
   await dropFromPageCache(await binary(program))
 if (values.push) process.exit((await push()) ? 0 : 1)
-const runs: Run[] = []
+const runs: BenchmarkRun[] = []
 const measured: Measured[] = []
 for (const nodes of counts) {
   progress(`${nodes} nodes: starting the servers`)
   await using scene = await openScene(nodes)
-  const take = async (what: string, run: () => Promise<Run>): Promise<Run> => {
+  const take = async (what: string, run: () => Promise<BenchmarkRun>): Promise<BenchmarkRun> => {
     progress(`${nodes} nodes: ${what}`)
     const taken = await run()
     runs.push(taken)

@@ -1,9 +1,9 @@
 import { SaxesParser } from 'saxes'
 import t from 'tap'
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 import { picture } from './picture.ts'
 
-function run(provider: string, nodes: number, seconds: number): Run {
+function run(provider: string, nodes: number, seconds: number): BenchmarkRun {
   return {
     provider,
     nodes,

@@ -1,10 +1,10 @@
 /** What was measured of each provider, as an SVG picture. */
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 
 /** One figure of a run. */
 interface Panel {
   readonly title: string
-  readonly of: (run: Run) => number | undefined
+  readonly of: (run: BenchmarkRun) => number | undefined
 }
 
 const PANELS: readonly Panel[] = [
@@ -27,7 +27,7 @@ const HEADER = 40
 const LEAST_HEIGHT = 2
 
 /** Bars by the number of Nodes, one of each provider, on a logarithmic scale with the figures written above. */
-export function picture(runs: readonly Run[]): string {
+export function picture(runs: readonly BenchmarkRun[]): string {
   const providers = [...new Set(runs.map(({ provider }) => provider))]
   const rows = Math.ceil(PANELS.length / PANEL.columns)
   const width = PANEL.columns * PANEL.width
@@ -52,7 +52,11 @@ export function picture(runs: readonly Run[]): string {
   ].join('\n')
 }
 
-function drawPanel({ title, of }: Panel, runs: readonly Run[], providers: readonly string[]): string {
+function drawPanel(
+  { title, of }: Panel,
+  runs: readonly BenchmarkRun[],
+  providers: readonly string[],
+): string {
   const counts = [...new Set(runs.map(({ nodes }) => nodes))]
   const values = runs.map(of).filter((value): value is number => value !== undefined && value > 0)
   // A tenth of the least, so that a factor of ten is a step of the same height everywhere.

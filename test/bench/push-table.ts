@@ -1,8 +1,8 @@
 import { percentile } from './percentile.ts'
-import type { Change, PushFigures } from './push.ts'
+import type { PushFigures, PushLatency } from './push.ts'
 import { markdown } from './table.ts'
 
-const PARTS: readonly (readonly [keyof Change, string])[] = [
+const PARTS: readonly (readonly [keyof PushLatency, string])[] = [
   ['total', 'from power-off to taint, ms'],
   ['unasked', 'of which: until the next poll'],
   ['vCenter', 'of which: until vCenter has answered'],
@@ -13,7 +13,7 @@ export const TAINT_BUDGET = 500
 export const DELETION_BUDGET = 10_000
 
 export function pushTable({ nodes, changes }: PushFigures): string {
-  const row = (part: keyof Change) => {
+  const row = (part: keyof PushLatency) => {
     const values = changes.map((change) => change[part])
     return [0.5, 0.95, 0.99, 1].map((share) => percentile(values, share).toFixed(0))
   }

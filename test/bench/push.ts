@@ -3,11 +3,11 @@ import { isShutDown } from '../e2e/objects.ts'
 import { startController } from '../fixtures/controller.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { type Cast, LABELS, type Scene } from './scene.ts'
+import { type BenchScene, type Cast, LABELS } from './scene.ts'
 import { startVCenterGauge, type VCenterGauge } from './vcenter-gauge.ts'
 
 /** How long a power-off took to become a taint, milliseconds; the parts are one after the other. */
-export interface Change {
+export interface PushLatency {
   /** From the request to the simulator to the taint in a watch of Nodes. */
   readonly total: number
   /** Nothing was asked of vCenter: the time until the controller's next poll. */
@@ -20,7 +20,7 @@ export interface Change {
 
 export interface PushFigures {
   readonly nodes: number
-  readonly changes: readonly Change[]
+  readonly changes: readonly PushLatency[]
   /** VMs whose Nodes were not tainted in the end, or without word from vCenter. */
   readonly lost: readonly string[]
   /** From a VM's destruction to the end of its Node, beyond what is configured; milliseconds. */
@@ -31,7 +31,7 @@ export interface PushFigures {
 }
 
 export interface PushOptions {
-  readonly scene: Scene
+  readonly scene: BenchScene
   /** How many VMs are powered off, and how many destroyed. */
   readonly changes: number
   readonly deletions: number
@@ -80,7 +80,7 @@ export async function benchPush(options: PushOptions): Promise<PushFigures> {
   const exit = controller.exit()
   if (exit) throw new Error(`the controller ended with ${exit.signal ?? exit.code}`)
 
-  const changes: Change[] = []
+  const changes: PushLatency[] = []
   const lost: string[] = []
   for (const { member, sentAt } of measured) {
     const change = partsOf(sentAt, member.vm.ref, taintedAt(cast, member.name), gauge)
@@ -93,7 +93,7 @@ export async function benchPush(options: PushOptions): Promise<PushFigures> {
 
 type Member = Cast['members'][number]
 
-async function settled({ vcsim }: Scene, { members }: Cast, { polls }: VCenterGauge): Promise<void> {
+async function settled({ vcsim }: BenchScene, { members }: Cast, { polls }: VCenterGauge): Promise<void> {
   const news = async () => {
     const { total, operations } = await vcsim.calls()
     return total - (operations.WaitForUpdatesEx ?? 0)
@@ -118,7 +118,7 @@ async function settled({ vcsim }: Scene, { members }: Cast, { polls }: VCenterGa
 }
 
 /** One after the other, each at its own time, whether or not the one before has had its effect. */
-async function powerOff({ vcsim }: Scene, cast: Cast, members: readonly Member[], random: () => number) {
+async function powerOff({ vcsim }: BenchScene, cast: Cast, members: readonly Member[], random: () => number) {
   const measured: { member: Member; sentAt: number }[] = []
   for (const member of members) {
     await sleep(random() * GAP)
@@ -132,7 +132,11 @@ async function powerOff({ vcsim }: Scene, cast: Cast, members: readonly Member[]
 }
 
 /** Resolves with the milliseconds from the VM's end to that of its Node; the VM's takes a moment, which counts as well. */
-async function destroy({ cluster, vcsim }: Scene, { nodes }: Cast, { name, vm }: Member): Promise<number> {
+async function destroy(
+  { cluster, vcsim }: BenchScene,
+  { nodes }: Cast,
+  { name, vm }: Member,
+): Promise<number> {
   await loseHeartbeats(cluster, name)
   const start = performance.now()
   await vcsim.govc('vm.destroy', vm.name)
@@ -154,7 +158,7 @@ function partsOf(
   vm: string,
   taintedAt: number | undefined,
   { polls }: Pick<VCenterGauge, 'polls'>,
-): Change | undefined {
+): PushLatency | undefined {
   const poll = polls.find(({ answeredAt, vms }) => answeredAt >= sentAt && vms.has(vm))
   if (taintedAt === undefined || poll === undefined) return undefined
   const askedAt = Math.max(sentAt, poll.openedAt)

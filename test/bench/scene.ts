@@ -15,7 +15,7 @@ const SETTLING = 10_000
 export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
 
 /** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
-export interface Scene extends AsyncDisposable {
+export interface BenchScene extends AsyncDisposable {
   readonly cluster: OwnCluster
   readonly vcsim: Vcsim
   readonly dir: string
@@ -40,7 +40,7 @@ export interface Cast extends AsyncDisposable {
   wrong(): Promise<string[]>
 }
 
-export async function openScene(vms: number): Promise<Scene> {
+export async function openScene(vms: number): Promise<BenchScene> {
   const stack = new AsyncDisposableStack()
   const cluster = stack.use(await startCluster())
   // Goes with the cluster's folder, even where the benchmark is killed.

@@ -1,6 +1,6 @@
 import type { Traffic } from '../servers/vcsim.ts'
 import type { AgentFigures } from './agent.ts'
-import type { Run } from './initialise.ts'
+import type { BenchmarkRun } from './initialise.ts'
 
 /** Rows of text as a Markdown table, numbers to the right. */
 export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -11,7 +11,7 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
-export function initialiseTable(runs: readonly Run[]): string {
+export function initialiseTable(runs: readonly BenchmarkRun[]): string {
   return markdown(
     [
       'provider',
@@ -61,7 +61,7 @@ export function initialiseTable(runs: readonly Run[]): string {
   )
 }
 
-export function quietTable(runs: readonly Run[]): string {
+export function quietTable(runs: readonly BenchmarkRun[]): string {
   return markdown(
     [
       'provider',
@@ -107,12 +107,12 @@ export function agentTable(figures: AgentFigures): string {
 }
 
 /** Calls by operation, the most frequent first; in brackets what their answers took, kB as sent and inflated. */
-export function operationsLine({ provider, nodes, ...start }: Run): string {
+export function operationsLine({ provider, nodes, ...start }: BenchmarkRun): string {
   const quiet = start.quiet && `\n  quiet: ${operationsOf(start.quiet)}`
   return `${provider}, ${nodes} nodes: ${operationsOf(start)}${quiet ?? ''}`
 }
 
-function operationsOf({ operations, bytes }: Pick<Run, 'operations' | 'bytes'>): string {
+function operationsOf({ operations, bytes }: Pick<BenchmarkRun, 'operations' | 'bytes'>): string {
   return Object.entries(operations)
     .sort(([, a], [, b]) => b - a)
     .map(([operation, count]) => {
