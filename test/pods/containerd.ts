@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { serverBinary } from '../servers/build.ts'
 import type { Server } from '../servers/processes.ts'
 import { PAUSE_IMAGE } from './images.ts'
-import type { Machine } from './machine.ts'
+import type { NamespacedMachine } from './machine.ts'
 
 export interface Containerd {
   readonly socket: string
@@ -12,7 +12,7 @@ export interface Containerd {
 
 /** Starts containerd on a machine, and imports the images of these archives. */
 export async function startContainerd(
-  machine: Machine,
+  machine: NamespacedMachine,
   { runc, archives }: { readonly runc: string; readonly archives: readonly string[] },
 ): Promise<Containerd> {
   const [containerd, shim, ctr] = await Promise.all(
@@ -38,7 +38,7 @@ export async function startContainerd(
 }
 
 /** Does what a network plugin's DaemonSet does to a machine: its Node becomes ready. The Pods here use the host's network. */
-export async function installNetwork({ dir }: Machine): Promise<void> {
+export async function installNetwork({ dir }: NamespacedMachine): Promise<void> {
   const conflist = { cniVersion: '1.0.0', name: 'none', plugins: [{ type: 'none' }] }
   await mkdir(join(dir, 'cni'), { recursive: true })
   await writeFile(join(dir, 'cni/none.conflist'), JSON.stringify(conflist))

@@ -8,12 +8,12 @@ import { root } from '../../build/programs.ts'
 import { packedChart } from '../../build/release/chart.ts'
 import { REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'
 import { serverBinary } from '../servers/build.ts'
-import { VCENTER_ADDRESS, type World } from './world.ts'
+import { type PodsWorld, VCENTER_ADDRESS } from './world.ts'
 
 export interface Form {
   readonly name: string
-  apply(world: World, folder: string): Promise<void>
-  remove(world: World, folder: string): Promise<void>
+  apply(world: PodsWorld, folder: string): Promise<void>
+  remove(world: PodsWorld, folder: string): Promise<void>
 }
 
 const MANIFESTS = join(root, 'manifests')
@@ -54,7 +54,7 @@ export const chart: Form = {
   },
 }
 
-async function helm({ cluster }: World, folder: string, ...args: string[]): Promise<void> {
+async function helm({ cluster }: PodsWorld, folder: string, ...args: string[]): Promise<void> {
   const options = [`--kubeconfig=${cluster.adminKubeconfig}`, '--namespace=kube-system']
   // Its caches are in the home folder.
   const env = { ...process.env, HOME: folder }
@@ -62,6 +62,6 @@ async function helm({ cluster }: World, folder: string, ...args: string[]): Prom
 }
 
 /** Its holder loses its rights before it can give it back, and the next form would wait until it is over. */
-async function deleteLease(kubectl: World['kubectl']): Promise<void> {
+async function deleteLease(kubectl: PodsWorld['kubectl']): Promise<void> {
   await kubectl('delete', 'lease', 'rollcall-controller', '--namespace=kube-system')
 }

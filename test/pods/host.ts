@@ -4,13 +4,13 @@ import type { Server } from '../servers/processes.ts'
 import { makeCgroup } from './cgroups.ts'
 import { startContainerd } from './containerd.ts'
 import { startKubelet } from './kubelet.ts'
-import { type Machine, startMachine } from './machine.ts'
+import { type NamespacedMachine, startMachine } from './machine.ts'
 import type { Parts } from './parts.ts'
-import type { World } from './world.ts'
+import type { PodsWorld } from './world.ts'
 
 /** A machine that runs Pods, and is to have a control-plane Node. */
 export interface Host extends AsyncDisposable {
-  readonly machine: Machine
+  readonly machine: NamespacedMachine
   readonly vm: VcsimVM
   readonly containerd: Server
   startKubelet(): Promise<void>
@@ -21,7 +21,7 @@ export const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane'
 
 /** Starts all but the kubelet. */
 export async function startHost(
-  { cluster, vcsim }: World,
+  { cluster, vcsim }: PodsWorld,
   { folder, archives, runc }: Parts,
   index: number,
 ): Promise<Host> {

@@ -7,9 +7,9 @@ import type { Cluster } from '../servers/cluster.ts'
 import { renderKubeconfig } from '../servers/kubeconfig.ts'
 import type { Server } from '../servers/processes.ts'
 import { SERVICE_ADDRESS } from '../servers/start-cluster.ts'
-import type { Machine } from './machine.ts'
+import type { NamespacedMachine } from './machine.ts'
 
-export interface KubeletOptions {
+export interface KubeletProcessOptions {
   readonly cluster: Cluster
   /** Containerd's. */
   readonly socket: string
@@ -20,7 +20,10 @@ export interface KubeletOptions {
 }
 
 /** Starts a machine's kubelet, for a cloud provider of its own; it registers a Node of the machine's name. */
-export async function startKubelet(machine: Machine, options: KubeletOptions): Promise<Server> {
+export async function startKubelet(
+  machine: NamespacedMachine,
+  options: KubeletProcessOptions,
+): Promise<Server> {
   const { cluster } = options
   const at = (path: string) => join(machine.dir, path)
   await mkdir(at('kubelet'), { recursive: true })
@@ -47,7 +50,7 @@ export async function startKubelet(machine: Machine, options: KubeletOptions): P
   })
 }
 
-function configuration(at: (path: string) => string, options: KubeletOptions) {
+function configuration(at: (path: string) => string, options: KubeletProcessOptions) {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',

@@ -7,7 +7,7 @@ import type { VcsimVM } from '../servers/control.ts'
 import { type Server, type ServerOptions, startServer } from '../servers/processes.ts'
 
 /** Namespaces of their own for what a VM has to itself: name, NIC, mounts and firmware. Its processes are seen by all. */
-export interface Machine extends AsyncDisposable {
+export interface NamespacedMachine extends AsyncDisposable {
   readonly name: string
   readonly vm: VcsimVM
   readonly address: string
@@ -24,7 +24,12 @@ export interface Machine extends AsyncDisposable {
  *
  * @param index from 1, another for each
  */
-export async function startMachine(name: string, index: number, vm: VcsimVM, dir: string): Promise<Machine> {
+export async function startMachine(
+  name: string,
+  index: number,
+  vm: VcsimVM,
+  dir: string,
+): Promise<NamespacedMachine> {
   await writeFirmware(join(dir, 'facts'), vm)
   const subnet = `10.0.${index}`
   const script = join(import.meta.dirname, 'machine.sh')

@@ -22,7 +22,7 @@ export interface LeaseObject extends AnyObject {
 }
 
 /** A whole control plane and a vCenter, in a network namespace of their own. */
-export interface World extends AsyncDisposable {
+export interface PodsWorld extends AsyncDisposable {
   readonly cluster: Cluster
   readonly vcsim: Vcsim
   readonly nodes: Recording<NodeObject>
@@ -32,7 +32,7 @@ export interface World extends AsyncDisposable {
 }
 
 /** Starts everything but the machines. */
-export async function openWorld(folder: string): Promise<World> {
+export async function openWorld(folder: string): Promise<PodsWorld> {
   await ip('link', 'set', 'lo', 'up')
   // What kube-proxy and a router would do: the addresses are this end's, whatever NIC they are asked for at.
   for (const address of [SERVICE_ADDRESS, VCENTER_ADDRESS])

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createConnection, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
-export interface Answer {
+export interface ScriptResult {
   readonly code: number
   /** Standard output and error together. */
   readonly text: string
@@ -11,7 +11,7 @@ export interface Answer {
 /** The test's end of the port by which a virtual machine runs commands; `guest/usr/local/sbin/channel` is the other. */
 export interface Channel {
   /** Runs a shell script as root. Rejects where the machine ends before it answers. */
-  run(script: string): Promise<Answer>
+  run(script: string): Promise<ScriptResult>
   /** Resolves with the boot ID once the machine says that it is up. */
   booted(): Promise<string>
   close(): void
@@ -25,7 +25,7 @@ export async function openChannel(path: string): Promise<Channel> {
 }
 
 function channelOver(socket: Socket): Channel {
-  const waiting = new Map<number, PromiseWithResolvers<Answer>>()
+  const waiting = new Map<number, PromiseWithResolvers<ScriptResult>>()
   const boot = Promise.withResolvers<string>()
   let number = 0
   const fail = (error: Error) => {
@@ -46,7 +46,7 @@ function channelOver(socket: Socket): Channel {
   return {
     run(script) {
       number += 1
-      const answer = Promise.withResolvers<Answer>()
+      const answer = Promise.withResolvers<ScriptResult>()
       waiting.set(number, answer)
       socket.write(`${number} ${Buffer.from(script).toString('base64')}\n`)
       return answer.promise

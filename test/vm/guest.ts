@@ -1,11 +1,11 @@
 /** Questions to the machine and its package manager, for the steps of the test. */
-import type { Machine } from './machine.ts'
+import type { QemuMachine } from './machine.ts'
 
 export const UNIT = 'rollcall-agent.service'
 
 /** Properties of a unit, as `systemctl show` has them. */
 export async function show<Name extends string>(
-  machine: Machine,
+  machine: QemuMachine,
   unit: string,
   ...names: readonly Name[]
 ): Promise<Record<Name, string>> {
@@ -18,7 +18,7 @@ export async function show<Name extends string>(
 }
 
 /** The package manager, without a mirror. */
-export async function apt(machine: Machine, command: string): Promise<string> {
+export async function apt(machine: QemuMachine, command: string): Promise<string> {
   return machine.run(
     `export DEBIAN_FRONTEND=noninteractive; apt-get --yes --no-install-recommends ${command}`,
   )
@@ -28,7 +28,7 @@ export async function apt(machine: Machine, command: string): Promise<string> {
  * What a package could leave behind: files, users and groups, units that systemd knows. What the package manager notes of
  * every package is left out, and what the kubelet writes.
  */
-export async function inventory(machine: Machine): Promise<string[]> {
+export async function inventory(machine: QemuMachine): Promise<string[]> {
   const text = await machine.run(`
     find /etc /home /opt /root /srv /usr /var -xdev \\( \\
       -path /etc/kubernetes -o -path /var/lib/kubelet -o -path /usr/libexec/kubernetes -o -path /var/log \\
@@ -45,7 +45,7 @@ export async function inventory(machine: Machine): Promise<string[]> {
 }
 
 /** Whether a process within the bounds of the agent's unit, which runs, can open a device. */
-export async function opensInUnit(machine: Machine, device: string): Promise<boolean> {
+export async function opensInUnit(machine: QemuMachine, device: string): Promise<boolean> {
   const answer = await machine.run(`
     bash -c 'echo $$ >/sys/fs/cgroup/system.slice/${UNIT}/cgroup.procs && exec 3<>${device} && echo opened' 2>&1 || true`)
   return answer.endsWith('opened')

@@ -9,7 +9,7 @@ import { withLock } from '../../build/lock.ts'
 import { showProgress } from '../../build/progress.ts'
 
 /** Paths of its files. */
-export interface Image {
+export interface MachineImage {
   readonly root: string
   readonly kernel: string
 }
@@ -17,7 +17,7 @@ export interface Image {
 const here = import.meta.dirname
 
 /** The image from the user's cache; without one it is made, for which root is needed and a mirror of Debian. */
-export async function cachedImage(env: NodeJS.ProcessEnv): Promise<Image> {
+export async function cachedImage(env: NodeJS.ProcessEnv): Promise<MachineImage> {
   const cache = cacheFolder('machines', env)
   const folder = join(cache, await recipeKey())
   const image = { root: join(folder, 'root.img'), kernel: join(folder, 'vmlinuz') }

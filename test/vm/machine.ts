@@ -7,10 +7,10 @@ import { type Program, startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { type Channel, openChannel } from './channel.ts'
-import type { Image } from './image.ts'
+import type { MachineImage } from './image.ts'
 
 /** A virtual machine that runs. */
-export interface Machine extends AsyncDisposable {
+export interface QemuMachine extends AsyncDisposable {
   readonly bootID: string
   /** Runs a shell script in it as root; resolves with what it said, and rejects where its exit code is not 0. */
   run(script: string): Promise<string>
@@ -20,8 +20,8 @@ export interface Machine extends AsyncDisposable {
   console(): string
 }
 
-export interface MachineOptions {
-  readonly image: Image
+export interface QemuMachineOptions {
+  readonly image: MachineImage
   /** Of a file system, which the machine has at /payload. */
   readonly payload: string
   /** The virtual machine of the simulator that it is: its firmware says the same UUID, its NIC the same MAC. */
@@ -36,7 +36,7 @@ export const HOST = '10.0.2.2'
 export const GUEST = '10.0.2.15'
 
 /** Boots a virtual machine with a disk of its own in `dir`; resolves when it takes commands. */
-export async function startMachine(options: MachineOptions): Promise<Machine> {
+export async function startMachine(options: QemuMachineOptions): Promise<QemuMachine> {
   const root = join(options.dir, 'root.img')
   await promisify(execFile)('cp', ['--sparse=always', options.image.root, root])
   let now = await boot(options, root)
@@ -70,7 +70,7 @@ interface Booted extends Pick<Channel, 'run' | 'close'> {
   readonly qemu: Program
 }
 
-async function boot(options: MachineOptions, root: string): Promise<Booted> {
+async function boot(options: QemuMachineOptions, root: string): Promise<Booted> {
   const socket = join(options.dir, 'channel')
   await rm(socket, { force: true })
   const qemu = startProgram({
@@ -93,7 +93,7 @@ async function boot(options: MachineOptions, root: string): Promise<Booted> {
   }
 }
 
-function qemuArgs({ image, payload, vm }: MachineOptions, root: string, socket: string): string[] {
+function qemuArgs({ image, payload, vm }: QemuMachineOptions, root: string, socket: string): string[] {
   const mac = vm.vnics[0]?.mac
   if (mac === undefined) throw new Error(`the simulator's virtual machine ${vm.name} has no NIC`)
   // Nobody minds what a crash of this machine would leave of them.
