@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { LOADED, open, REFUSED, SAME, type Scene } from '../../test/fixtures/watched-config.ts'
+import { type ConfigWatchScene, LOADED, open, REFUSED, SAME } from '../../test/fixtures/watched-config.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file } from './testing/load.ts'
 
@@ -20,7 +20,7 @@ await t.test('refused whole, said once, and the one before stays in force', asyn
     rmSync(join(folder, name))
     execFileSync('mkfifo', [join(folder, name)])
   }
-  const cases: Record<string, [(scene: Scene) => void, ...RegExp[]]> = {
+  const cases: Record<string, [(scene: ConfigWatchScene) => void, ...RegExp[]]> = {
     'a mistake': [({ put }) => put('vsphere.conf', file('    prot: 1')), /:6:5: vcenter.vc1.prot: .*"port"/],
     'two mistakes': [
       ({ put }) => put('vsphere.conf', file('    prot: 1\n    port: x')),

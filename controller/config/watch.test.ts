@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { LOADED, open, type Scene } from '../../test/fixtures/watched-config.ts'
+import { type ConfigWatchScene, LOADED, open } from '../../test/fixtures/watched-config.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
@@ -87,7 +87,7 @@ await t.test('the kubelet swaps the link above all files: they are loaded togeth
 
 await t.test('what lasts for one look is never judged', async (t) => {
   const half = `${file()}  vc2:\n    server: vc2.example.com\n    user: ops@vsphere.local\n    password: pw\n`
-  const moments: Record<string, (scene: Scene) => void> = {
+  const moments: Record<string, (scene: ConfigWatchScene) => void> = {
     'half of it, which is valid': ({ put }) => put('vsphere.conf', file()),
     'half of it, which is not': ({ put }) => put('vsphere.conf', half.slice(0, -20)),
     empty: ({ put }) => put('vsphere.conf', ''),

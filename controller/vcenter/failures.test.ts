@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer as createTCPServer, type Server } from 'node:net'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
-import type { Fault } from '../../test/servers/control.ts'
+import type { VcsimFault } from '../../test/servers/control.ts'
 import { CLOSED_PORT } from '../../test/servers/ports.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
@@ -93,7 +93,7 @@ t.test('a server that is not there, is silent, or speaks another language', asyn
 t.test(
   'each kind of bad answer, in service: said after the grace, then resumed with the same session',
   async (t) => {
-    const faults: readonly [Partial<Fault> & Pick<Fault, 'kind'>, string][] = [
+    const faults: readonly [Partial<VcsimFault> & Pick<VcsimFault, 'kind'>, string][] = [
       [{ kind: 'status', status: 503 }, 'Unavailable'],
       [{ kind: 'hang' }, 'TimedOut'],
       [{ kind: 'reset' }, 'Unreachable'],

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../../test/servers/api-client.ts'
+import type { PlainApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'
 import type { Sender } from './writers.ts'
 
@@ -26,7 +26,7 @@ interface Node {
 }
 
 /** With the certificate of this Node's kubelet. */
-export const kubeletOf = (cluster: Cluster, name: string): Promise<ApiClient> =>
+export const kubeletOf = (cluster: Cluster, name: string): Promise<PlainApiClient> =>
   cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })
 
 /** Patches a Node, or its status where the path says so. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { AGENT_FIELD_MANAGER } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
-import type { ApiClient } from '../../test/servers/api-client.ts'
+import type { PlainApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'
 
 /** A way to send requests as someone. */
-export type Sender = ApiClient['request']
+export type Sender = PlainApiClient['request']
 
 /** Sends with a bearer token and nothing else. */
 export function withToken(cluster: Cluster, token: string): Sender {

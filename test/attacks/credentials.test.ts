@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { createAgentPod, serviceAccountToken } from '../fixtures/service-account.ts'
-import { createCertificateAuthority, type Identity } from '../servers/pki.ts'
+import { type CertificateIdentity, createCertificateAuthority } from '../servers/pki.ts'
 import { boundTo, createObject, deletePod, podOf } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { credentials } from './rows/credentials.ts'
@@ -28,7 +28,11 @@ const key = await signingKey(cluster)
 const now = Math.floor(Date.now() / 1000)
 
 /** The write that would succeed with the right credential, and is refused as the row says. */
-async function tries(t: Test, row: AttackRow, credential: { token: string } | Identity): Promise<void> {
+async function tries(
+  t: Test,
+  row: AttackRow,
+  credential: { token: string } | CertificateIdentity,
+): Promise<void> {
   const sender = await scene.sender(
     'user' in credential ? { certificate: await cluster.clientCertificate(credential) } : credential,
   )
@@ -41,7 +45,7 @@ const withToken =
     tries(t, row, { token: await token() })
 
 const withCertificate =
-  (identity: Identity) =>
+  (identity: CertificateIdentity) =>
   async (t: Test, row: AttackRow): Promise<void> =>
     tries(t, row, identity)
 

@@ -3,7 +3,7 @@ import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/s
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { condition } from '../e2e/objects.ts'
 import { type Member, type MemberOptions, openStage, type Stage } from '../e2e/stage.ts'
-import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
+import type { Controller, ControllerProcessOptions } from '../fixtures/controller.ts'
 import { type KubeletOptions, kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { productUUID } from '../fixtures/machine.ts'
@@ -73,7 +73,7 @@ interface Teardown {
 export async function openScene(
   t: Teardown,
   options: VcsimOptions,
-  controller: Partial<ControllerOptions> = {},
+  controller: Partial<ControllerProcessOptions> = {},
 ): Promise<AttackScene> {
   const stage = await openStage(t, options)
   const running = await stage.controller(controller)

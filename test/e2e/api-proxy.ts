@@ -10,12 +10,12 @@ import { connect, createServer, type Socket } from 'node:net'
  * - deaf: requests arrive, answers do not, until it works again
  * - mute: the other way round, and so for what the server pushes
  */
-export type Line = 'works' | 'cut' | 'lost' | 'deaf' | 'mute'
+export type LineState = 'works' | 'cut' | 'lost' | 'deaf' | 'mute'
 
 /** A TCP proxy in front of an API server, whose certificate is good for it too. */
 export interface ApiProxy {
   readonly url: string
-  set(line: Line, delay?: number): void
+  set(line: LineState, delay?: number): void
   /** Pieces of requests that are on their way. */
   held(): number
   close(): Promise<void>
@@ -26,7 +26,7 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
   const sockets = new Set<Socket>()
   const waiting = new Set<() => void>()
   const closing = new AbortController()
-  let line: Line = 'works'
+  let line: LineState = 'works'
   let delay = 0
   let held = 0
 

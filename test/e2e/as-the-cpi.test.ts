@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { parse } from 'yaml'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
-import type { Identity } from '../servers/pki.ts'
+import type { CertificateIdentity } from '../servers/pki.ts'
 import { freePort } from '../servers/ports.ts'
 import { eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -103,7 +103,7 @@ t.test('HTTPS is for those alone whom the API server lets see it', async (t) => 
   t.match(await get('/readyz'), { status: 200 })
   t.match(await get('/anything', token), { status: 404 })
 
-  const showing = async (identity: Identity) => {
+  const showing = async (identity: CertificateIdentity) => {
     const { certificateFile, keyFile } = await cluster.clientCertificate(identity)
     const pair = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
     const client = new Agent({ connect: { rejectUnauthorized: false, ...pair } })

@@ -2,13 +2,13 @@
 import t from 'tap'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import type { Fault, VcsimVM } from '../servers/control.ts'
+import type { VcsimFault, VcsimVM } from '../servers/control.ts'
 import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
 import { openStage } from './stage.ts'
 
 interface Doubt {
   readonly what: string
-  readonly fault: (vm: VcsimVM) => Fault
+  readonly fault: (vm: VcsimVM) => VcsimFault
   /** Of the condition. */
   readonly reason: string
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import type { Fault } from '../servers/control.ts'
+import type { VcsimFault } from '../servers/control.ts'
 import { deletionPending, QUICK, verified } from './deletion.ts'
 import { condition } from './objects.ts'
 import { openStage } from './stage.ts'
@@ -21,7 +21,12 @@ await first.stop()
 await vcsim.hide(gone.vm.ref)
 await loseHeartbeats(cluster, living.name, gone.name)
 
-const cases: readonly { what: string; fault: Omit<Fault, 'operation'>; reason: string; rest: boolean }[] = [
+const cases: readonly {
+  what: string
+  fault: Omit<VcsimFault, 'operation'>
+  reason: string
+  rest: boolean
+}[] = [
   { what: '503', fault: { kind: 'status', status: 503 }, reason: 'Unavailable', rest: false },
   { what: 'a reset', fault: { kind: 'reset' }, reason: 'Unreachable', rest: false },
   // Last: vCenter answers all else, so that the Node whose VM is gone is deleted meanwhile.

@@ -1,6 +1,6 @@
 /** What tests of deletion have in common. */
 import type { Condition } from '../../agent/shared/node-report.ts'
-import type { Controller, ControllerOptions } from '../fixtures/controller.ts'
+import type { Controller, ControllerProcessOptions } from '../fixtures/controller.ts'
 import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
@@ -13,7 +13,7 @@ export const QUICK = {
   absentFor: '3s',
   confirmations: 3,
   leaderAge: '1s',
-} as const satisfies ControllerOptions['lifecycle']
+} as const satisfies ControllerProcessOptions['lifecycle']
 
 /** Members whose Nodes are verified and initialised, and whose agents have ended. */
 export async function verified(stage: Stage, ...names: readonly string[]): Promise<Member[]> {

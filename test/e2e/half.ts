@@ -1,11 +1,14 @@
 /** A cluster of which half of the VMs vanish at once: what the brake is for. */
-import type { ControllerOptions } from '../fixtures/controller.ts'
+import type { ControllerProcessOptions } from '../fixtures/controller.ts'
 import type { CrowdMember } from '../fixtures/crowd.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { deletionPending, QUICK, watched } from './deletion.ts'
 import type { Stage } from './stage.ts'
 
-export const HALF_LIFECYCLE = { ...QUICK, absentFor: '2s' } as const satisfies ControllerOptions['lifecycle']
+export const HALF_LIFECYCLE = {
+  ...QUICK,
+  absentFor: '2s',
+} as const satisfies ControllerProcessOptions['lifecycle']
 export const BRAKE = 'rollcall_deletion_brake_engaged{vcenter="main"}'
 export const DELETED = 'rollcall_nodes_deleted_total{vcenter="main"}'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { watchUsage } from '../fixtures/process-usage.ts'
 import { until } from '../fixtures/until.ts'
-import type { Fault } from '../servers/control.ts'
+import type { VcsimFault } from '../servers/control.ts'
 import { condition, eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -12,7 +12,7 @@ t.afterEach(() => vcsim.clearFaults())
 /** MB that a controller may take at most, whatever is thrown at it; at rest it takes some 60. */
 const MEMORY = 250
 
-const kinds: Record<string, { fault: Omit<Fault, 'operation'>; reason: RegExp; message?: RegExp }> = {
+const kinds: Record<string, { fault: Omit<VcsimFault, 'operation'>; reason: RegExp; message?: RegExp }> = {
   'half a document': { fault: { kind: 'truncate' }, reason: /^MalformedAnswer$/ },
   'a connection that ends half-way': { fault: { kind: 'abort' }, reason: /^(MalformedAnswer|Unreachable)$/ },
   'a page of HTML': { fault: { kind: 'html' }, reason: /^NotVCenter$/ },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { type Line, startApiProxy } from './api-proxy.ts'
+import { type LineState, startApiProxy } from './api-proxy.ts'
 import { isLeading, said, standsBy } from './leaders.ts'
 import { lease } from './lease.ts'
 import { address, isInitialized } from './objects.ts'
@@ -26,7 +26,7 @@ await nodes.until('it is initialised', () => isInitialized(nodes.last('worker'))
 const cases = [
   { line: 'lost', what: 'nothing passes', old: a, next: b, ip: '10.8.0.1' },
   { line: 'deaf', what: 'its requests arrive, and no answer comes back', old: b, next: a, ip: '10.8.0.2' },
-] as const satisfies readonly { line: Line; [key: string]: unknown }[]
+] as const satisfies readonly { line: LineState; [key: string]: unknown }[]
 
 for (const [turn, { line, what, old, next, ip }] of cases.entries()) {
   t.test(`a leader behind a line on which ${what}`, async (t) => {

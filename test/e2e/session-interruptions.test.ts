@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Controller } from '../fixtures/controller.ts'
 import type { CrowdMember } from '../fixtures/crowd.ts'
 import { until } from '../fixtures/until.ts'
-import type { Fault } from '../servers/control.ts'
+import type { VcsimFault } from '../servers/control.ts'
 import { condition, isShutDown, level } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -38,7 +38,7 @@ async function reconnects({ url }: Controller): Promise<string[]> {
 interface Row {
   readonly what: string
   /** Of the next wait; without one, all sessions end. */
-  readonly fault?: Omit<Fault, 'operation'>
+  readonly fault?: Omit<VcsimFault, 'operation'>
   /** Logins that it costs. */
   readonly logins: number
   /** Whether everything has to be requested again. */
@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   { what: 'it is answered late', fault: { kind: 'delay', milliseconds: 2_000 }, logins: 0, anew: false },
 ]
 
-function soapFault(fault: string): Omit<Fault, 'operation'> {
+function soapFault(fault: string): Omit<VcsimFault, 'operation'> {
   return { kind: 'fault', fault }
 }
 

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatClaim, GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { startAgent } from '../fixtures/agent.ts'
-import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
+import { type Controller, type ControllerProcessOptions, startController } from '../fixtures/controller.ts'
 import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { type RegisteredNode, registerNode } from '../fixtures/kubelet.ts'
 import { prepareReports } from '../fixtures/load.ts'
@@ -15,7 +15,7 @@ import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
 import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
-import { type ClusterOptions, type OwnCluster, startCluster } from '../servers/start-cluster.ts'
+import { type OwnCluster, type StartClusterOptions, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
 import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 
@@ -33,8 +33,8 @@ export interface Stage {
   readonly nodes: Recording<NodeObject>
   readonly reports: Recording<ReportObject>
   readonly events: Recording<EventObject>
-  /** Starts a controller that ends with the test; see {@link ControllerOptions}. */
-  controller(options?: Partial<ControllerOptions>): Promise<Controller>
+  /** Starts a controller that ends with the test; see {@link ControllerProcessOptions}. */
+  controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
   /** As many Nodes, whose reports are made up and written at once, and waits until all are initialised. */
@@ -84,7 +84,7 @@ export interface OwnStage extends Stage {
 }
 
 export interface OwnStageOptions {
-  readonly cluster?: ClusterOptions
+  readonly cluster?: StartClusterOptions
   /** Applies the manifests; resolves once they act. */
   readonly apply?: (cluster: Cluster) => Promise<void>
 }

@@ -13,7 +13,7 @@ export interface ApiResponse<T = unknown> {
   body: T
 }
 
-export interface ApiClient {
+export interface PlainApiClient {
   request<T = unknown>(
     method: string,
     path: string,
@@ -28,7 +28,11 @@ export interface ApiClient {
  *
  * It is none of the clients under test, and it keeps quiet about what it gets: the test looks at the status.
  */
-export function createApiClient(url: string, ca: string, client: { cert: string; key: string }): ApiClient {
+export function createApiClient(
+  url: string,
+  ca: string,
+  client: { cert: string; key: string },
+): PlainApiClient {
   const admin = new Agent({ connect: { ca, ...client } })
   const anonymous = new Agent({ connect: { ca } })
   return {

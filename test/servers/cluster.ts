@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ApiClient, createApiClient } from './api-client.ts'
+import { createApiClient, type PlainApiClient } from './api-client.ts'
 import { renderKubeconfig } from './kubeconfig.ts'
-import { type CertificateFiles, type Identity, openCertificateAuthority } from './pki.ts'
+import { type CertificateFiles, type CertificateIdentity, openCertificateAuthority } from './pki.ts'
 
 /** What it takes to speak to a running API server as anyone. */
 export interface ClusterFiles {
@@ -20,12 +20,12 @@ export interface Cluster extends ClusterFiles, AsyncDisposable {
   /** Path of a kubeconfig of the group system:masters. */
   readonly adminKubeconfig: string
   /** Writes a kubeconfig with a client certificate for this identity; resolves with its path. */
-  kubeconfig(identity: Identity): Promise<string>
-  clientCertificate(identity: Identity): Promise<CertificateFiles>
+  kubeconfig(identity: CertificateIdentity): Promise<string>
+  clientCertificate(identity: CertificateIdentity): Promise<CertificateFiles>
   /** A request as administrator, or with a bearer token instead. */
-  readonly request: ApiClient['request']
+  readonly request: PlainApiClient['request']
   /** A client for requests as someone else; it is closed with the cluster. */
-  as(identity: Identity): Promise<ApiClient>
+  as(identity: CertificateIdentity): Promise<PlainApiClient>
   stop(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function openCluster(files: ClusterFiles, dir: string): Promise<Clu
   const { url, caFile } = files
   const ca = await openCertificateAuthority(files, dir)
   const authority = await readFile(caFile, 'utf8')
-  const opened: ApiClient[] = []
+  const opened: PlainApiClient[] = []
   const open = async (identity: CertificateFiles) => {
     const client = createApiClient(url, authority, {
       cert: await readFile(identity.certificateFile, 'utf8'),

@@ -55,7 +55,7 @@ export interface TagAttachment {
   detach?: boolean
 }
 
-export interface Fault {
+export interface VcsimFault {
   /** A SOAP operation, "REST <METHOD> <path>", or "*" for every call. */
   operation: string
   /** A reference's value that must occur in the request. */

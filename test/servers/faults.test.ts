@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Fault } from './control.ts'
+import type { VcsimFault } from './control.ts'
 import { openSoap } from './soap.ts'
 import { startVcsim } from './vcsim.ts'
 
@@ -16,7 +16,7 @@ t.teardown(async () => {
 t.afterEach(() => vcsim.clearFaults())
 
 const time = () => soap.call('CurrentTime', serviceInstance)
-const spoil = (fault: Omit<Fault, 'operation'>) => vcsim.fault({ operation: 'CurrentTime', ...fault })
+const spoil = (fault: Omit<VcsimFault, 'operation'>) => vcsim.fault({ operation: 'CurrentTime', ...fault })
 
 t.test('status', async (t) => {
   await spoil({ kind: 'status', status: 503 })

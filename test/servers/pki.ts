@@ -21,7 +21,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const day = 24 * 60 * 60 * 1000
 
 /** Who a client certificate speaks for: the common name is the user, each organisation a group. */
-export interface Identity {
+export interface CertificateIdentity {
   user: string
   groups?: string[]
 }
@@ -38,7 +38,7 @@ export interface CertificateAuthority {
   caKeyFile: string
   /** A serving certificate for 127.0.0.1 and localhost, and `names` besides, of which some may be IP addresses. */
   serving(name: string, names?: string[]): Promise<CertificateFiles>
-  client(identity: Identity, validFor?: number): Promise<CertificateFiles>
+  client(identity: CertificateIdentity, validFor?: number): Promise<CertificateFiles>
 }
 
 /** Creates a certificate authority whose files, and those of the certificates it signs, lie in `dir`. */

@@ -9,14 +9,14 @@ export interface SoapAnswer {
 }
 
 /** Just enough of a SOAP client to look at the simulator from outside; it understands no answer. */
-export interface SoapClient extends AsyncDisposable {
+export interface PlainSoapClient extends AsyncDisposable {
   /** Sends one operation, `inner` after `_this` in its element. */
   call(operation: string, self: { type: string; ref: string }, inner?: string): Promise<SoapAnswer>
   login(): Promise<void>
 }
 
 /** Opens a client with a cookie jar of one cookie. */
-export async function openSoap(vcsim: Vcsim): Promise<SoapClient> {
+export async function openSoap(vcsim: Vcsim): Promise<PlainSoapClient> {
   const agent = new Agent({ connect: { ca: await readFile(vcsim.certificateFile, 'utf8') } })
   let cookie = ''
   const call = async (

@@ -13,7 +13,7 @@ import {
 import { freePort } from './ports.ts'
 import { type Server, startServer } from './processes.ts'
 
-export interface ClusterOptions {
+export interface StartClusterOptions {
   /** An older one than that of all other tests. */
   apiServer?: Extract<ServerName, `kube-apiserver${string}`>
   /** More arguments for kube-apiserver; of an option given twice, the last counts. */
@@ -47,7 +47,7 @@ export interface OwnCluster extends Cluster {
  * Starts etcd and kube-apiserver in a temporary folder; about 4 seconds once they are built. A test that does nothing to
  * the API server itself is faster with one of the pool's: `borrowCluster`.
  */
-export async function startCluster(options: ClusterOptions = {}): Promise<OwnCluster> {
+export async function startCluster(options: StartClusterOptions = {}): Promise<OwnCluster> {
   const { apiServer: name = 'kube-apiserver' } = options
   const binaries = { etcd: await serverBinary('etcd'), apiServer: await serverBinary(name) }
   const dir = await mkdtemp(join(tmpdir(), 'rollcall-cluster-'))

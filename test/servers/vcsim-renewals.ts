@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { ControlClient } from './control.ts'
 
-export interface Login {
+export interface RecordedLogin {
   user: string
   password: string
   accepted: boolean
@@ -26,7 +26,7 @@ export interface VcsimRenewals {
   /** Gives the account another password; `govc` keeps the former. */
   setPassword(password: string): Promise<void>
   /** Every attempt to log in so far, by SOAP or REST. */
-  logins(): Promise<Login[]>
+  logins(): Promise<RecordedLogin[]>
   /** Locks the account from now on after failed logins, as vCenter does; the simulator by itself never does. */
   setLockout(policy: Lockout): Promise<void>
   isLocked(): Promise<boolean>

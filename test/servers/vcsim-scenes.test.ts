@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { VcsimVM } from './control.ts'
-import { openSoap, type SoapClient } from './soap.ts'
+import { openSoap, type PlainSoapClient } from './soap.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from './vcsim.ts'
 
 const collector = { type: 'PropertyCollector', ref: 'propertyCollector' }
@@ -16,7 +16,7 @@ async function setUp(t: Test, options: VcsimOptions = {}) {
   return { vcsim, soap, ...eyes(soap) }
 }
 
-function eyes(soap: SoapClient) {
+function eyes(soap: PlainSoapClient) {
   const search = async (uuid: string, instance = false) => {
     const inner = `<uuid>${uuid}</uuid><vmSearch>true</vmSearch><instanceUuid>${instance}</instanceUuid>`
     const { text } = await soap.call('FindAllByUuid', searchIndex, inner)
@@ -38,7 +38,7 @@ async function vmsOf(vcsim: Vcsim): Promise<[VcsimVM, VcsimVM, VcsimVM]> {
 }
 
 /** Puts machines on a list view and watches it; resolves with the text of the next update that matches. */
-async function watch(soap: SoapClient, refs: readonly string[], path: string) {
+async function watch(soap: PlainSoapClient, refs: readonly string[], path: string) {
   const members = refs.map((ref) => `<obj type="VirtualMachine">${ref}</obj>`).join('')
   const made = await soap.call('CreateListView', { type: 'ViewManager', ref: 'ViewManager' }, members)
   const list = /<returnval[^>]*>([^<]+)</.exec(made.text)?.[1] ?? ''

@@ -1,7 +1,7 @@
 import type { ControlClient, VcsimVM } from './control.ts'
 
 /** How vCenter refuses to let an unprivileged account read an object. */
-export type Refusal =
+export type ReadRefusal =
   /** The whole call fails with NoPermission, naming the object. */
   | 'fault'
   /** The whole call fails with NoPermission, naming the root folder instead. */
@@ -28,7 +28,7 @@ export interface VcsimScenes {
    * HasPrivilegeOnEntities grants nothing. The account may still log in. `alone` leaves those on what is below it, as
    * where they were given further down.
    */
-  revoke(options?: { object?: string; as?: Refusal; alone?: boolean }): Promise<void>
+  revoke(options?: { object?: string; as?: ReadRefusal; alone?: boolean }): Promise<void>
   /** Gives privileges back: those revoked on this object, or all. */
   restore(object?: string): Promise<void>
   /**

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openSoap, type SoapClient } from './soap.ts'
+import { openSoap, type PlainSoapClient } from './soap.ts'
 import { startVcsim } from './vcsim.ts'
 
 const collector = { type: 'PropertyCollector', ref: 'propertyCollector' }
@@ -9,7 +9,7 @@ const byUuid = (uuid: string) =>
   `<uuid>${uuid}</uuid><vmSearch>true</vmSearch><instanceUuid>false</instanceUuid>`
 
 /** Watches paths of one machine; resolves with the text of the next update. */
-async function watch(soap: SoapClient, vm: string, paths: string[]): Promise<() => Promise<string>> {
+async function watch(soap: PlainSoapClient, vm: string, paths: string[]): Promise<() => Promise<string>> {
   await soap.call(
     'CreateFilter',
     collector,

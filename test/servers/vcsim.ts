@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import { serverBinary } from './build.ts'
 import {
   createControlClient,
-  type Fault,
   type GuestData,
   type TagAttachment,
+  type VcsimFault,
   type VcsimVM,
   type VMState,
 } from './control.ts'
@@ -94,10 +94,10 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
    */
   loseView(kind: 'ContainerView' | 'ListView', pages?: number): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
-  fault(fault: Fault): Promise<number>
+  fault(fault: VcsimFault): Promise<number>
   /** What a later vCenter no longer serves: `/rest`, or versions of the SOAP interface other than these, newest first. */
   setGeneration(generation: { restGone?: boolean; apiVersions?: string[] }): Promise<void>
-  faults(): Promise<(Fault & { id: number; hits: number })[]>
+  faults(): Promise<(VcsimFault & { id: number; hits: number })[]>
   clearFaults(id?: number): Promise<void>
   /** Runs govc as the simulator's user; resolves with its standard output. Its calls count. */
   govc(...args: string[]): Promise<string>

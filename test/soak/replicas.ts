@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { binary } from '../../build/binaries.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
-import { type Controller, type ControllerOptions, startController } from '../fixtures/controller.ts'
+import { type Controller, type ControllerProcessOptions, startController } from '../fixtures/controller.ts'
 import { type Sample, takeSample } from './memory.ts'
 
 /** One of the two, over all its processes. */
@@ -36,7 +36,7 @@ export interface Replicas extends AsyncDisposable {
 
 /** @param patient repeats what fails while the API server is away */
 export async function startReplicas(
-  options: Omit<ControllerOptions, 'identity' | 'until'>,
+  options: Omit<ControllerProcessOptions, 'identity' | 'until'>,
   patient: <T>(what: string, work: () => Promise<T>) => Promise<T>,
 ): Promise<Replicas> {
   const stack = new AsyncDisposableStack()

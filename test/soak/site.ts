@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LABELS } from '../bench/scene.ts'
 import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
 import type { EventObject, NodeObject, ReportObject } from '../e2e/objects.ts'
-import { type ControllerOptions, vsphereConf } from '../fixtures/controller.ts'
+import { type ControllerProcessOptions, vsphereConf } from '../fixtures/controller.ts'
 import { LIFECYCLE_CONTROLLERS, startControllerManager } from '../fixtures/controller-manager.ts'
 import { mountSecret } from '../fixtures/secret-mount.ts'
 import { applyManifests } from '../servers/manifests.ts'
@@ -43,7 +43,7 @@ export interface SoakSite extends AsyncDisposable {
   /** Deletes a Node as a person would. */
   removeNode(name: string): Promise<void>
   /** Writes the controllers' configuration anew, as the kubelet does when its Secret changes. */
-  configure(change?: Pick<ControllerOptions, 'lifecycle' | 'topology'>): Promise<void>
+  configure(change?: Pick<ControllerProcessOptions, 'lifecycle' | 'topology'>): Promise<void>
 }
 
 /** @param unbound `lifecycle.unbound` */
@@ -68,7 +68,10 @@ export async function openSite(count: number, unbound: Unbound): Promise<SoakSit
     const ledger = createLedger({ provingTime: ABSENT_FOR, unbound })
     const fleet = stack.use(await createFleet({ cluster, vcsim, nodes, ledger }, vms))
 
-    const text = ({ lifecycle, topology }: Pick<ControllerOptions, 'lifecycle' | 'topology'> = {}) => ({
+    const text = ({
+      lifecycle,
+      topology,
+    }: Pick<ControllerProcessOptions, 'lifecycle' | 'topology'> = {}) => ({
       'vsphere.conf': vsphereConf(
         { ...vcsim, port: Number(new URL(line.url).port) },
         {

@@ -1,5 +1,5 @@
 /** Times of the ending. What is minutes in production is seconds here, by configuration alone. */
-import type { ControllerOptions } from '../../fixtures/controller.ts'
+import type { ControllerProcessOptions } from '../../fixtures/controller.ts'
 
 const ABSENT_SECONDS = 3
 /** Milliseconds. */
@@ -9,7 +9,7 @@ export const LIFECYCLE = {
   absentFor: `${ABSENT_SECONDS}s`,
   confirmations: 3,
   leaderAge: '2s',
-} as const satisfies ControllerOptions['lifecycle']
+} as const satisfies ControllerProcessOptions['lifecycle']
 
 /** What a deletion may take beyond that. */
 export const DELETED_WITHIN = ABSENT_FOR + 10_000
