@@ -9,7 +9,7 @@ import { isFresh, stampText } from './freshness.ts'
 import { guestinfoTool } from './guestinfo-tool.ts'
 import { notices } from './licenses.ts'
 import { withLock } from './lock.ts'
-import { dist, type Program, type ProgramName, programs, root } from './programs.ts'
+import { type BundledProgram, dist, type ProgramName, programs, root } from './programs.ts'
 import { showProgress } from './progress.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 
@@ -49,7 +49,7 @@ const workFolder = join(dist, '.build')
 
 async function program(
   name: string,
-  { entry, execArgv }: Program,
+  { entry, execArgv }: BundledProgram,
   architecture: Architecture,
   output: string,
 ): Promise<void> {

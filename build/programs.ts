@@ -7,7 +7,7 @@ export const root = join(import.meta.dirname, '..')
 export const dist = join(root, 'dist')
 
 /** A program that becomes one executable file: Node, our bundle, and the options that Node runs it with. */
-export interface Program {
+export interface BundledProgram {
   /** The TypeScript file that it starts with. It must not use top-level await: the bundle is CommonJS. */
   readonly entry: string
   readonly execArgv: readonly string[]
@@ -28,6 +28,6 @@ export const programs = {
     // back what a burst has left.
     execArgv: ['--max-semi-space-size=4', '--max-old-space-size=256', '--expose-gc'],
   },
-} as const satisfies Record<string, Program>
+} as const satisfies Record<string, BundledProgram>
 
 export type ProgramName = keyof typeof programs

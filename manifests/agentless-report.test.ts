@@ -10,7 +10,7 @@ import {
   bindToEverything,
   boundToken,
   registerNode,
-  type Sender,
+  type SendRequest,
   token,
   withToken,
 } from './testing/writers.ts'
@@ -42,12 +42,12 @@ function agentless(name: string, nodeUID: string, changes: { metadata?: object; 
   }
 }
 
-async function create(send: Sender, report: object, query = '') {
+async function create(send: SendRequest, report: object, query = '') {
   const { status, body } = await send<{ message?: string }>('POST', `${collection}${query}`, report)
   return { status, message: String(body.message) }
 }
 
-const merge = (send: Sender, path: string, body: unknown) =>
+const merge = (send: SendRequest, path: string, body: unknown) =>
   send<{ message?: string }>('PATCH', path, body, { contentType: 'application/merge-patch+json' })
 
 await t.test('the controller introduces a Node that runs no agent', async (t) => {

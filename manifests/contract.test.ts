@@ -13,7 +13,7 @@ import {
 } from '../agent/shared/node-report.ts'
 import { readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
-import { nodeReportSchema, type Schema } from './testing/schema.ts'
+import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'
 
 /** The form that valibot's schemas have in memory, as far as the contract uses it. */
 interface Valibot {
@@ -26,8 +26,8 @@ interface Valibot {
 }
 
 /** The structural schema that says what the contract says. */
-function structural(schema: Valibot): Schema {
-  const limits: Omit<Schema, 'type'> = {}
+function structural(schema: Valibot): StructuralSchema {
+  const limits: Omit<StructuralSchema, 'type'> = {}
   for (const { type, requirement } of schema.pipe?.slice(1) ?? []) {
     if (type === 'max_length' || type === 'max_code_points')
       limits[schema.type === 'array' ? 'maxItems' : 'maxLength'] = Number(requirement)
@@ -54,7 +54,7 @@ function structural(schema: Valibot): Schema {
   }
 }
 
-function object(entries: Record<string, Valibot>): Pick<Schema, 'properties' | 'required'> {
+function object(entries: Record<string, Valibot>): Pick<StructuralSchema, 'properties' | 'required'> {
   const properties = Object.entries(entries).map(([key, entry]) => {
     const inner = entry.type === 'optional' && entry.wrapped ? entry.wrapped : entry
     return [key, structural(inner)] as const
@@ -75,7 +75,7 @@ const IPV6 = [
 ].join('|')
 const IP_ADDRESS = `^((${OCTET}\\.){3}${OCTET}|${IPV6})$`
 
-function ipAddress(union: Valibot): Schema {
+function ipAddress(union: Valibot): StructuralSchema {
   const kinds = union.options?.map((option) => option.pipe?.[1]?.type)
   if (String(kinds) !== 'ipv4,ipv6') throw new Error(`this test does not know a union of ${String(kinds)}`)
   return { type: 'string', maxLength: 45, pattern: IP_ADDRESS }
@@ -87,7 +87,7 @@ function goPattern(source: string): string {
 }
 
 /** A schema without what the contract does not speak of: words, and how lists merge. */
-function comparable(schema: Schema): Schema {
+function comparable(schema: StructuralSchema): StructuralSchema {
   const {
     description: _description,
     // For what server-side apply leaves as null; the agent always writes the field.
@@ -125,7 +125,7 @@ await t.test('the names in schema and contract are the same', async (t) => {
 })
 
 await t.test('the status in schema and contract has the same fields', async (t) => {
-  const compare = (path: string, schema: Schema | undefined, value: unknown) => {
+  const compare = (path: string, schema: StructuralSchema | undefined, value: unknown) => {
     if (Array.isArray(value)) {
       t.equal(schema?.type, 'array', path)
       compare(`${path}[]`, schema?.items, value[0])

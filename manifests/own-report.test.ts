@@ -7,7 +7,7 @@ import {
   bindToEverything,
   boundToken,
   registerNode,
-  type Sender,
+  type SendRequest,
   withToken,
 } from './testing/writers.ts'
 
@@ -23,7 +23,7 @@ const uidA = await registerNode(kubeletA.request, 'a')
 const uidB = await registerNode(kubeletB.request, 'b')
 const agentA = withToken(cluster, await boundToken(cluster, 'rollcall-agent', 'a'))
 
-const merge = (send: Sender, path: string, body: unknown) =>
+const merge = (send: SendRequest, path: string, body: unknown) =>
   send('PATCH', path, body, { contentType: 'application/merge-patch+json' })
 
 /** Far more labels or annotations than anything has. */

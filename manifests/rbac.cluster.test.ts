@@ -3,9 +3,17 @@ import t from 'tap'
 import { Agent, request } from 'undici'
 import type { Cluster } from '../test/servers/cluster.ts'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
-import { flat, type Right, type Rule, rbacObjects, rightsOf, sentence, sentences } from './testing/rights.ts'
+import {
+  flat,
+  type GrantedRight,
+  type Rule,
+  rbacObjects,
+  rightsOf,
+  sentence,
+  sentences,
+} from './testing/rights.ts'
 import { sampleReport } from './testing/sample-report.ts'
-import { boundToken, registerNode, type Sender, token, withToken } from './testing/writers.ts'
+import { boundToken, registerNode, type SendRequest, token, withToken } from './testing/writers.ts'
 
 const agent = 'kube-system/rollcall-agent'
 const controller = 'kube-system/rollcall-controller'
@@ -16,7 +24,7 @@ t.test('on a real API server, with real credentials', async (t) => {
   t.teardown(() => cluster.stop())
   const kubelet = await cluster.as({ user: 'system:node:a', groups: ['system:nodes'] })
   const uid = await registerNode(kubelet.request, 'a')
-  const senders: Record<string, Sender> = {
+  const senders: Record<string, SendRequest> = {
     [agent]: withToken(cluster, await boundToken(cluster, 'rollcall-agent', 'a')),
     [controller]: withToken(cluster, await token(cluster, 'rollcall-controller')),
     'system:nodes': kubelet.request,
@@ -31,7 +39,7 @@ t.test('on a real API server, with real credentials', async (t) => {
   })
 
   await t.test('no other is, whatever a thief might want', async (t) => {
-    const wanted: Omit<Right, 'who'>[] = [
+    const wanted: Omit<GrantedRight, 'who'>[] = [
       ...verbs('get list watch', { on: 'secrets' }),
       ...verbs('get list watch', { on: 'secrets', namespace: 'kube-system' }),
       ...verbs('get', { on: 'secrets', namespace: 'kube-system', name: 'rollcall-config' }),
@@ -149,14 +157,14 @@ t.test('on a real API server, with real credentials', async (t) => {
   })
 })
 
-function verbs(words: string, right: Omit<Right, 'who' | 'verb'>): Omit<Right, 'who'>[] {
+function verbs(words: string, right: Omit<GrantedRight, 'who' | 'verb'>): Omit<GrantedRight, 'who'>[] {
   return words.split(' ').map((verb) => ({ verb, ...right }))
 }
 
 /** What the API server says to the account itself. */
 async function may(
-  send: Sender | undefined,
-  { verb, on, name, namespace }: Omit<Right, 'who'>,
+  send: SendRequest | undefined,
+  { verb, on, name, namespace }: Omit<GrantedRight, 'who'>,
 ): Promise<boolean> {
   const [qualified = '', ...subresource] = on.split('/')
   const [resource, ...group] = qualified.split('.')
@@ -178,7 +186,7 @@ async function may(
 }
 
 /** What the API server counts up for the account in a namespace, the whole cluster's rights among them. */
-async function rules(send: Sender | undefined, namespace: string): Promise<string[]> {
+async function rules(send: SendRequest | undefined, namespace: string): Promise<string[]> {
   const { body } = await post<{ resourceRules: Rule[] }>(send, 'selfsubjectrulesreviews', {
     kind: 'SelfSubjectRulesReview',
     spec: { namespace },
@@ -186,7 +194,7 @@ async function rules(send: Sender | undefined, namespace: string): Promise<strin
   return sentences((body.status?.resourceRules ?? []).flatMap(flat).map((right) => ({ who: 'it', ...right })))
 }
 
-async function post<Status>(send: Sender | undefined, resource: string, review: object) {
+async function post<Status>(send: SendRequest | undefined, resource: string, review: object) {
   if (!send) throw new Error('nobody to ask')
   const apiVersion = 'authorization.k8s.io/v1'
   return send<{ status?: Status }>('POST', `/apis/${apiVersion}/${resource}`, { apiVersion, ...review })

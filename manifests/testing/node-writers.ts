@@ -1,6 +1,6 @@
 import type { PlainApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'
-import type { Sender } from './writers.ts'
+import type { SendRequest } from './writers.ts'
 
 export const zone = 'topology.kubernetes.io/zone'
 export const betaZone = 'failure-domain.beta.kubernetes.io/zone'
@@ -17,7 +17,7 @@ export const verifiedLabels: Record<string, string> = {
 
 /** Whoever it is, a kubelet or the administrator of the cluster itself. */
 export interface Requester {
-  request: Sender
+  request: SendRequest
 }
 
 interface Node {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Right } from './rights.ts'
+import type { GrantedRight } from './rights.ts'
 
 const HEADER = '| who | may | on | where | what for |'
 
@@ -8,7 +8,7 @@ const HEADER = '| who | may | on | where | what for |'
  * The rights that the table in docs/security.md names. What stands in backticks counts: verbs, the resource with the name
  * of the one object after it, the namespace; an empty first cell means the row above.
  */
-export async function rightsInDocs(): Promise<Right[]> {
+export async function rightsInDocs(): Promise<GrantedRight[]> {
   const text = await readFile(join(import.meta.dirname, '../../docs/security.md'), 'utf8')
   const all = text.split('\n')
   const start = all.indexOf(HEADER)

@@ -23,7 +23,7 @@ export type RbacObject = Manifest & {
 }
 
 /** One verb on one resource. */
-export interface Right {
+export interface GrantedRight {
   /** As `kube-system/rollcall-agent` or `system:nodes`. */
   who: string
   verb: string
@@ -55,7 +55,7 @@ export function roleOf(binding: RbacObject, objects: readonly RbacObject[]): Rba
 }
 
 /** What the bindings give, right by right. */
-export function rightsOf(objects: readonly RbacObject[]): Right[] {
+export function rightsOf(objects: readonly RbacObject[]): GrantedRight[] {
   return objects
     .filter((object) => !isRole(object))
     .flatMap((binding) =>
@@ -70,7 +70,7 @@ export function rightsOf(objects: readonly RbacObject[]): Right[] {
 const within = ({ metadata: { namespace } }: Manifest) => (namespace === undefined ? {} : { namespace })
 
 /** A rule, right by right. */
-export function flat(rule: Rule): Omit<Right, 'who' | 'namespace'>[] {
+export function flat(rule: Rule): Omit<GrantedRight, 'who' | 'namespace'>[] {
   const names = rule.resourceNames?.length ? rule.resourceNames.map((name) => ({ name })) : [{}]
   return (rule.apiGroups ?? []).flatMap((group) =>
     (rule.resources ?? []).flatMap((resource) =>
@@ -89,12 +89,12 @@ function nameOf({ kind, name, namespace }: Subject): string {
 }
 
 /** As `kube-system/rollcall-agent may create nodereports.rollcall.dev in the cluster`. */
-export function sentence({ who, verb, on, name, namespace }: Right): string {
+export function sentence({ who, verb, on, name, namespace }: GrantedRight): string {
   return `${who} may ${verb} ${on}${name === undefined ? '' : ` ${name}`} in ${namespace ?? 'the cluster'}`
 }
 
 /** One for each, in an order of its own. */
-export function sentences(rights: readonly Right[]): string[] {
+export function sentences(rights: readonly GrantedRight[]): string[] {
   return rights.map(sentence).sort()
 }
 

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 
 /** The part of a structural schema that the CRD uses. */
-export interface Schema {
+export interface StructuralSchema {
   type: string
   description?: string
-  properties?: Record<string, Schema>
+  properties?: Record<string, StructuralSchema>
   required?: string[]
-  items?: Schema
+  items?: StructuralSchema
   default?: unknown
   enum?: string[]
   format?: string
@@ -22,7 +22,7 @@ export interface Schema {
 }
 
 /** The schema of NodeReport as it stands in crd.yaml. */
-export async function nodeReportSchema(): Promise<{ spec: Schema; status: Schema }> {
+export async function nodeReportSchema(): Promise<{ spec: StructuralSchema; status: StructuralSchema }> {
   const crd = parse(await readFile(join(import.meta.dirname, '../base/crd.yaml'), 'utf8'))
   const { spec, status } = crd.spec.versions[0].schema.openAPIV3Schema.properties
   return { spec, status }

@@ -5,17 +5,21 @@ import type { PlainApiClient } from '../../test/servers/api-client.ts'
 import type { Cluster } from '../../test/servers/cluster.ts'
 
 /** A way to send requests as someone. */
-export type Sender = PlainApiClient['request']
+export type SendRequest = PlainApiClient['request']
 
 /** Sends with a bearer token and nothing else. */
-export function withToken(cluster: Cluster, token: string): Sender {
+export function withToken(cluster: Cluster, token: string): SendRequest {
   return (method, path, body, options) => cluster.request(method, path, body, { ...options, token })
 }
 
 const collection = '/apis/rollcall.dev/v1alpha1/nodereports'
 
 /** Server-side apply of a report, the only way in which an agent writes. */
-export async function applyReport(send: Sender, report: { metadata: { name: string } }, subresource = '') {
+export async function applyReport(
+  send: SendRequest,
+  report: { metadata: { name: string } },
+  subresource = '',
+) {
   const query = `fieldManager=${AGENT_FIELD_MANAGER}&force=true`
   const path = `${collection}/${report.metadata.name}${subresource}?${query}`
   const { status, body } = await send('PATCH', path, report, { contentType: 'application/apply-patch+yaml' })
@@ -29,7 +33,7 @@ interface Created {
 
 /** Registers a Node with its kubelet's own credential, as a kubelet of an external cloud provider does; its UID. */
 export async function registerNode(
-  kubelet: Sender,
+  kubelet: SendRequest,
   name: string,
   labels: Record<string, string> = {},
 ): Promise<string> {
@@ -120,7 +124,7 @@ export async function bindToEverything(cluster: Cluster, subjects: readonly Subj
   })
 }
 
-async function created(send: Sender, path: string, object: unknown): Promise<Created> {
+async function created(send: SendRequest, path: string, object: unknown): Promise<Created> {
   const { status, body } = await send<Created>('POST', path, object)
   if (status !== 201) throw new Error(`creating at ${path} is answered with ${status}: ${body.message}`)
   return body

@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts'
+import type { StructuralSchema } from './schema.ts'
 
 /** One way in which a field can be wrong. */
 export interface Wrong {
@@ -10,7 +10,7 @@ export interface Wrong {
 }
 
 /** Each field of `value` wrong in turn, in each of the ways that `schema` should refuse. */
-export function wrongValues(field: string, schema: Schema, value: unknown): Wrong[] {
+export function wrongValues(field: string, schema: StructuralSchema, value: unknown): Wrong[] {
   const wrong = own(schema, value).map(({ how, value }) => ({ field, how, value }))
   if (Array.isArray(value) && schema.items) {
     const [first, ...others] = value
@@ -30,7 +30,7 @@ export function wrongValues(field: string, schema: Schema, value: unknown): Wron
   return wrong
 }
 
-function own(schema: Schema, value: unknown): { how: string; value: unknown }[] {
+function own(schema: StructuralSchema, value: unknown): { how: string; value: unknown }[] {
   const wrong = [{ how: 'another type', value: schema.type === 'string' ? 7 : 'text' }]
   const say = (how: string, value: unknown) => wrong.push({ how, value: value as string })
   if (schema.enum) say('an unknown word', 'Nonsense')
