@@ -51,12 +51,12 @@ export async function identify(client: ApiClient): Promise<NodeIdentity> {
   if (nodeName !== undefined) {
     // The API server puts no UID into a token that it issues while the Node is missing.
     throw new IdentityError(
-      `the token names Node ${printable(nodeName)} without its UID: it was issued while the Node was not registered`,
+      `the token names Node ${quoted(nodeName)} without its UID: it was issued while the Node was not registered`,
       'delete this pod, or wait for the kubelet to renew the token',
     )
   }
   throw new IdentityError(
-    `the credential ${printable(username)} belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (which names its node from Kubernetes 1.30 on)`,
+    `the credential ${quoted(username)} belongs to no node: use the kubelet's kubeconfig, or a service account token bound to a pod (which names its node from Kubernetes 1.30 on)`,
   )
 }
 
@@ -83,11 +83,11 @@ async function ownNode(client: ApiClient, nodeName: string): Promise<NodeIdentit
       accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
     })
     const uid = field(field(node, 'metadata'), 'uid')
-    if (typeof uid !== 'string') throw new IdentityError(`Node ${printable(nodeName)} has no UID`)
+    if (typeof uid !== 'string') throw new IdentityError(`Node ${quoted(nodeName)} has no UID`)
     return { nodeName, nodeUID: uid.toLowerCase() }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error
-    throw new NodeMissingError(`Node ${printable(nodeName)} is not registered yet`, { cause: error })
+    throw new NodeMissingError(`Node ${quoted(nodeName)} is not registered yet`, { cause: error })
   }
 }
 
@@ -101,6 +101,6 @@ function first(value: unknown): string | undefined {
   return typeof item === 'string' && item !== '' ? item : undefined
 }
 
-function printable(text: string): string {
+function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 260))
 }

@@ -12,7 +12,6 @@ import { kubeletArgs } from './kubelet-args.ts'
 import { createLogger, describe } from './log.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { renderReport } from './render-report.ts'
-import { printable } from './report.ts'
 import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
@@ -26,9 +25,6 @@ import { VERSION } from './shared/version.ts'
  * pod sees the same by its token: a kubelet that starts requests new ones, which name the new Node.
  */
 const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
-
-/** Longest message of a line of `doctor`. */
-const MAX_LINE = 2000
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong options. */
 async function main(args: readonly string[]): Promise<number> {
@@ -101,10 +97,7 @@ async function start(options: Options): Promise<number> {
       inPod: env.KUBERNETES_SERVICE_HOST !== undefined,
       now: Date.now,
     })
-    writeSync(
-      1,
-      options.output === 'json' ? linesJSON(lines) : printLines(lines, (said) => printable(said, MAX_LINE)),
-    )
+    writeSync(1, options.output === 'json' ? linesJSON(lines) : printLines(lines))
     return hasFailed(lines) ? 1 : 0
   }
   const reporter = createReporter({ ...parts, now: Date.now })

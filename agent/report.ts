@@ -45,7 +45,7 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
   const unreadable: UnreadableFact[] = []
   const value = <T>(fact: string, read: Result<T, Unreadable>): T | undefined => {
     if (read.ok) return read.value
-    unreadable.push({ fact, reason: read.reason, message: printable(read.message) })
+    unreadable.push({ fact, reason: read.reason, message: toASCII(read.message) })
     return undefined
   }
   const vendor = value('machine.vendor', facts.machine.vendor)
@@ -78,7 +78,7 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
       guestinfoWritable: facts.claim.written,
     },
     ...(cloudInit === undefined ? {} : { cloudInit }),
-    claim: { ...facts.claim, message: printable(facts.claim.message) },
+    claim: { ...facts.claim, message: toASCII(facts.claim.message) },
     ...(unreadable.length === 0 ? {} : { unreadable: unreadable.slice(0, MAX_UNREADABLE) }),
   }
   const had = count(interfaces)
@@ -147,7 +147,7 @@ function cutCloudInit(cloudInit: CloudInit | undefined): NodeReportSpec['cloudIn
   return addresses === undefined ? rest : { ...rest, addresses: addresses.slice(0, MAX_ADDRESSES) }
 }
 
-/** Printable ASCII, by default no more than the schema takes. */
-export function printable(text: string, max = 256): string {
-  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, max)
+/** No more than the schema takes; a byte each, for a report is measured in bytes. */
+function toASCII(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256)
 }

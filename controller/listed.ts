@@ -1,4 +1,4 @@
-import { printable } from './printable.ts'
+import { printable } from '../agent/shared/printable.ts'
 
 /** Most names in one line. */
 const MAX_NAMES = 5

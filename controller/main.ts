@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
+import { printable } from '../agent/shared/printable.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { complete } from './command-line/complete.ts'
@@ -16,7 +17,6 @@ import { helpOnFlags } from './cpi-arguments/help.ts'
 import { controllerCredentials } from './kubernetes/find-credentials.ts'
 import { createLogger } from './log.ts'
 import type { RunFlags } from './options.ts'
-import { printable } from './printable.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line; of `plan`, 2 where something would change. */

@@ -1,4 +1,5 @@
 import { columns } from './columns.ts'
+import { printable } from './printable.ts'
 
 /** What `doctor` says: one line for each check. Both programs have one. */
 export type Status =
@@ -61,15 +62,14 @@ export function hasFailed(lines: readonly Line[]): boolean {
   return lines.some(({ status }) => status === 'fail')
 }
 
-/**
- * For people: a table, and the sum below. Ends with a newline.
- *
- * @param printable makes a message safe for a terminal
- */
-export function printLines(lines: readonly Line[], printable: (message: string) => string): string {
+/** Longest message of a line. */
+const MAX_MESSAGE = 2_000
+
+/** For people: a table, and the sum below. Ends with a newline. */
+export function printLines(lines: readonly Line[]): string {
   const counted = (status: Status) => lines.filter((line) => line.status === status).length
   return [
-    ...columns(lines.map(({ status, check, message }) => [status, check, printable(message)])),
+    ...columns(lines.map(({ status, check, message }) => [status, check, printable(message, MAX_MESSAGE)])),
     '',
     `${counted('ok')} ok, ${counted('warn')} warn, ${counted('fail')} fail, ${counted('skip')} skip`,
     '',

@@ -10,7 +10,6 @@ import { operatorCredentials } from '../kubernetes/find-credentials.ts'
 import { createLogger, type Logger } from '../log.ts'
 import type { DoctorFlags, ExplainFlags, LeaseFlags, PlanFlags, StatusFlags } from '../options.ts'
 import { changesSomething, isWhole, planJSON, printPlan } from '../plan/print-plan.ts'
-import { printable } from '../printable.ts'
 import { type ClusterStatus, printStatus, statusJSON } from '../status/print-status.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { doctor } from './doctor.ts'
@@ -30,8 +29,6 @@ export interface Surroundings {
   readonly warn: (message: string) => void
 }
 
-/** Longest message of a line of `doctor`. */
-const MAX_LINE = 2_000
 /** Moves to the top of the terminal, and clears everything below. */
 const CLEAR = '\u001b[H\u001b[J'
 
@@ -151,9 +148,7 @@ export async function showDoctor(
     },
     signal,
   )
-  stdout.write(
-    options.output === 'json' ? linesJSON(lines) : printLines(lines, (said) => printable(said, MAX_LINE)),
-  )
+  stdout.write(options.output === 'json' ? linesJSON(lines) : printLines(lines))
   return hasFailed(lines) ? 1 : 0
 }
 

@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts'
+import { printable } from '../../agent/shared/printable.ts'
 
 /** A place in the file; both count from 1. */
 export interface SourcePosition {

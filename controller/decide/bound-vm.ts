@@ -1,5 +1,5 @@
 import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import {
   type Ancestry,
   bindingParents,

@@ -4,7 +4,7 @@ import {
   type ConditionType,
   timestamp,
 } from '../../agent/shared/node-report.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import type { Reason } from '../types/reasons.ts'
 
 /**

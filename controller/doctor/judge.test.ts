@@ -5,7 +5,6 @@ import { completeSpec } from '../../manifests/testing/sample-report.ts'
 import { findManagers, parseWorkload } from '../cpi-interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../cpi-interlock/testing/cpi-object.ts'
 import { TAINT_UNINITIALIZED } from '../node/well-known.ts'
-import { printable } from '../printable.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { ClusterFacts, DoctorFacts, VCenterFacts } from './facts.ts'
 import { judge } from './judge.ts'
@@ -419,7 +418,7 @@ t.test('the two forms', async (t) => {
     { check: 'longer', status: 'fail', message: 'bad\u001b[31m' },
   ] as const
   t.equal(
-    printLines(lines, (said) => printable(said, 99)),
+    printLines(lines),
     'ok    a       fine\nfail  longer  bad\u{fffd}[31m\n\n1 ok, 0 warn, 1 fail, 0 skip\n',
   )
   t.same(JSON.parse(linesJSON(lines)), { ok: false, checks: lines })

@@ -1,5 +1,5 @@
 import { columns } from '../../agent/shared/columns.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import type { Explanation, StepState } from './facts.ts'
 
 const MAX_LINE = 2_000

@@ -1,5 +1,5 @@
+import { printable } from '../../agent/shared/printable.ts'
 import { counted } from '../listed.ts'
-import { printable } from '../printable.ts'
 import type { NodePlan } from './node-plan.ts'
 
 /** A list of addresses or taints is some hundred characters long. */

@@ -1,5 +1,5 @@
+import { printable } from '../../agent/shared/printable.ts'
 import { count } from '../listed.ts'
-import { printable } from '../printable.ts'
 import { textTable } from '../text-table.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 

@@ -2,10 +2,11 @@
  * Which credential a Secret has for a server: user and password in the CPI's two forms, or a session manager's URL and token
  * (its package credentialmanager, v1.36.0).
  */
+
+import { printable } from '../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { Secret } from '../config/secret.ts'
 import { parseSessionManagerURL, parseUser } from '../config/values.ts'
-import { printable } from '../printable.ts'
 import { MAX_VALUE, type SecretData } from './secret-data.ts'
 
 /** As in `VCenterConfig`. */

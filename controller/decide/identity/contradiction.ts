@@ -1,7 +1,7 @@
 import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import { printable } from '../../../agent/shared/printable.ts'
 import { judgeProviderID } from '../../node/provider-id.ts'
 import { sameMachineUUID } from '../../node/uuid.ts'
-import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'

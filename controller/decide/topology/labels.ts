@@ -5,6 +5,7 @@
  * of the Node, under names of its own or under those of Kubernetes, and a kubelet does not register a driver that reports
  * another value than a label has (`updateTopologyLabels` in its nodeinfomanager.go). test/csi tries it.
  */
+import { printable } from '../../../agent/shared/printable.ts'
 import type { DecisionConfig, TopologyConfig } from '../../config/config.ts'
 import { needsInitialization } from '../../node/initialization.ts'
 import {
@@ -14,7 +15,6 @@ import {
   LABEL_ZONE,
   TOPOLOGY_LABELS,
 } from '../../node/well-known.ts'
-import { printable } from '../../printable.ts'
 import type { Node } from '../../types/node.ts'
 import { type ConditionValue, MAX_MESSAGE, no } from '../condition-value.ts'
 import type { NodeEvent } from '../node-events.ts'
