@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { readSync, statSync } from 'node:fs'
+import { withRegularFile } from '../shared/regular-file.ts'
 import { ok, type Result } from '../shared/result.ts'
 import { type Unreadable, unreadable } from './unreadable.ts'
 
@@ -70,21 +71,10 @@ export function readLine(path: string, limit: number): Result<string, Unreadable
 }
 
 function withFile<T>(path: string, use: (file: number) => Result<T, Unreadable>): Result<T, Unreadable> {
-  let file: number
   try {
-    // Opening a FIFO for reading waits for a writer unless told not to.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return withRegularFile(path, use)
   } catch (error) {
     return explain(path, error)
-  }
-  try {
-    return fstatSync(file).isFile()
-      ? use(file)
-      : unreadable('Unreadable', `${path} cannot be read: not a regular file`)
-  } catch (error) {
-    return explain(path, error)
-  } finally {
-    closeSync(file)
   }
 }
 
@@ -98,7 +88,8 @@ function explain(path: string, error: unknown): Result<never, Unreadable> {
   if (code === 'EACCES' || code === 'EPERM') {
     return unreadable('PermissionDenied', `${path} may not be read: run the agent as root`)
   }
-  return unreadable('Unreadable', `${path} cannot be read: ${code}`)
+  const irregular = code === 'EISDIR' || code === 'EFTYPE'
+  return unreadable('Unreadable', `${path} cannot be read: ${irregular ? 'not a regular file' : code}`)
 }
 
 /**

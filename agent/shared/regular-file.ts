@@ -1,0 +1,26 @@
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+
+/**
+ * Opens a regular file for `use`, and closes it. It waits for nobody: what is no regular file, such as a pipe that nothing
+ * writes to, is not read.
+ *
+ * @param use gets the file's descriptor and its size in bytes, which is 0 for the kernel's files
+ * @throws as `node:fs` does, with a `code`; `EISDIR` for a folder, `EFTYPE` for what else is no regular file
+ */
+export function withRegularFile<T>(path: string, use: (file: number, size: number) => T): T {
+  // Opening a FIFO for reading waits for a writer unless told not to.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const found = fstatSync(file)
+    if (found.isDirectory()) throw fileError('EISDIR', path, 'is a folder')
+    if (!found.isFile()) throw fileError('EFTYPE', path, 'is not a regular file')
+    return use(file, found.size)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** An error as `node:fs` throws them. */
+export function fileError(code: string, path: string, what: string): Error {
+  return Object.assign(new Error(`${path} ${what}`), { code })
+}
