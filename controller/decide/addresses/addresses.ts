@@ -61,16 +61,17 @@ export function chooseAddresses(
 
   const provided = parseProvidedNodeIP(node.providedNodeIP)
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
-  const refusal = refuseProvided(provided.ips, { free, taken, configured, nodes, vm })
+  const nodeIPs = provided.value
+  const refusal = refuseProvided(nodeIPs, { free, taken, configured, nodes, vm })
   if (refusal !== undefined) return none(refusal)
   const networks = networksOf(macs, vm)
   if (isInOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
 
-  const asked = free.filter(({ address }) => provided.ips.addresses.some((each) => each.address === address))
+  const asked = free.filter(({ address }) => nodeIPs.addresses.some((each) => each.address === address))
   const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
   const found: OfFamily[] = []
-  for (const family of withPreferredFirst(configured, provided.ips)) {
-    const wanted = provided.ips.addresses.find((each) => each.family === family)?.address
+  for (const family of withPreferredFirst(configured, nodeIPs)) {
+    const wanted = nodeIPs.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
     const has = (kind: AddressType) => present.filter((each) => each.kind === kind && each.family === family)
     const internals = has('InternalIP').map(({ address }) => address)
@@ -112,10 +113,10 @@ export function chooseAddresses(
     ...(external === undefined ? [] : [{ type: 'ExternalIP', address: external.address } as const]),
   ])
   const addresses = byKind(
-    putFirst(provided.ips, [{ type: 'Hostname', address: hostname(spec, node, context.holder) }, ...chosen]),
+    putFirst(nodeIPs, [{ type: 'Hostname', address: hostname(spec, node, context.holder) }, ...chosen]),
   )
   // The kubelet's choice of one family is a choice against the other, which is not waited for.
-  const required = provided.ips.addresses.length === 0 ? configured : []
+  const required = nodeIPs.addresses.length === 0 ? configured : []
   const missing = required.filter((family) => !there.some((each) => each.family === family))
   return {
     addresses,

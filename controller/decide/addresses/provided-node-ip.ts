@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { NodeAddress } from '../../../agent/shared/node-report.ts'
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { type Family, parseAddress } from './candidate-addresses.ts'
 
 /** What the kubelet's `--node-ip` asks for. */
@@ -14,11 +15,8 @@ export interface NodeIPs {
  * Reads the annotation `alpha.kubernetes.io/provided-node-ip`: one address, or two of different families with a comma
  * (KEP-3705); an unspecified one states a preference only (`k8s.io/cloud-provider/node/helpers`).
  */
-export function parseProvidedNodeIP(
-  text: string | undefined,
-): { ok: true; ips: NodeIPs } | { ok: false; message: string } {
-  if (text === undefined || text.trim() === '')
-    return { ok: true, ips: { addresses: [], preferred: undefined } }
+export function parseProvidedNodeIP(text: string | undefined): Result<NodeIPs> {
+  if (text === undefined || text.trim() === '') return ok({ addresses: [], preferred: undefined })
   const addresses: { address: string; family: Family }[] = []
   let preferred: Family | undefined
   for (const part of text.split(',').map((item) => item.trim())) {
@@ -28,14 +26,13 @@ export function parseProvidedNodeIP(
     }
     const parsed = parseAddress(part)
     if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
-      return {
-        ok: false,
-        message: `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
-      }
+      return failed(
+        `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
+      )
     }
     addresses.push(parsed)
   }
-  return { ok: true, ips: { addresses, preferred } }
+  return ok({ addresses, preferred })
 }
 
 /**
