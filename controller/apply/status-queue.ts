@@ -39,8 +39,8 @@ export interface StatusQueue {
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
 /**
- * ... but no longer than this until they are written one at a time: until a binding is on record, nobody else knows which VM
- * the Node was. More at a time would make the Nodes that still have their taint wait.
+ * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
+ * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
  */
 const PATIENCE = 15_000
 const CONCURRENCY = 8
@@ -48,9 +48,8 @@ const CONCURRENCY = 8
 const LAST_WRITES = 2_000
 
 /**
- * Where many Nodes are initialised at once, all of them lose their taint before the first status is written: a status
- * costs the API server as much as both patches of a Node, and nobody waits for it. In the order in which they were
- * decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again. When
+ * Where many Nodes are initialised at once, they lose their taint before the statuses are written: a status costs the API
+ * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. Nothing depends on this queue's memory: a status that is lost with the process follows from the Node again. When
  * the work ends, those that wait are still written for {@link LAST_WRITES}: nobody else knows which VM a Node was.
  */
 export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
@@ -60,17 +59,24 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
   let ending = false
   let wake: () => void = () => undefined
 
-  /** Milliseconds until the oldest may be written. */
+  /** Milliseconds until one that waits since then may be written; infinite where another must be written first. */
   function left(since: number): number {
+    if (active.size >= CONCURRENCY) return Number.POSITIVE_INFINITY
     if (ending) return 0
-    return Math.min(lastPut + QUIET, since + PATIENCE) - clock.monotonic()
+    const quiet = lastPut + QUIET
+    return (active.size === 0 ? Math.min(quiet, since + PATIENCE) : quiet) - clock.monotonic()
+  }
+
+  /** Resolves after so many milliseconds, or once something has changed. */
+  async function pause(ms: number): Promise<void> {
+    const changed = new AbortController()
+    wake = () => changed.abort()
+    await (Number.isFinite(ms) ? clock.sleep(ms, changed.signal) : aborted(changed.signal))
   }
 
   function next():
     | { readonly name: string; readonly pending: PendingStatus; readonly since: number }
     | undefined {
-    const isQuiet = ending || clock.monotonic() >= lastPut + QUIET
-    if (active.size >= (isQuiet ? CONCURRENCY : 1)) return undefined
     for (const [name, entry] of waiting) if (!active.has(name)) return { name, ...entry }
     return undefined
   }
@@ -113,19 +119,9 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
       })
       while (!cutOff.signal.aborted && !(signal.aborted && waiting.size === 0)) {
         const oldest = next()
-        const wait = oldest === undefined ? undefined : left(oldest.since)
-        if (oldest !== undefined && wait !== undefined && wait <= 0) {
-          active.set(oldest.name, work(oldest.name, oldest.pending, cutOff.signal))
-          continue
-        }
-        if (wait !== undefined) {
-          await clock.sleep(wait, signal)
-          continue
-        }
-        await new Promise<void>((resolve) => {
-          wake = resolve
-          if (cutOff.signal.aborted || (signal.aborted && waiting.size === 0)) resolve()
-        })
+        const wait = oldest === undefined ? Number.POSITIVE_INFINITY : left(oldest.since)
+        if (oldest === undefined || wait > 0) await pause(wait)
+        else active.set(oldest.name, work(oldest.name, oldest.pending, cutOff.signal))
       }
       done.abort()
       await Promise.all([...active.values(), end])
