@@ -32,9 +32,14 @@ export function decide(facts: NodeFacts): Decision {
   const lifecycle = judgeLifecycle(facts)
   const identity =
     ownership.kind === 'refused' ? ownership : judgeIdentity(ownership.spec, lifecycle.vmFound, facts)
-  const left = leftToAnother(facts)
-  const decided = decideOnIdentity(identity, left, lifecycle, facts)
-  return merge(left === undefined ? decided : unwritten(decided), lifecycle, ownership.report, facts)
+  const otherProvider = leftToAnother(facts)
+  const decided = decideOnIdentity(identity, otherProvider, lifecycle, facts)
+  return merge(
+    otherProvider === undefined ? decided : withoutPatch(decided),
+    lifecycle,
+    ownership.report,
+    facts,
+  )
 }
 
 /** Why this controller writes no labels, addresses and provider IDs; undefined where it does. */
@@ -51,7 +56,7 @@ function leftToAnother({
 }
 
 /** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
-function unwritten({ patch: _, ...rest }: IdentityDecision): IdentityDecision {
+function withoutPatch({ patch: _, ...rest }: IdentityDecision): IdentityDecision {
   return rest
 }
 
@@ -76,7 +81,7 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
 
 function decideOnIdentity(
   identity: JudgedIdentity,
-  left: ConditionValue | undefined,
+  otherProvider: ConditionValue | undefined,
   { deletionPending }: LifecycleResult,
   facts: NodeFacts,
 ): IdentityDecision {
@@ -107,19 +112,19 @@ function decideOnIdentity(
       return { ...leave(facts), status: { conditions, fields } }
     }
     case 'verified':
-      return decideOnVerified(identity, left, facts)
+      return decideOnVerified(identity, otherProvider, facts)
   }
 }
 
-/** @param left why another provider writes what a Node carries; undefined where this controller does */
+/** @param otherProvider why another provider writes what a Node carries; undefined where this controller does */
 function decideOnVerified(
   identity: VerifiedIdentity,
-  left: ConditionValue | undefined,
+  otherProvider: ConditionValue | undefined,
   facts: NodeFacts,
 ): IdentityDecision {
   const { node, now, settings } = facts
   const { vm, level, provenUntil } = identity
-  const metadata = judgeInstanceMetadata(identity, facts, { writes: left === undefined })
+  const metadata = judgeInstanceMetadata(identity, facts, { writes: otherProvider === undefined })
   const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
   const fields = verifiedFields(identity, metadata)
@@ -145,9 +150,9 @@ function decideOnVerified(
     })
     return { ...refused, waitsFor }
   }
-  if (needsInitialization(node) && left !== undefined) {
+  if (needsInitialization(node) && otherProvider !== undefined) {
     const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
-    return refuse(facts, { type: 'Initialized', condition: left, ...details })
+    return refuse(facts, { type: 'Initialized', condition: otherProvider, ...details })
   }
   const { patch, events: overridden } = patchFor(node, {
     vm,
@@ -173,7 +178,7 @@ function decideOnVerified(
       ...identity.events,
       ...overridden,
       // What is not written is not told.
-      ...(left === undefined ? events : []),
+      ...(otherProvider === undefined ? events : []),
     ],
     requeue: false,
     waitsFor,

@@ -54,7 +54,7 @@ export interface IdentityDecision
   /** What was found out; absent where nothing was and the report's status stays as it is. */
   readonly status?: {
     readonly conditions: ConditionValues
-    /** Those of them that are worth an Event when they change; undefined where nothing new is known. */
+    /** Those of them that are worth an Event if they have changed; undefined where identity has nothing to tell. */
     readonly told?: ConditionValues
     /** The parts of the status other than conditions. Without a level here the Node loses its level. */
     readonly fields: Partial<NodeReportStatus>

@@ -28,12 +28,8 @@ export function merge(
     ...(patch === undefined ? {} : { patch }),
     ...(status === undefined ? {} : { status }),
     events: decisionEvents(
-      {
-        identity: identity.status?.told,
-        lifecycle: conditions,
-        deletionPending,
-        events: { identity: identity.events, lifecycle: lifecycle.events },
-      },
+      { conditions: identity.status?.told, events: identity.events },
+      { conditions, deletionPending, events: lifecycle.events },
       facts,
     ),
     // A Node that is requeued after a fixed time needs no backoff.

@@ -17,32 +17,33 @@ export interface NodeEvent {
 /** Conditions that are worth an Event when they become True. */
 const GOOD_NEWS: readonly ConditionType[] = ['Initialized']
 
-/** What a decision has to tell. */
+/** What a part of a decision has to tell. */
 export interface Told {
-  /** Conditions that follow from identity and are worth an Event; undefined where nothing new is known of it. */
-  readonly identity: ConditionValues | undefined
-  readonly lifecycle: ConditionValues
-  readonly deletionPending: ConditionValue | undefined
+  /** Conditions that are worth an Event if they have changed; undefined where this part has nothing to tell. */
+  readonly conditions: ConditionValues | undefined
   /** Events besides those of conditions. */
-  readonly events: { readonly identity: readonly NodeEvent[]; readonly lifecycle: readonly NodeEvent[] }
+  readonly events: readonly NodeEvent[]
 }
 
-/** All Events of one decision on a Node. */
+/** The Events of a decision that rests on a report. */
 export function decisionEvents(
-  { identity, lifecycle, deletionPending, events }: Told,
+  identity: Told,
+  lifecycle: Told & { readonly deletionPending: ConditionValue | undefined },
   {
     node,
     previous,
     now,
-  }: { readonly node: NewNode; readonly previous: NodeReportStatus; readonly now: number },
+  }: { readonly node: RegisteredNode; readonly previous: NodeReportStatus; readonly now: number },
 ): readonly NodeEvent[] {
   const { conditions: before = [] } = previous
+  const { deletionPending } = lifecycle
   return [
-    ...conditionEvents(before, { ...identity, ...lifecycle }),
-    ...events.identity,
-    ...(identity === undefined ? [] : untaintedEvents(node, previous, now)),
+    ...conditionEvents(before, identity.conditions ?? {}),
+    ...identity.events,
+    ...(identity.conditions === undefined ? [] : untaintedEvents(node, previous, now)),
+    ...conditionEvents(before, lifecycle.conditions ?? {}),
     ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
-    ...events.lifecycle,
+    ...lifecycle.events,
   ]
 }
 
@@ -69,13 +70,17 @@ function deletionEvents(previous: readonly Condition[], condition: ConditionValu
   return [condition.status === 'False' ? { type: 'Normal', ...words(condition) } : warning(condition)]
 }
 
-type NewNode = Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>
+type RegisteredNode = Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>
 
 /** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
 /** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */
-function untaintedEvents(node: NewNode, { conditions = [] }: NodeReportStatus, now: number): NodeEvent[] {
+function untaintedEvents(
+  node: RegisteredNode,
+  { conditions = [] }: NodeReportStatus,
+  now: number,
+): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
   // No kubelet can set this label: a controller initialised the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []

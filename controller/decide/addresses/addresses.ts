@@ -48,8 +48,8 @@ export function chooseAddresses(
   const { node, macs, settings } = context
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
-  const present = currentAddresses(context)
-  const candidates = withCurrent(candidateAddresses(spec, vm, macs), spec, vm, present)
+  const current = currentAddresses(context)
+  const candidates = withCurrent(candidateAddresses(spec, vm, macs), spec, vm, current)
   const { free, taken } = sortOut(candidates, context)
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
@@ -73,7 +73,7 @@ export function chooseAddresses(
   for (const family of withPreferredFirst(configured, nodeIPs)) {
     const wanted = nodeIPs.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
-    const has = (kind: AddressType) => present.filter((each) => each.kind === kind && each.family === family)
+    const has = (kind: AddressType) => current.filter((each) => each.kind === kind && each.family === family)
     const internals = has('InternalIP').map(({ address }) => address)
     const externals = has('ExternalIP').map(({ address }) => address)
     const search = (first: string | undefined) =>

@@ -20,13 +20,14 @@ function described(found: readonly Discovered[]): string {
     .join(', ')
 }
 
-/** @param others of a family which nobody asked for */
-export function resolved(found: readonly Discovered[], [other]: readonly CandidateAddress[]): ConditionValue {
-  const leftOut =
+/** @param leftOut of a family that nobody asked for */
+export function resolved(found: readonly Discovered[], leftOut: readonly CandidateAddress[]): ConditionValue {
+  const [other] = leftOut
+  const rest =
     other === undefined
       ? ''
       : `; ${other.address} is left out, as ipFamily does not ask for ${NAMES[other.family]}`
-  return yes('Resolved', `${described(found)}${leftOut}`)
+  return yes('Resolved', `${described(found)}${rest}`)
 }
 
 export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {

@@ -46,8 +46,9 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
 
   const holds = isBoundTo(boundTo, vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
-  const { original, proven, unclaimed } = objectionsOf(vm, holds, rivals)
-  if (original !== undefined) return { level: undefined, ends: true, condition: original }
+  const objections = objectionsOf(vm, holds, rivals)
+  if (objections.original !== undefined)
+    return { level: undefined, ends: true, condition: objections.original }
   const claim = judgeClaim(vm, spec, facts)
   if (claim.kind === 'contradicts') {
     return {
@@ -61,7 +62,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   if (claim.kind === 'proves' && witness !== 'asserted') {
-    if (proven !== undefined) return { level: undefined, ends: true, condition: proven }
+    if (objections.proven !== undefined) return { level: undefined, ends: true, condition: objections.proven }
     return {
       level: 'proven',
       ends: false,
@@ -69,7 +70,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   const why = claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : ''
-  return withoutClaim(vm, { why, objection: unclaimed }, facts)
+  return withoutClaim(vm, { why, objection: objections.withoutClaim }, facts)
 }
 
 /** @param why there is no usable claim, for the message */

@@ -5,14 +5,14 @@ import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './mac.ts'
 
-/** The objections of other Nodes to this one's being the VM, by what they rest on; undefined where there is none. */
+/** Why other Nodes speak against this Node's being the VM, by when that counts; undefined where none does. */
 export interface Objections {
   /** Whatever the VM claims. */
   readonly original: ConditionValue | undefined
   /** Where the VM claims to be this Node. */
   readonly proven: ConditionValue | undefined
   /** Where no claim decides. */
-  readonly unclaimed: ConditionValue | undefined
+  readonly withoutClaim: ConditionValue | undefined
 }
 
 /** @param holdsVM whether this Node was verified to be the VM before */
@@ -20,7 +20,7 @@ export function objectionsOf(vm: VirtualMachine, holdsVM: boolean, rivals: reado
   return {
     original: holdsVM ? undefined : verifiedOriginal(vm, rivals),
     proven: holdsVM ? undefined : provenRival(vm, rivals),
-    unclaimed: strongerRival(vm, holdsVM, rivals),
+    withoutClaim: strongerRival(vm, holdsVM, rivals),
   }
 }
 

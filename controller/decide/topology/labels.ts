@@ -27,7 +27,7 @@ export interface Labels {
    * driver's sake are not among them.
    */
   readonly labels: readonly (readonly [string, string | undefined])[]
-  /** What is to be told of zone and region. */
+  /** What is to be told of zone and region, and of an instance type that has changed. */
   readonly condition: ConditionValue
   readonly events: readonly NodeEvent[]
 }
