@@ -26,7 +26,10 @@ export function createAddressJudge(): { look(world: World): void } {
   }
 }
 
-/** Whether a leader hears and says everything at once, and each vCenter lets it in, and is the one that it is taken for. */
+/**
+ * Whether a leader hears and says everything at once, nothing has just healed, and each vCenter lets it in and is the one
+ * that it is taken for.
+ */
 function isCalm(world: World): boolean {
   return (
     isLeaderWell(world) &&

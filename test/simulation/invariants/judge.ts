@@ -99,8 +99,8 @@ export function createJudge(world: () => World): Judge {
     return [...(vCenter?.vms.values() ?? [])].some(
       (vm) =>
         vm.machine !== undefined &&
-        // It runs nothing: whether the machine of its Node exists is judged apart.
-        !vm.standby &&
+        // A hidden standby runs nothing: whether the machine of its Node exists is judged apart.
+        !(vm.standby && vm.faultTolerance !== undefined && !vm.vCenter.isVisible(vm)) &&
         timeline.now - vm.registeredAt > RECENT &&
         !isUnseeable(vm) &&
         !isForgotten(vm) &&

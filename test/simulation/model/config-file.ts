@@ -6,12 +6,12 @@ import type { Timeline } from '../timeline.ts'
 import type { Process } from './process.ts'
 
 export interface ConfigFile {
-  /** What it says at the beginning, and in the end. */
+  /** What it says at the beginning; people return to it. */
   readonly original: DecisionConfig
   /** What the last valid text says. */
   readonly settings: DecisionConfig
-  /** Since when the file says that, milliseconds; it may be invalid by now. */
-  readonly since: number
+  /** When `lifecycle.deletion` was last changed in it, milliseconds; it may be invalid by now. */
+  readonly deletionSince: number
   /** Since when the file is invalid; undefined while it is not. */
   readonly invalidSince: number | undefined
   /** Somebody changes the file, if only what makes no difference to any Node; with `reconnect`, all vCenters' settings too. */
@@ -33,7 +33,7 @@ export interface ConfigFileOptions {
   readonly timeline: Timeline
 }
 
-/** A vCenter that no valid text names for longer than a moment. */
+/** A vCenter that only half-written and invalid texts name. */
 const UNMEANT = 'vc-unmeant'
 const PATH = '/etc/rollcall/vsphere.conf'
 const FOLDER = '/etc/rollcall/credentials'
@@ -43,7 +43,7 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
   const torn = new Set<Process>()
   let written = original.lifecycle
   let valid = original
-  let since = 0
+  let deletionSince = -Infinity
   let invalidSince: number | undefined
   let revision = 0
   let insecureFlag = false
@@ -87,8 +87,8 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
     const invalid = invalidSince !== undefined
     content = invalid ? text([...vCenters, UNMEANT], { mistake: 1 }) : text(vCenters)
     if (invalid) return
+    if (valid.lifecycle.deletion !== written.deletion) deletionSince = timeline.now
     valid = { ...original, lifecycle: written }
-    since = timeline.now
   }
 
   save()
@@ -97,8 +97,8 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
     get settings() {
       return valid
     },
-    get since() {
-      return since
+    get deletionSince() {
+      return deletionSince
     },
     get invalidSince() {
       return invalidSince

@@ -191,6 +191,6 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
 
 function vCenterOf({ vCenters }: ControllerModelOptions, { name }: VCenterConfig): VCenterModel {
   const vCenter = vCenters.find((each) => each.name === name)
-  if (vCenter === undefined) throw new Error(`nobody means a vCenter ${name}`)
+  if (vCenter === undefined) throw new Error(`no vCenter ${name} was ever meant to be configured`)
   return vCenter
 }

@@ -11,7 +11,7 @@ export interface Process extends Clock {
   /** Its way to the API server. */
   readonly line: NetworkLine
   readonly random: Random
-  /** When it was started, or last went on, milliseconds. */
+  /** When it last went on after it was stopped, milliseconds; -Infinity where it never was. */
   readonly awakeSince: number
   /** Lets the process see something, when it runs again at the latest, in any order. */
   deliver(act: () => void): void
@@ -44,7 +44,7 @@ export function createProcess(name: string, timeline: Timeline, random: Random):
   let slept = 0
   let suspendedAt = 0
   let ahead = 0
-  let awakeSince = timeline.now
+  let awakeSince = -Infinity
   const monotonic = (): number => (state === 'suspended' ? suspendedAt : timeline.now) - slept
 
   function deliver(act: () => void): void {
