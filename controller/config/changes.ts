@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, VCenterConfig } from './config.ts'
+import { namesOf } from './settings/row.ts'
 
 /**
  * What differs between two configurations, as named in the file: `labels`, `vcenter.NAME`, `vcenter.NAME.password`. Empty
@@ -51,9 +52,7 @@ const EFFECTS = {
 const SETTINGS = settingsWith('new inventory', 'new inventory, unnamed')
 
 function settingsWith(...effects: readonly (typeof EFFECTS)[keyof VCenterConfig][]) {
-  // The keys of an object are strings to the compiler.
-  const all = Object.keys(EFFECTS) as (keyof VCenterConfig)[]
-  return all.filter((setting) => effects.includes(EFFECTS[setting]))
+  return namesOf(EFFECTS).filter((setting) => effects.includes(EFFECTS[setting]))
 }
 
 /** Whether both can use the same session, judged by address, user and trust. */

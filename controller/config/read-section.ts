@@ -68,7 +68,7 @@ export function readSetting<T, S>(
 /** The values of a section whose settings nothing else inherits, with defaults; warns where its rows say so. */
 export function valuesOf<S>({ rows }: SectionTable<S>, given: GivenSection<S>, findings: Findings): S {
   const names = namesOf(rows)
-  // Each row's default is of its setting's type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row's default is of its setting's type
   const values = Object.fromEntries(
     names.map((name) => [name, (given[name] ?? { value: rows[name].standard }).value]),
   ) as S

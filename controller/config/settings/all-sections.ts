@@ -4,6 +4,7 @@ import { IDENTITY } from './identity.ts'
 import { LABELS } from './labels.ts'
 import { LIFECYCLE } from './lifecycle.ts'
 import { NODES } from './nodes.ts'
+import { namesOf } from './row.ts'
 import { TOPOLOGY } from './topology.ts'
 import { VCENTER } from './vcenter.ts'
 
@@ -19,8 +20,8 @@ export const SECTIONS = {
 
 export type SectionName = keyof typeof SECTIONS
 
-/** The names of sections, in the order in which messages name them. The keys of an object are strings to the compiler. */
-export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]
+/** The names of sections, in the order in which messages name them. */
+export const SECTION_NAMES: readonly SectionName[] = namesOf(SECTIONS)
 
 /** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
 export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualCenter', 'vcenter']])

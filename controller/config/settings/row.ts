@@ -77,9 +77,10 @@ export interface AnySection {
   readonly others: Others
 }
 
-/** The names of a section's settings. The keys of an object are strings to the compiler. */
-export function namesOf<S>(rows: Rows<S>): readonly (keyof S & string)[] {
-  return Object.keys(rows) as (keyof S & string)[]
+/** The names that a table has a row for, in their order. */
+export function namesOf<T extends object>(table: T): readonly (keyof T & string)[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of an object are strings to the compiler
+  return Object.keys(table) as (keyof T & string)[]
 }
 
 /** What counts where nothing is written. */
