@@ -65,21 +65,3 @@ t.test('there is none for an hour on which nobody looked, nor for other numbers 
     t.same(trafficOf(run(nodes, 100 * MB, { seconds: 60, wire: 100 * MB })), [])
   t.end()
 })
-
-t.test('5,000 Nodes are compared with 1,000 as if the machine had been as fast', (t) => {
-  const measured = (nodes: number, floor: number, seconds: number) => ({
-    nodes,
-    floor,
-    start: { ...run(nodes, 0), seconds },
-    arrival: run(nodes, 0),
-  })
-  const ratio = (floor: number, seconds: number) =>
-    budgeted([measured(1_000, 2, 4), measured(5_000, floor, seconds)]).find(({ figure }) =>
-      figure.includes('times 1000 Nodes'),
-    )
-  t.match(ratio(10, 20), { value: 5, figure: /by the clock: 5\.00/ })
-  t.match(ratio(20, 40), { value: 5, figure: /by the clock: 10\.0/ }, 'it was half as fast')
-  const slower = ratio(10, 24)
-  t.notOk(slower === undefined || isKept(slower))
-  t.end()
-})

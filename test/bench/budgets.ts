@@ -78,23 +78,17 @@ export function budgeted(all: readonly Measured[]): readonly Budgeted[] {
             },
           ]),
       ...(nodes === 1_000 ? trafficFigures(start) : []),
-      ...(nodes === 5_000 && thousand !== undefined ? [growth({ nodes, floor, start }, thousand)] : []),
+      ...(nodes === 5_000 && thousand !== undefined
+        ? [
+            {
+              figure: '5000 Nodes from the start, times 1000 Nodes',
+              value: start.seconds / thousand.start.seconds,
+              budget: RATIO_OF_5000,
+            },
+          ]
+        : []),
     ]
   })
-}
-
-/**
- * How the time grows with the number of Nodes. The two are measured minutes apart, and the machine may have others to serve
- * meanwhile: each counts by its own floor.
- */
-function growth(more: Omit<Measured, 'arrival'>, few: Omit<Measured, 'arrival'>): Budgeted {
-  const byClock = more.start.seconds / few.start.seconds
-  const machine = more.floor / few.floor / (more.nodes / few.nodes)
-  return {
-    figure: `${more.nodes} Nodes from the start, times ${few.nodes} Nodes, by their floors (by the clock: ${digits(byClock)})`,
-    value: byClock / machine,
-    budget: RATIO_OF_5000,
-  }
 }
 
 /** What vCenter sends; in an hour, as far as somebody looked on. */
