@@ -6,7 +6,14 @@ import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { Secret } from '../config/secret.ts'
 import { openInventory } from './inventory.ts'
-import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from './testing/fake-connection.ts'
+import {
+  FAKE_VCENTER,
+  type FakeAnswer,
+  fakeConnection,
+  fault,
+  operationOf,
+  soap,
+} from './testing/fake-connection.ts'
 import { answered, type Lab, NEVER, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
 import { testLogins } from './testing/logins.ts'
 
@@ -37,15 +44,7 @@ function atHand(t: Test, login: FakeAnswer) {
   const clock = createHandClock()
   const logins: number[] = []
   const inventory = openInventory({
-    config: {
-      name: 'lab',
-      server: 'vc.test',
-      port: 443,
-      user: 'u',
-      password: new Secret('p'),
-      trust: { kind: 'system' },
-      datacenters: [],
-    },
+    config: FAKE_VCENTER,
     categories: {},
     userAgent: 'rollcall-controller/test',
     clock,

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
-import { Secret } from '../../config/secret.ts'
-import { fakeConnection } from '../testing/fake-connection.ts'
+import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
@@ -17,16 +16,7 @@ function client(
 ) {
   return createRESTClient({
     connection,
-    config: {
-      name: 'vc',
-      server: 'vc.test',
-      port: 443,
-      user: 'u',
-      password: new Secret('p'),
-      trust: { kind: 'system' },
-      datacenters: [],
-      ...config,
-    },
+    config: { ...FAKE_VCENTER, ...config },
     timings: TIMINGS,
     clock: systemClock,
     logins: testLogins(),

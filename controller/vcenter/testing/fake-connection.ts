@@ -1,5 +1,19 @@
 /** A connection that answers as a test says, without a network. */
+
+import type { VCenterConfig } from '../../config/config.ts'
+import { Secret } from '../../config/secret.ts'
 import type { Connection, HTTPRequest } from '../wire/connection.ts'
+
+/** What is configured for a vCenter that a fake connection leads to. */
+export const FAKE_VCENTER: VCenterConfig = {
+  name: 'vc',
+  server: 'vc.test',
+  port: 443,
+  user: 'u',
+  password: new Secret('p'),
+  trust: { kind: 'system' },
+  datacenters: [],
+}
 
 export interface FakeAnswer {
   readonly status?: number
