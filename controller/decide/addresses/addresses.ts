@@ -1,19 +1,16 @@
 import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../config/config.ts'
 import { needsInitialization } from '../../node/initialization.ts'
-import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
-import { type CandidateAddress, candidateAddresses, type Family, networksOf } from './candidate-addresses.ts'
-import { currentAddresses, kept, withCurrent } from './current.ts'
+import { addressList } from './address-list.ts'
+import type { CandidateAddress, Family } from './candidate-addresses.ts'
 import { type AddressType, type Discovered, discover, mayBecome, mayStay, sameNetwork } from './discover.ts'
-import { hostname } from './hostname.ts'
 import * as because from './messages.ts'
-import { type NodeIPs, parseProvidedNodeIP, putFirst } from './provided-node-ip.ts'
-import { type AddressHolders, sortOut, type Taken } from './taken.ts'
+import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
+import { type AddressHolders, kept, type Taken, usableAddresses } from './usable-addresses.ts'
 
 export interface AddressContext extends AddressHolders {
-  readonly node: Node
   /** See `commonMACs`. */
   readonly macs: readonly string[]
   readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
@@ -48,9 +45,7 @@ export function chooseAddresses(
   const { node, macs, settings } = context
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
-  const current = currentAddresses(context)
-  const candidates = withCurrent(candidateAddresses(spec, vm, macs), spec, vm, current)
-  const { free, taken } = sortOut(candidates, context)
+  const { current, free, taken, networks } = usableAddresses(spec, vm, macs, context)
   const holders = [...new Set(taken.map(({ holder }) => holder))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
@@ -64,7 +59,6 @@ export function chooseAddresses(
   const nodeIPs = provided.value
   const refusal = refuseProvided(nodeIPs, { free, taken, configured, nodes, vm })
   if (refusal !== undefined) return none(refusal)
-  const networks = networksOf(macs, vm)
   if (isInOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
 
   const asked = free.filter(({ address }) => nodeIPs.addresses.some((each) => each.address === address))
@@ -112,14 +106,11 @@ export function chooseAddresses(
     ...(internal === undefined ? [] : [{ type: 'InternalIP', address: internal.address } as const]),
     ...(external === undefined ? [] : [{ type: 'ExternalIP', address: external.address } as const]),
   ])
-  const addresses = byKind(
-    putFirst(nodeIPs, [{ type: 'Hostname', address: hostname(spec, node, context.holder) }, ...chosen]),
-  )
   // The kubelet's choice of one family is a choice against the other, which is not waited for.
   const required = nodeIPs.addresses.length === 0 ? configured : []
   const missing = required.filter((family) => !there.some((each) => each.family === family))
   return {
-    addresses,
+    addresses: addressList(spec, chosen, nodeIPs, context),
     awaitsAddresses: missing.length > 0 && nodes.requireAllFamilies,
     holders,
     condition:
@@ -133,12 +124,6 @@ export function chooseAddresses(
 
 /** As in the CPI. The configuration has families for every vCenter. */
 const DEFAULT_FAMILIES: readonly Family[] = ['ipv4']
-
-/** As those stand that the CPI writes: the API server puts what is of one type together when it applies such a patch. */
-function byKind(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
-  const kinds = [...new Set(addresses.map(({ type }) => type))]
-  return kinds.flatMap((kind) => addresses.filter(({ type }) => type === kind))
-}
 
 /** Why the kubelet's choice cannot be followed. The CPI fails a Node for the same, and keeps a running one as it is. */
 function refuseProvided(

@@ -16,8 +16,15 @@ export interface CandidateAddress {
   readonly virtual: boolean
 }
 
+export interface Candidates {
+  /** Best first. */
+  readonly candidates: readonly CandidateAddress[]
+  /** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
+  readonly networks: readonly (string | undefined)[]
+}
+
 /**
- * The addresses that may become a Node's, best first: those that the agent sees on the VM's own vNICs, or, where it
+ * The addresses that may become a Node's: those that the agent sees on the VM's own vNICs, or, where it
  * sees none, those that VMware Tools report for them. What CNI plugins made never matches a vNIC's MAC
  * (kubernetes/cloud-provider-vsphere#338).
  *
@@ -29,15 +36,13 @@ export function candidateAddresses(
   spec: NodeReportSpec,
   vm: VirtualMachine,
   macs: readonly string[],
-): CandidateAddress[] {
+): Candidates {
   const reported = fromReport(spec, vm, macs)
-  return reported.length > 0 ? reported : fromGuestNet(spec, vm)
-}
-
-/** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
-export function networksOf(macs: readonly string[], vm: VirtualMachine): (string | undefined)[] {
-  const all = [...macs, ...onVNICs(vm).map(({ mac }) => mac)]
-  return [...new Set(all)].map((mac) => networkOf(vm, mac))
+  const seenMACs = new Set([...macs, ...onVNICs(vm).map(({ mac }) => mac)])
+  return {
+    candidates: reported.length > 0 ? reported : fromGuestNet(spec, vm),
+    networks: [...seenMACs].map((mac) => networkOf(vm, mac)),
+  }
 }
 
 interface Ranked {

@@ -4,7 +4,7 @@ import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'
 import type { Discovered } from './discover.ts'
-import type { Taken } from './taken.ts'
+import type { Taken } from './usable-addresses.ts'
 
 /** The addresses that were chosen, with who saw them; InternalIP and ExternalIP apart only where they differ. */
 function described(found: readonly Discovered[]): string {

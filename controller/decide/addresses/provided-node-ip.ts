@@ -1,5 +1,4 @@
 import ipaddr from 'ipaddr.js'
-import type { NodeAddress } from '../../../agent/shared/node-report.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { type Family, parseAddress } from './candidate-addresses.ts'
 
@@ -33,17 +32,4 @@ export function parseProvidedNodeIP(text: string | undefined): Result<NodeIPs> {
     addresses.push(parsed)
   }
   return ok({ addresses, preferred })
-}
-
-/**
- * Puts the kubelet's addresses first. Of a kind that has one of them, no other address remains
- * (`GetNodeAddressesFromNodeIP` in `k8s.io/cloud-provider/node/helpers`).
- */
-export function putFirst(
-  { addresses: wanted }: NodeIPs,
-  addresses: readonly NodeAddress[],
-): readonly NodeAddress[] {
-  const first = wanted.flatMap(({ address }) => addresses.filter((each) => each.address === address))
-  const kinds = new Set(first.map(({ type }) => type))
-  return [...first, ...addresses.filter(({ type }) => !kinds.has(type))]
 }

@@ -1,7 +1,8 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/shared/node-report.ts'
+import { hasUninitializedTaint } from '../../node/initialization.ts'
 import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import { mayProceed } from '../../node/removal.ts'
-import { ANNOTATION_DELETION } from '../../types/node.ts'
+import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { binding, isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown } from '../condition-value.ts'
@@ -17,7 +18,6 @@ import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { evidenceOn, planProbe } from './probe-plan.ts'
 import { judgeShutdown } from './shutdown-taint.ts'
-import { isStarting, stillSpeaks } from './unseen.ts'
 
 /**
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
@@ -87,6 +87,16 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
           }
         : judgeMissingVM(nodeMachines, facts)
   }
+}
+
+/** Whether a Node, none of whose machines was ever shown, is not asked about: its machine runs or starts. */
+function stillSpeaks(node: Pick<Node, 'ready' | 'taints'>): boolean {
+  return node.ready?.status === 'True' || isStarting(node)
+}
+
+/** Whether a Node that was never initialised has not fallen silent: it is not Ready before it has a network. */
+function isStarting(node: Pick<Node, 'ready' | 'taints'>): boolean {
+  return hasUninitializedTaint(node) && node.ready?.status !== 'Unknown'
 }
 
 function keeps({ previous, settings }: NodeFacts): LifecycleResult {

@@ -25,13 +25,3 @@ export function mayGoUnseen(
   const named = machineUUID.uuids.length > 0
   return (hasUninitializedTaint(node) && named) || settings.lifecycle.unbound === 'delete'
 }
-
-/** Whether a Node, none of whose machines was ever shown, is not asked about: its machine runs or starts. */
-export function stillSpeaks(node: Pick<Node, 'ready' | 'taints'>): boolean {
-  return node.ready?.status === 'True' || isStarting(node)
-}
-
-/** Whether a Node that was never initialised has not fallen silent: it is not Ready before it has a network. */
-export function isStarting(node: Pick<Node, 'ready' | 'taints'>): boolean {
-  return hasUninitializedTaint(node) && node.ready?.status !== 'Unknown'
-}
