@@ -11,7 +11,7 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 7,
+  'precondition BrakeReleased': 15,
   'precondition Confirmed': 1,
   'precondition ConfirmedJustNow': 7,
   'precondition RateAllows': 7,
