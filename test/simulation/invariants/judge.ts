@@ -176,6 +176,9 @@ export function createJudge(world: () => World): Judge {
       world().timeline.note(`${process.name} decides to delete ${nodeName}`)
       for (const told of judge.onDecision) told(process, nodeName)
     },
+    forgotten(process, vCenter) {
+      violate('a credential stays in force', `${process.name} has forgotten that of ${vCenter}`)
+    },
     defect(process, error) {
       violate('no defect', `${process.name}: ${error instanceof Error ? error.stack : String(error)}`)
     },

@@ -34,6 +34,8 @@ export interface ControllerWatch extends LoginWatch {
   arrived(process: Process, nodeName: string, writtenAt: number): void
   /** A deletion was decided on. */
   decided(process: Process, nodeName: string): void
+  /** A vCenter is opened without the credential that it was opened with before. */
+  forgotten(process: Process, vCenter: string): void
   /** Whatever went wrong that is no failure of the world. */
   defect(process: Process, error: unknown): void
 }
@@ -93,6 +95,7 @@ export async function runController(options: ControllerModelOptions, signal: Abo
   })
   const source = options.configFile.source(process)
   let connections = 0
+  const withCredential = new Set<string>()
   try {
     const loaded = await loadAtStart(source)
     if (loaded === undefined) return options.onExit()
@@ -105,6 +108,9 @@ export async function runController(options: ControllerModelOptions, signal: Abo
       userAgent: process.name,
       timings: TIMINGS,
       openInventory(inventory) {
+        const { name, noCredential } = inventory.config
+        if (noCredential === undefined) withCredential.add(name)
+        else if (withCredential.has(name)) watch.forgotten(process, name)
         const vCenter = vCenterOf(options, inventory.config)
         return openInventory({
           ...inventory,
@@ -114,7 +120,7 @@ export async function runController(options: ControllerModelOptions, signal: Abo
               process,
               timeline,
               logins: watch,
-              owner: `${process.name}/${++connections}/${inventory.config.name}`,
+              owner: `${process.name}/${++connections}/${name}`,
             }),
         })
       },

@@ -31,4 +31,14 @@ export const CONFIGURATION_MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'configuration: the last credential stays in force',
+    edits: [
+      edit(
+        'controller/vcenter-credentials/credential-watch.ts',
+        'return last === undefined ? {',
+        'return last !== null ? {',
+      ),
+    ],
+  },
 ]
