@@ -1,5 +1,5 @@
 import t from 'tap'
-import { writeClaim } from './claim.ts'
+import { createClaimKeeper, writeClaim } from './claim.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type Unreadable, unreadable } from './facts/unreadable.ts'
 import { GUESTINFO_CLAIM } from './shared/node-report.ts'
@@ -59,4 +59,12 @@ t.test('when it cannot be', async (t) => {
   ] as const) {
     t.match(await writeClaim(host(answers).guestinfo, { nodeUID, bootID, always: true }), expected, name)
   }
+})
+
+t.test('a write that failed at start is made up for, though the claim stands already', async (t) => {
+  const { calls, guestinfo } = host({ set: unreadable('TimedOut', 'late') }, CLAIM)
+  const keeper = createClaimKeeper(guestinfo)
+  t.match(await keeper.stand(nodeUID, bootID), { written: false })
+  await keeper.retry()
+  t.same(calls, [SET, 'renew', SET])
 })

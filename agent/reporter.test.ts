@@ -338,3 +338,16 @@ t.test('no API server, then it is back', async (t) => {
   await cluster.startApiServer()
   t.match(await reporter.report(), { ok: true })
 })
+
+t.test('a kubelet that starts while a report is under way is not missed', async (t) => {
+  const sign = join(t.testdir({ sign: '' }), 'sign')
+  const credential = await kubelet('n9')
+  await register('n9')
+  const starts = async () => {
+    rmSync(sign, { force: true })
+    return credential()
+  }
+  const { reporter } = agent(t, starts, sign)
+  t.match(await reporter.report(), { ok: true })
+  t.ok(reporter.changed())
+})

@@ -11,7 +11,8 @@ import {
   PLURAL,
   parseSpec,
 } from '../agent/shared/node-report.ts'
-import { readManifests } from '../test/servers/manifests.ts'
+import { MAX_MESSAGE } from '../controller/decide/condition-value.ts'
+import { manifestFiles, readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'
 
@@ -160,8 +161,27 @@ await t.test('the words of the status in schema and contract are the same', asyn
 
 await t.test('the limits of the status in schema and contract are the same', async (t) => {
   t.equal(status.properties?.vm?.properties?.parents?.maxItems, MAX_PARENTS)
+  const { message } = status.properties?.conditions?.items?.properties ?? {}
+  t.ok((message?.maxLength ?? 0) >= MAX_MESSAGE, 'each message that the controller writes has room')
 })
 
 await t.test('the complete report of these tests fits the contract', async (t) => {
   t.match(parseSpec(completeSpec), { ok: true })
+})
+
+await t.test('a report has a spec, and each part one writer, who writes all of it', async (t) => {
+  const [crd] = await readManifests('crd.yaml')
+  t.match(crd, { spec: { versions: [{ schema: { openAPIV3Schema: { required: ['spec'] } } }] } })
+  t.strictSame(
+    [spec, status].map((part) => part['x-kubernetes-map-type']),
+    ['atomic', 'atomic'],
+  )
+})
+
+await t.test('a policy that fails refuses, but for the one that only puts labels back', async (t) => {
+  for (const file of (await manifestFiles()).filter((name) => name.startsWith('policy-'))) {
+    const [policy] = await readManifests(file)
+    const failurePolicy = file === 'policy-restore-labels.yaml' ? 'Ignore' : 'Fail'
+    t.match(policy, { spec: { failurePolicy } }, file)
+  }
 })

@@ -63,6 +63,7 @@ await t.test('the least of reports is taken', async (t) => {
   const tools = { guestinfoReadable: false, guestinfoWritable: false }
   const { status, body } = await dryRun({ nodeUID, agentVersion, machine: {}, interfaces: [], tools, claim })
   t.equal(status, 201, String(body.message))
+  t.match(await dryRun(undefined), { status: 422 }, 'and not one that says nothing')
 })
 
 await t.test('an agent that can no longer read what it reported before is not shut out', async (t) => {

@@ -231,7 +231,9 @@ await t.test('what stood in a report before the policy was there shuts no agent 
   // The one writer of metadata whom the policy lets pass stands for whoever wrote then.
   const annotations = { a: 'b', [ANNOTATION_REPORTED_AT]: 'nonsense' }
   const path = `${collection}/b`
-  t.match(await merge(collector.request, path, { metadata: { annotations } }), { status: 200 })
+  t.match(await merge(collector.request, path, { metadata: { annotations, labels: { a: 'b' } } }), {
+    status: 200,
+  })
   t.match(await apply(kubeletB.request, at('2026-11-21T09:35:00Z')), { status: 200 })
   const { body } = await cluster.request<{ metadata: object }>('GET', path)
   t.match(body.metadata, { annotations: { a: 'b', [ANNOTATION_REPORTED_AT]: '2026-11-21T09:35:00Z' } })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readManifests } from '../test/servers/manifests.ts'
 import {
   type Expected,
   type RbacObject,
@@ -127,4 +128,9 @@ t.test('what is too wide is found', async (t) => {
 
 t.test('the table in docs/security.md names each right, and no other', async (t) => {
   t.strictSame(sentences(await rightsInDocs()), sentences(rightsOf(objects)))
+})
+
+t.test('no Pod has the token of the agent’s account unless it asks for it', async (t) => {
+  const [account] = await readManifests('rbac.yaml')
+  t.match(account, { metadata: { name: 'rollcall-agent' }, automountServiceAccountToken: false })
 })

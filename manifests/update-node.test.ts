@@ -36,6 +36,7 @@ interface Told {
   readonly wish?: string
   /** Whether it has a label of its owner's. */
   readonly labels?: true
+  readonly cordoned?: true
 }
 
 /** A Node in this state, as its kubelet and administrators left it; its name. */
@@ -45,11 +46,16 @@ async function nodeThat({
   taints = [],
   wish,
   labels,
+  cordoned,
 }: Told = {}): Promise<string> {
   const name = `node-${nodes++}`
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
-  const spec = { taints, ...(providerID === undefined ? {} : { providerID }) }
+  const spec = {
+    taints,
+    ...(cordoned ? { unschedulable: true } : {}),
+    ...(providerID === undefined ? {} : { providerID }),
+  }
   const annotations = {
     'example.com/note': 'x',
     ...(wish === undefined ? {} : { 'rollcall.dev/deletion': wish }),
@@ -194,6 +200,12 @@ const refused: [string, Told, object, RegExp, string?][] = [
     otherTaints,
   ],
   [
+    'a Node out of service, with another effect',
+    { ...ours, ready: 'Unknown' },
+    taints({ ...OUT_OF_SERVICE, effect: 'NoSchedule' }),
+    otherTaints,
+  ],
+  [
     'a person’s taint out-of-service away',
     { ...ours, taints: [{ ...OUT_OF_SERVICE, value: 'nodeshutdown' }] },
     taints(),
@@ -247,6 +259,12 @@ const refused: [string, Told, object, RegExp, string?][] = [
       subresource,
     ]),
   ),
+  [
+    'leave to delete to a hold',
+    { ...ours, wish: 'proceed' },
+    annotation('rollcall.dev/deletion', 'hold'),
+    otherAnnotation,
+  ],
   ['leave to delete, which it gives', ours, annotation('rollcall.dev/deletion', 'proceed'), otherAnnotation],
   ['a hold, which it sets', ours, annotation('rollcall.dev/deletion', 'hold'), otherAnnotation],
   ...['', '/status'].map((subresource): [string, Told, object, RegExp, string] => [
@@ -269,6 +287,12 @@ const refused: [string, Told, object, RegExp, string?][] = [
     /metadata.finalizers/,
   ],
   ['whether Pods may come', ours, { spec: { unschedulable: true } }, /spec.unschedulable/],
+  [
+    'that Pods may not come',
+    { ...ours, cordoned: true },
+    { spec: { unschedulable: null } },
+    /spec.unschedulable/,
+  ],
   [
     'its Pods’ addresses',
     ours,

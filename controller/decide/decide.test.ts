@@ -293,6 +293,8 @@ t.test('a Node without a report waits, and is told why when the agent is overdue
   const fresh = decide(facts({ report: undefined, lookups: [] }))
   t.match(fresh, { state: 'waiting', refusal: { reason: 'NoReport' }, events: [], requeue: false })
   t.ok(fresh.requeueAfter !== undefined && fresh.requeueAfter > 0 && fresh.requeueAfter <= 60_000)
+  const behind = decide(facts({ report: undefined, lookups: [], now: facts().now - 3_600_000 }))
+  t.equal(behind.requeueAfter, 60_000, 'no longer where the clocks differ')
   const then = facts().now + (fresh.requeueAfter ?? 0)
   const overdue = decide(facts({ report: undefined, lookups: [], now: then }))
   t.match(overdue, { requeue: true })

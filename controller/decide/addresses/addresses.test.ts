@@ -342,6 +342,10 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
   t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], '10.0.0.9'), 'worker-1', 'another’s address')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], 'guest', '10.0.0.9'), '10.0.0.9', 'its name')
+  const holder = (address: string) => (address === 'worker-2' ? 'worker-2' : undefined)
+  const other = [{ type: 'Hostname', address: 'Worker-2' }]
+  const { addresses } = chosen(spec(), vm(), { ...context({ addresses: other }), holder })
+  t.match(addresses, [{ type: 'Hostname', address: 'worker-1' }], 'another Node’s, in other letters')
 })
 
 t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
@@ -572,6 +576,7 @@ t.test('what is not seen stays only where the configuration allows it', async (t
     [{ excludeExternalNetworkSubnetCidr: ['10.0.0.0/8'] }, [HOSTNAME, internal]],
     [{ externalIP: 'none' }, [HOSTNAME, internal]],
     [{ externalIP: 'none', externalNetworkSubnetCidr: ['10.0.0.0/8'] }, addresses],
+    [{ externalIP: 'none', externalVmNetworkName: 'public' }, addresses],
   ]
   for (const [nodes, expected] of cases)
     t.same(resolve({ interfaces: [], node: running, nodes }).addresses, expected, JSON.stringify(nodes))

@@ -300,6 +300,15 @@ const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined
     level: 'proven',
   },
   {
+    name: 'both were verified, neither proven',
+    facts: settled({
+      ...without,
+      report: report({ status: { ...settled().report?.status, identityLevel: 'reported' } }),
+      rivals: [{ ...stranger, ...proven }],
+    }),
+    level: undefined,
+  },
+  {
     name: 'the VM names this one, and the other one runs',
     facts: facts({ rivals: [{ ...stranger, ...proven }] }),
     level: undefined,

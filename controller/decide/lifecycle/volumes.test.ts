@@ -76,6 +76,7 @@ t.test('not where anything else keeps the Node, or nobody waits', async (t) => {
     off: { lifecycle: { deletion: 'off' } },
     'the leader is young': { facts: { leadingFor: 0 } },
     'not confirmed': { lifecycle: { confirmations: 4 } },
+    'another is missing and not counted yet': { facts: { uncounted: () => 'worker-2' } },
     'the API server would not have it': { facts: { deletionRefused: 'no' } },
     'a person holds it': { facts: { node: { ...attached().node, deletionAnnotation: 'hold' } } },
     'it is Ready': {

@@ -178,6 +178,9 @@ t.test('a Node that waits for tags, or is left to a CPI, is told that instead', 
   const required = { ...settings, topology: { required: true, onChange: 'report' } } as const
   const waiting = decide(registered({ [ZONE]: 'zone-x' }, { vms: [untagged], settings: required }))
   t.match(waiting.refusal, { condition: 'TopologyResolved', reason: 'TagMissing' })
+  const labels = { ...settings.labels, region: 'no-such-category' }
+  const half = decide(registered({ [ZONE]: 'zone-x' }, { settings: { ...required, labels } }))
+  t.match(half.refusal, { condition: 'TopologyResolved', reason: 'TagMissing' }, 'of one of the two')
   const interlock = { state: 'held', message: 'stop the CPI' } as const
   t.equal(topology(decide(registered({ [ZONE]: 'zone-x' }, { interlock })))?.reason, 'Resolved')
 })
