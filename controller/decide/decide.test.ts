@@ -109,6 +109,14 @@ t.test('other taints and labels survive the initialisation', async (t) => {
   t.same(decision.patch?.taints, [other])
 })
 
+t.test('a taint that goes with the VM’s return takes the uninitialized one along', async (t) => {
+  const [uninitialized] = node().taints
+  const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
+  const before = settled()
+  const taints = uninitialized === undefined ? [] : [uninitialized, shutdown]
+  t.same(decide({ ...before, node: { ...before.node, taints } }).patch?.taints, [])
+})
+
 const REFUSALS: {
   name: string
   facts: NodeFacts
@@ -483,6 +491,13 @@ t.test('a Node that was registered without the taint and with its provider ID is
   const warning = { type: 'Warning', reason: 'RegisteredUntainted', message: /--cloud-provider/ }
   t.match(decision.events.at(-1), warning)
   t.same(decide(after(bare, decision)).events, [])
+
+  const aged = (milliseconds: number) => ({
+    ...bare,
+    now: Date.parse(bare.node.creationTimestamp) + milliseconds,
+  })
+  t.match(decide(aged(599_000)).events.at(-1), warning)
+  t.notMatch(decide(aged(601_000)).events.at(-1), warning, 'nor of a Node that has long been there')
 
   const unsaid = { ...settled(), report: report() }
   t.same(
