@@ -23,7 +23,7 @@ import type { LeaseName } from '../kubernetes/lease.ts'
 import { createSharedAnnotations, shareLease } from '../kubernetes/shared-annotations.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import type { Logger } from '../log.ts'
-import { createLogins } from '../vcenter/session/logins.ts'
+import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import { readCredentials } from '../vcenter-credentials/read-credentials.ts'
 
@@ -137,7 +137,7 @@ async function lookAtVCenters(
   const filled = await fillCredentials(configured, client, options, signal)
   const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
   const attempts = createLoginAttempts(annotations)
-  const logins = createLogins({ attempts, timings, clock, random, logger, once: true })
+  const logins = createLoginLimiter({ attempts, timings, clock, random, logger, once: true })
   return Promise.all(
     filled.vCenters.map((vCenter) =>
       lookAtVCenter(

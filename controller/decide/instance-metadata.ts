@@ -1,13 +1,13 @@
 import type { NodeAddress } from '../../agent/shared/node-report.ts'
-import { needsInitialization } from '../node/initialization.ts'
-import { chooseAddresses } from './addresses/addresses.ts'
+import { needsInitialization } from '../node/uninitialized-taint.ts'
+import { chooseAddresses } from './addresses/choose-addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
 import { instanceType } from './instance-type.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { judgeLabels, type Labels } from './topology/labels.ts'
-import { type NodeTopology, resolveTopology } from './topology/topology.ts'
+import { judgeLabels, type Labels } from './topology/label-changes.ts'
+import { type NodeTopology, resolveTopology } from './topology/zone-from-tags.ts'
 
 /** Zone, region, instance type and addresses of a verified Node. */
 export interface InstanceMetadata {

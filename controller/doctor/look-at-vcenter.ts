@@ -18,7 +18,7 @@ import { createTagNames } from '../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
 import { createTicketRequests } from '../vcenter/session/clone-ticket.ts'
 import { serverOf } from '../vcenter/session/login-account.ts'
-import type { Logins } from '../vcenter/session/logins.ts'
+import type { LoginLimiter } from '../vcenter/session/login-limiter.ts'
 import { createRESTClient } from '../vcenter/session/rest-session.ts'
 import { createSession, SERVICE_INSTANCE, type ServiceContent } from '../vcenter/session/session.ts'
 import type { Timings } from '../vcenter/timings.ts'
@@ -32,7 +32,7 @@ import { type Looked, look } from './look.ts'
 import { checkCertificate, openPort, resolveName } from './reach-vcenter.ts'
 
 export interface VCenterOptions {
-  readonly logins: Logins
+  readonly logins: LoginLimiter
   /** Why logins are not counted together with the leader's; undefined where they are. */
   readonly alone: () => string | undefined
   readonly labels: Config['labels']

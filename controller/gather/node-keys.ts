@@ -1,11 +1,11 @@
 import { isIPv4 } from 'node:net'
 import type { DecisionConfig } from '../config/config.ts'
-import { needsInitialization } from '../node/initialization.ts'
 import type { KnownNode } from '../node/known-node.ts'
 import { machineUUID } from '../node/machine-uuid.ts'
 import { disruptionGroup } from '../node/machines.ts'
 import { providerUUIDs } from '../node/provider-id.ts'
 import { isDecided } from '../node/removal.ts'
+import { needsInitialization } from '../node/uninitialized-taint.ts'
 import { canonicalUUID, swapUUID } from '../node/uuid.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 

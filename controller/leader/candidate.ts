@@ -16,7 +16,7 @@ import { runTogether, type Task } from '../tasks.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
-import { createLogins } from '../vcenter/session/logins.ts'
+import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import type { Timings } from '../vcenter/timings.ts'
 import { type CredentialWatch, createCredentialWatch } from '../vcenter-credentials/credential-watch.ts'
 import { sourceWatcher } from '../vcenter-credentials/watch-source.ts'
@@ -77,7 +77,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
     logger,
   })
   const attempts = createLoginAttempts(election)
-  const logins = createLogins({ attempts, timings, clock, random, logger })
+  const logins = createLoginLimiter({ attempts, timings, clock, random, logger })
   const lead: Lead = (term, whileLeading) =>
     leadTerm(
       {

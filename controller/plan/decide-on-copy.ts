@@ -18,7 +18,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { openInventory } from '../vcenter/inventory.ts'
-import { createLogins } from '../vcenter/session/logins.ts'
+import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../vcenter/timings.ts'
 import { createInhabitantsOf } from '../vm-probes/inhabitants.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
@@ -81,7 +81,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
   const queue = { add: (name: string) => void due.add(name) }
   const annotations = createSharedAnnotations(shareLease(client, lease, clock))
   const attempts = createLoginAttempts(annotations)
-  const logins = createLogins({ attempts, timings, clock, random, logger, once: true })
+  const logins = createLoginLimiter({ attempts, timings, clock, random, logger, once: true })
   const onChange = createInventoryHandler({ index, queue })
   const inventories = config.vCenters.map((vCenter) =>
     openInventory({

@@ -15,7 +15,7 @@ import type { InventoryMetrics } from './inventory-metrics.ts'
 import { listAndWatch, type Opened } from './list-and-watch.ts'
 import type { RunningInventory } from './running-inventory.ts'
 import { createTicketRequests } from './session/clone-ticket.ts'
-import type { Logins } from './session/logins.ts'
+import type { LoginLimiter } from './session/login-limiter.ts'
 import { createRESTClient } from './session/rest-session.ts'
 import { createSession, type ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
@@ -44,7 +44,7 @@ export interface InventoryOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly logger: Logger
-  readonly logins: Logins
+  readonly logins: LoginLimiter
   readonly metrics: InventoryMetrics
   /** Called when the lookups of these UUIDs have changed, also because the vCenter started or stopped failing. */
   readonly onChange: (uuids: ReadonlySet<string>) => void

@@ -1,7 +1,7 @@
 import type { Config } from '../../controller/config/config.ts'
 import { Findings } from '../../controller/config/findings.ts'
 import { parseConfig } from '../../controller/config/load.ts'
-import { chooseAddresses } from '../../controller/decide/addresses/addresses.ts'
+import { chooseAddresses } from '../../controller/decide/addresses/choose-addresses.ts'
 import { agentlessReport } from '../../controller/decide/agentless.ts'
 import { readStaticAddresses } from '../../controller/vcenter/properties/static-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'

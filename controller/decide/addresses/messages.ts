@@ -3,7 +3,7 @@ import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'
-import type { Discovered } from './discover.ts'
+import type { Discovered } from './internal-and-external.ts'
 import type { Taken } from './usable-addresses.ts'
 
 /** The addresses that were chosen, with who saw them; InternalIP and ExternalIP apart only where they differ. */

@@ -1,6 +1,6 @@
 import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { NodesConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/initialization.ts'
+import { needsInitialization } from '../../node/uninitialized-taint.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import {
@@ -10,7 +10,7 @@ import {
   fromGuestNet,
   parseAddress,
 } from './candidate-addresses.ts'
-import { type AddressType, mayStay } from './discover.ts'
+import { type AddressType, mayStay } from './internal-and-external.ts'
 
 /** An address that is another Node's. */
 export type Taken = CandidateAddress & { readonly holder: string }

@@ -47,7 +47,7 @@ export interface KnownAccounts {
   pause(account: Account, by: LoginInterface): Pause | undefined
 }
 
-/** @param once as in `LoginsOptions` */
+/** @param once as in `LoginLimiterOptions` */
 export function createKnownAccounts(clock: Clock, once: boolean): KnownAccounts {
   const accounts = new Map<string, KnownAccount>()
 

@@ -8,7 +8,7 @@ import {
   RESTError,
   type RESTTransportOptions,
 } from '../wire/rest.ts'
-import type { Logins } from './logins.ts'
+import type { LoginLimiter } from './login-limiter.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
 /** Characters that can be sent in a header. */
@@ -23,7 +23,7 @@ export interface RESTClient {
 export interface RESTClientOptions extends RESTTransportOptions {
   /** The password is read at each login, as it may change. */
   readonly config: VCenterConfig
-  readonly logins: Logins
+  readonly logins: LoginLimiter
   /** For login calls. It outlives the signals of other calls, so that a new session is known and can be ended. */
   readonly loginSignal: AbortSignal
   /** The SOAP session's identifier, undefined while there is none. Used only with a session manager. */

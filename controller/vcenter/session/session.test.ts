@@ -10,7 +10,7 @@ import { TIMINGS } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
 import type { RequestTicket } from './clone-ticket.ts'
-import type { Logins } from './logins.ts'
+import type { LoginLimiter } from './login-limiter.ts'
 import { createSession } from './session.ts'
 
 const REFERENCES = [
@@ -46,7 +46,7 @@ const noTicket: RequestTicket = () => {
 interface SetUp {
   readonly config?: Partial<VCenterConfig>
   readonly requestTicket?: RequestTicket
-  readonly logins?: Logins
+  readonly logins?: LoginLimiter
 }
 
 function setUp(

@@ -10,7 +10,7 @@ import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
 import type { Pause } from './known-accounts.ts'
-import type { Logins } from './logins.ts'
+import type { LoginLimiter } from './login-limiter.ts'
 
 /** Where every client begins. */
 export const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
@@ -58,7 +58,7 @@ export interface SessionOptions {
   readonly config: VCenterConfig
   readonly timings: Timings
   readonly logger: Logger
-  readonly logins: Logins
+  readonly logins: LoginLimiter
   /** Used with a session manager alone. */
   readonly requestTicket: RequestTicket
   /**

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import type { LoginAttempt, LoginAttempts } from '../../types/vcenter-login-attempts.ts'
-import { createLogins, type Logins } from '../session/logins.ts'
+import { createLoginLimiter, type LoginLimiter } from '../session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 
 /** A memory that outlives no test, and whether it can be reached. */
@@ -36,8 +36,8 @@ export interface TestLoginsOptions {
 }
 
 /** The logins of a process. */
-export function testLogins(options: TestLoginsOptions = {}): Logins {
-  return createLogins({
+export function testLogins(options: TestLoginsOptions = {}): LoginLimiter {
+  return createLoginLimiter({
     attempts: attemptsInMemory(),
     timings: TIMINGS,
     clock: systemClock,

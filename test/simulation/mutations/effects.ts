@@ -77,7 +77,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'logins: a refused credential rests',
     edits: [
       edit('controller/vcenter/session/session.ts', 'if (paused !== undefined) throw paused.error', ''),
-      edit('controller/vcenter/session/logins.ts', 'if (paused !== undefined) throw paused.error', ''),
+      edit('controller/vcenter/session/login-limiter.ts', 'if (paused !== undefined) throw paused.error', ''),
       // The connection waits for the pause, too, before it tries again.
       edit('controller/vcenter/inventory.ts', 'pause?.left ?? backoff.next()', 'backoff.next()'),
     ],
@@ -95,14 +95,18 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'logins: all processes have one budget',
     edits: [
-      edit('controller/vcenter/session/logins.ts', 'if (next <= at) return at', 'if (next >= at) return at'),
+      edit(
+        'controller/vcenter/session/login-limiter.ts',
+        'if (next <= at) return at',
+        'if (next >= at) return at',
+      ),
     ],
   },
   {
     name: 'logins: remembered before they are tried',
     edits: [
       edit(
-        'controller/vcenter/session/logins.ts',
+        'controller/vcenter/session/login-limiter.ts',
         'return next > at ? undefined : [...counted, { at, refused: false }]',
         'return undefined',
       ),

@@ -5,8 +5,8 @@ import type { NodesConfig } from '../../config/config.ts'
 import type { Node } from '../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/mac.ts'
-import { type AddressContext, chooseAddresses } from './addresses.ts'
 import type { Family } from './candidate-addresses.ts'
+import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']
 type Entry = Interfaces[number]['addresses'][number]

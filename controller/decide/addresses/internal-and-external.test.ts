@@ -2,7 +2,7 @@ import t from 'tap'
 import { SETTINGS } from '../../../test/fixtures/facts.ts'
 import type { NodesConfig } from '../../config/config.ts'
 import type { CandidateAddress } from './candidate-addresses.ts'
-import { contains, discover } from './discover.ts'
+import { contains, discover } from './internal-and-external.ts'
 
 function at(address: string, network?: string): CandidateAddress {
   return { address, family: 'ipv4', source: 'ens192', network, virtual: false }

@@ -1,11 +1,18 @@
 import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/initialization.ts'
+import { needsInitialization } from '../../node/uninitialized-taint.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { addressList } from './address-list.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'
-import { type AddressType, type Discovered, discover, mayBecome, mayStay, sameNetwork } from './discover.ts'
+import {
+  type AddressType,
+  type Discovered,
+  discover,
+  mayBecome,
+  mayStay,
+  sameNetwork,
+} from './internal-and-external.ts'
 import * as because from './messages.ts'
 import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
 import { type AddressHolders, kept, type Taken, usableAddresses } from './usable-addresses.ts'

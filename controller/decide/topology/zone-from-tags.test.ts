@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ancestor } from '../../../test/fixtures/facts.ts'
 import type { Ancestry } from '../../types/virtual-machine.ts'
-import { resolveTopology } from './topology.ts'
+import { resolveTopology } from './zone-from-tags.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }
 const zone = (name: string) => [{ category: 'k8s-zone', name }]

@@ -7,7 +7,7 @@
  */
 import { printable } from '../../../agent/shared/printable.ts'
 import type { DecisionConfig, TopologyConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/initialization.ts'
+import { needsInitialization } from '../../node/uninitialized-taint.ts'
 import {
   BETA_LABELS,
   LABEL_INSTANCE_TYPE,
@@ -19,7 +19,7 @@ import type { Node } from '../../types/node.ts'
 import { type ConditionValue, MAX_MESSAGE, no } from '../condition-value.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import type { NodeTopology } from './topology.ts'
+import type { NodeTopology } from './zone-from-tags.ts'
 
 export interface Labels {
   /**

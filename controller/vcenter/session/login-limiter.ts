@@ -36,14 +36,14 @@ export interface LoginRequest<T> {
  * One vCenter under several names (host name and IP address) has one budget for each user, as soon as its instance UUID is
  * known, which it tells before a login.
  */
-export interface Logins {
+export interface LoginLimiter {
   /** Undefined where the account may be tried, as far as this process knows. */
   pause(account: Account, by: LoginInterface): Pause | undefined
   /** Logs in. Throws what `send` throws, or a {@link LoginRefused} with the time of the next attempt. */
   login<T>(request: LoginRequest<T>): Promise<T>
 }
 
-export interface LoginsOptions {
+export interface LoginLimiterOptions {
   readonly attempts: LoginAttempts
   readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST' | 'failedTicket'>
   readonly clock: Clock
@@ -55,7 +55,7 @@ export interface LoginsOptions {
 
 type Change = (before: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined
 
-export function createLogins(options: LoginsOptions): Logins {
+export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
   const known = createKnownAccounts(clock, once)
   const takeTurns = createTurns()
