@@ -1,12 +1,7 @@
 import t from 'tap'
-import { type Clock, systemClock } from '../../agent/shared/clock.ts'
-import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { aborted } from '../tasks.ts'
-import { createLeaderElection } from './leader-election.ts'
 import { createLeaseStore, microTime } from './lease.ts'
 import { adminClient, observed } from './testing/cluster-client.ts'
-import { createLogLines } from './testing/log-lines.ts'
 
 const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
@@ -59,44 +54,4 @@ t.test('errors are passed on', async (t) => {
   await t.rejects(createLeaseStore(client, 'no-such-namespace', 'x').create(record, signal), {
     message: /404 NotFound/,
   })
-})
-
-t.test('a leader that is killed is replaced, after it would have stopped', async (t) => {
-  // Ten seconds of theirs are one of ours.
-  const clock: Clock = {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic() * 10,
-    sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
-  }
-  let dead = false
-  const mortal = observed(client, () => {
-    if (dead) throw new Error('dead')
-  })
-  const terms: { identity: string; from: number; to: number | undefined }[] = []
-  const stop = new AbortController()
-  const stand = (identity: string, by = client) =>
-    createLeaderElection({
-      lease: createLeaseStore(by, 'kube-system', 'killed'),
-      identity,
-      clock,
-      random: Math.random,
-      logger: createLogLines().logger,
-    }).run(async (_, signal) => {
-      const term = { identity, from: clock.monotonic(), to: undefined as number | undefined }
-      terms.push(term)
-      await aborted(signal)
-      term.to = clock.monotonic()
-    }, stop.signal)
-  const a = stand('a', mortal)
-  await until('the first leads', () => terms.length === 1)
-  const b = stand('b')
-  await clock.sleep(7_000, signal)
-  dead = true
-  await until('the second leads', () => terms.length === 2)
-  const [first, second] = terms
-  t.equal(second?.identity, 'b')
-  t.ok((first?.to ?? Number.POSITIVE_INFINITY) < (second?.from ?? 0), 'and has stopped by then, had it lived')
-  stop.abort()
-  await Promise.all([a, b])
-  t.match((await cluster.request('GET', path('killed'))).body, { spec: { leaseTransitions: 1 } })
 })

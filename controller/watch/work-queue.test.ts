@@ -1,25 +1,29 @@
 import t from 'tap'
-import { type Clock, systemClock } from '../../agent/shared/clock.ts'
-import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { createHandClock, type HandClock } from '../../test/fixtures/hand-clock.ts'
 import { createWorkQueue, type ReconcileResult, type WorkOutcome } from './work-queue.ts'
 
 const base = {
   onError: () => undefined,
   concurrency: 2,
   backoff: { base: 1, max: 4 },
-  clock: systemClock,
   random: () => 0,
 }
+const never = new AbortController().signal
 /** One key at a time, retried after a second. */
 const oneByOne = { ...base, backoff: { base: 1_000, max: 1_000 }, random: () => 0.5, concurrency: 1 }
 
 /** Runs a queue over the keys until nothing is left to do. */
-async function drain(process: (key: string) => Promise<ReconcileResult>, keys: string[], changes = {}) {
+async function drain(
+  process: (key: string, clock: HandClock) => Promise<ReconcileResult>,
+  keys: string[],
+  changes = {},
+) {
+  const clock = createHandClock()
   const stop = new AbortController()
-  const queue = createWorkQueue({ ...base, ...changes })
+  const queue = createWorkQueue({ ...base, clock, ...changes })
   for (const key of keys) queue.add(key)
-  const running = queue.run(process, stop.signal)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  const running = queue.run((key) => process(key, clock), stop.signal)
+  await clock.turn(1_000)
   stop.abort()
   await running
   return queue
@@ -39,26 +43,25 @@ t.test('a key waits once however often it is added', async (t) => {
 })
 
 t.test('no key is processed twice at once, and none misses a change', async (t) => {
+  const clock = createHandClock()
   const stop = new AbortController()
   let running = 0
   let runs = 0
-  const queue = createWorkQueue({
-    ...base,
-  })
+  const queue = createWorkQueue({ ...base, clock })
   const process = async (): Promise<ReconcileResult> => {
     running++
     t.equal(running, 1)
     runs++
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await clock.sleep(5, never)
     running--
     return 'done'
   }
   queue.add('a')
   const done = queue.run(process, stop.signal)
-  await new Promise((resolve) => setTimeout(resolve, 2))
+  await clock.turn(2)
   queue.add('a')
   queue.add('a')
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  await clock.turn(30)
   stop.abort()
   await done
   t.equal(runs, 2)
@@ -67,75 +70,69 @@ t.test('no key is processed twice at once, and none misses a change', async (t) 
 t.test('at most so many at once', async (t) => {
   let running = 0
   let most = 0
-  await drain(async () => {
-    most = Math.max(most, ++running)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-    running--
-    return 'done'
-  }, ['a', 'b', 'c', 'd', 'e'])
+  await drain(
+    async (_, clock) => {
+      most = Math.max(most, ++running)
+      await clock.sleep(2, never)
+      running--
+      return 'done'
+    },
+    ['a', 'b', 'c', 'd', 'e'],
+  )
   t.equal(most, 2)
 })
 
 t.test('a retry comes with a growing wait, a throw counts as one, success forgets', async (t) => {
-  const waits: number[] = []
-  const clock: Clock = {
-    now: () => 0,
-    monotonic: () => 0,
-    sleep: async (ms) => {
-      waits.push(ms)
-    },
-  }
+  const times: number[] = []
   const errors: unknown[] = []
-  let runs = 0
   await drain(
-    async () => {
-      runs++
-      if (runs === 2) throw new Error('no')
-      return runs < 5 ? 'requeue' : 'done'
+    async (_, clock) => {
+      times.push(clock.monotonic())
+      if (times.length === 2) throw new Error('no')
+      return times.length < 5 ? 'requeue' : 'done'
     },
     ['a'],
-    { clock, onError: (_: string, error: unknown) => errors.push(error), backoff: { base: 10, max: 40 } },
+    { onError: (_: string, error: unknown) => errors.push(error), backoff: { base: 10, max: 40 } },
   )
-  t.same(waits, [5, 10, 20, 20])
+  t.same(times, [0, 5, 15, 35, 55])
   t.equal(errors.length, 1)
 })
 
 t.test('a key that is added while it waits for a retry is taken at once', async (t) => {
+  const clock = createHandClock()
   let runs = 0
   const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    backoff: { base: 60_000, max: 60_000 },
-  })
+  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
   const process = async (): Promise<ReconcileResult> => (++runs === 1 ? 'requeue' : 'done')
   queue.add('a')
   const done = queue.run(process, stop.signal)
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await clock.turn(5)
   queue.add('a')
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await clock.turn(0)
   stop.abort()
   await done
   t.equal(runs, 2)
 })
 
 t.test('a stop waits for what is under way and leaves no timer', async (t) => {
+  const clock = createHandClock()
   let finished = false
   const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    backoff: { base: 60_000, max: 60_000 },
-  })
+  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
   const process = async (): Promise<ReconcileResult> => {
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await clock.sleep(10, never)
     finished = true
     return 'requeue'
   }
   queue.add('a')
   const done = queue.run(process, stop.signal)
-  await new Promise((resolve) => setTimeout(resolve, 2))
+  await clock.turn(2)
   stop.abort()
+  await clock.turn(8)
   await done
   t.equal(finished, true)
+  await clock.turn(0)
+  t.equal(clock.sleepers, 0)
 })
 
 /** A queue whose time the test turns, and when each key was processed, milliseconds. */

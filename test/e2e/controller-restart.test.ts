@@ -1,6 +1,7 @@
 import t from 'tap'
 import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
 import { prepareReports } from '../fixtures/load.ts'
+import { startApiProxy } from './api-proxy.ts'
 import { address, condition, eventsOf, isInitialized } from './objects.ts'
 import { openStage } from './stage.ts'
 
@@ -16,7 +17,11 @@ t.test(`kill -9 while ${NODES} Nodes are initialised`, async (t) => {
   await load.write()
   const done = () => members.filter(({ name }) => isInitialized(nodes.last(name))).length
 
-  const first = await stage.controller({ until: 'started' })
+  // Slow enough for some to be left when the first is killed: a Node takes two writes, and sixteen Nodes go at once.
+  const proxy = await startApiProxy(stage.cluster.url)
+  t.teardown(() => proxy.close())
+  proxy.set('works', 200)
+  const first = await stage.controller({ cluster: { ...stage.cluster, url: proxy.url }, until: 'started' })
   await nodes.until('a part of them is initialised', () => done() >= NODES / 5)
   first.kill('SIGKILL')
   t.equal((await first.ended).signal, 'SIGKILL')

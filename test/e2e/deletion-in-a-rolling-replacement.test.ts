@@ -41,7 +41,8 @@ async function deleteMachine({ name, vm }: Member): Promise<void> {
   await vcsim.govc('vm.destroy', vm.name)
   if (name === 'worker-1') return await deleteNode(name)
   await loseHeartbeats(cluster, name)
-  if (SLOW.includes(name)) return
+  if (SLOW.includes(name))
+    return await reports.until('it is missing', () => reports.last(name)?.status?.absentSince !== undefined)
   await deletionPending(stage, name, { reason: 'NotConfirmed' })
   await deleteNode(name)
 }

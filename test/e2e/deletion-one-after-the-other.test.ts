@@ -22,6 +22,8 @@ t.test('all go, and the brake never engages', async (t) => {
     if (index > 0) await sleep(APART)
     await vcsim.hide(vm.ref)
     await loseHeartbeats(cluster, name)
+    // However late it is noticed: the next comes so much later.
+    await reports.until('it is missing', () => reports.last(name)?.status?.absentSince !== undefined)
   }
   await Promise.all(workers.map(({ name }) => deleted(stage, name)))
   for (const { name } of workers) {

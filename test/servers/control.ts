@@ -65,7 +65,7 @@ export interface VcsimFault {
    * - fault: the vim25 `fault`, as "NoPermission"
    * - empty: a result without values
    * - hang: nothing until the client gives up or the fault is cleared
-   * - delay: the right answer, `milliseconds` later
+   * - delay: the right answer, `milliseconds` later or when the fault is cleared
    * - reset: a TCP reset
    * - truncate: half a document in a whole HTTP response
    * - abort: a connection that closes half-way

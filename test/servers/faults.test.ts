@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../fixtures/until.ts'
 import type { VcsimFault } from './control.ts'
 import { openSoap } from './soap.ts'
 import { startVcsim } from './vcsim.ts'
@@ -61,6 +62,12 @@ t.test('delay', async (t) => {
   const start = performance.now()
   t.match((await time()).text, 'CurrentTimeResponse')
   t.ok(performance.now() - start >= 299)
+
+  const id = await spoil({ kind: 'delay', milliseconds: 3_600_000 })
+  const late = time()
+  await until('it waits', async () => ((await vcsim.calls()).operations.CurrentTime ?? 0) > 1)
+  await vcsim.clearFaults(id)
+  t.match((await late).text, 'CurrentTimeResponse', 'or when it is cleared')
 })
 
 t.test('reset', async (t) => {

@@ -115,13 +115,15 @@ func (f *fault) hang(_ http.ResponseWriter, c *call, _ http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
+// delay gives the right answer when its time is over or the fault is cleared.
 func (f *fault) delay(w http.ResponseWriter, c *call, next http.Handler) {
 	select {
 	case <-c.request.Context().Done():
 		panic(http.ErrAbortHandler)
 	case <-time.After(time.Duration(f.Milliseconds) * time.Millisecond):
-		next.ServeHTTP(w, c.request)
+	case <-f.cleared:
 	}
+	next.ServeHTTP(w, c.request)
 }
 
 // reset drops the connection without the courtesies of TLS and TCP.
