@@ -66,16 +66,7 @@ await runTheme(
       await events.until('it is said', () => eventsOf(events, name).some(({ reason }) => reason === row.seen))
       t.match((await node(name)).metadata.labels, { [zone]: /^zone-[ab]$/, [betaZone]: /^zone-[ab]$/ })
     },
-    'identity level': async (t, row) => {
-      await refused(label({ [LEVEL]: 'more' }), label({ [LEVEL]: null }))(t, row)
-    },
     'provider ID': refused(merge({ spec: { providerID: `vsphere://${victim.vm.uuid}` } })),
-    'provider ID before': async (t, row) => {
-      const { kubelet, name } = await scene.forger('early')
-      const body = { spec: { providerID: `vsphere://${victim.vm.uuid}` } }
-      checkRefused(t, row, await kubelet.send(merge(body, `/api/v1/nodes/${name}`)))
-      t.equal((await node(name)).spec.providerID, undefined)
-    },
     taint: async (t, row) => {
       const { kubelet, name } = await scene.forger('impatient')
       checkRefused(t, row, await kubelet.send(merge({ spec: { taints: null } }, `/api/v1/nodes/${name}`)))

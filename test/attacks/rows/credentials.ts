@@ -1,6 +1,5 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const onlyTheAgent = 'only the agent of that node may, with the credential of its kubelet or a token of'
 const namesNoNode = 'its token names no node; use a token that is bound to a Pod on the node'
 
 function row(credential: string, refusedBy: AttackRow['refusedBy'], seen: string, tried = WRITE): AttackRow {
@@ -60,7 +59,6 @@ export const credentials = theme('Credentials that are not those of its agent', 
     'it speaks for Node "worker-1" and may write only the NodeReport of that name',
   ),
   'without the group': noRight('certificate system:node:worker-10 in no group'),
-  'group alone': row('certificate worker-10 in system:nodes', 'policy own-report', onlyTheAgent),
   'a node without a name': row(
     'certificate system:node: in system:nodes',
     'NodeRestriction',
@@ -80,12 +78,6 @@ export const credentials = theme('Credentials that are not those of its agent', 
     "certificate system:node:worker-10 in system:nodes of another cluster's CA",
   ),
   nobody: row('none', 'RBAC', 'User "system:anonymous" cannot patch'),
-  administrator: row(
-    'cluster-admin',
-    'policy own-report',
-    onlyTheAgent,
-    `${WRITE} by hand, as if the node had written it`,
-  ),
 })
 
 const askForToken = "ask for a token of the agent's account"

@@ -19,21 +19,10 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'LabelOverridden',
     "vCenter's labels win",
   ),
-  'identity level': kubelet(
-    'call its Node proven, with the label that says so',
-    'NodeRestriction',
-    'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/identity-level',
-  ),
   'provider ID': kubelet(
     "the victim's provider ID, once initialised",
     'API server',
     'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
-  ),
-  'provider ID before': kubelet(
-    "the victim's provider ID, before it is initialised",
-    'policy verified-labels',
-    'the cloud provider sets it once the VM is verified',
-    NOTHING,
   ),
   taint: kubelet(
     'remove the taint, before it is initialised',
