@@ -53,7 +53,7 @@ t.test('a whole report', (t) => {
     cloudInit: { instanceID: 'i', addresses: ['10.0.0.5/24'] },
     claim: { written: true, reason: 'Written', message: 'the claim stands' },
   })
-  t.same(parseSpec(spec), { ok: true, spec })
+  t.same(parseSpec(spec), { ok: true, value: spec })
   t.equal(JSON.stringify(buildReport({ ...FACTS })), JSON.stringify(spec), 'equal facts give equal bytes')
   t.end()
 })

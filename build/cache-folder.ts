@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The folder of the user's cache where what takes long to make or to fetch is kept from run to run, by what it holds. */
+/** The folder in the user's cache for what takes long to build or download; it is reused from run to run. */
 export function cacheFolder(
   holding: 'servers' | 'compiled' | 'packages' | 'machines',
   env: NodeJS.ProcessEnv,

@@ -9,7 +9,7 @@ import { misfits } from './testing/json-schema.ts'
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-const AGAIN = 'run node build/config-reference.ts'
+const AGAIN = 'npm run generate'
 
 t.test('the tables of the docs are those of the table of settings', async (t) => {
   t.equal(withTables(read(DOCS)), read(DOCS), AGAIN)

@@ -6,7 +6,7 @@ import { DOCS, withFlags } from './flag-reference.ts'
 const docs = readFileSync(join(import.meta.dirname, '..', DOCS), 'utf8')
 
 t.test('the tables of the docs are those of the table of flags', async (t) => {
-  t.equal(withFlags(docs), docs, 'run node build/flag-reference.ts')
+  t.equal(withFlags(docs), docs, 'npm run generate')
   t.throws(() => withFlags('no markers'), /no markers in .* for supported, accepted, refused/)
 })
 

@@ -150,7 +150,7 @@ t.test('a report that is another by now is decided on again', async (t) => {
   await reconcile()
   stored.report = report({
     resourceVersion: '201',
-    spec: { ok: true, spec: spec({ agentVersion: '0.2.0' }) },
+    spec: { ok: true, value: spec({ agentVersion: '0.2.0' }) },
   })
   await reconcile()
   await clock.turn(100)
@@ -164,7 +164,7 @@ t.test('a report that comes while the Node is written is not taken for the one b
   answers.onPatch = () => {
     stored.report = report({
       resourceVersion: '201',
-      spec: { ok: true, spec: spec({ agentVersion: '0.2.0' }) },
+      spec: { ok: true, value: spec({ agentVersion: '0.2.0' }) },
     })
   }
   await reconcile()

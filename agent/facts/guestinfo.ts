@@ -141,7 +141,7 @@ function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools)
   if (failure.reason === DENIED) {
     return unreadable(
       'PrivilegedChannelRefused',
-      `the host refuses ${verb} to vmtoolsd too: run the agent as root with CAP_NET_BIND_SERVICE and vsock, else check guest_rpc.rpci.auth.cmd.${verb} and isolation.tools.setinfo.disable in the VM's settings`,
+      `the host refuses ${verb} to vmtoolsd too: run the agent as root with CAP_NET_BIND_SERVICE and vsock; if it already runs so, check guest_rpc.rpci.auth.cmd.${verb} and isolation.tools.setinfo.disable in the VM's settings`,
     )
   }
   // Where vmtoolsd is the only tool nobody has asked for the privileged channel; the others are what the host said.

@@ -89,7 +89,7 @@ function shown(value: unknown): string {
 }
 
 t.test('an honest spec', async (t) => {
-  t.match(parseSpec(honest), { ok: true, spec: honest })
+  t.match(parseSpec(honest), { ok: true, value: honest })
 })
 
 for (const [path, values] of Object.entries(wrongSpec)) {

@@ -6,6 +6,7 @@
  * structural schema in `manifests/base/crd.yaml`; a test holds the two together.
  */
 import * as v from 'valibot'
+import { ok, type Result } from './result.ts'
 
 export const API_GROUP = 'rollcall.dev'
 export const API_VERSION = 'v1alpha1'
@@ -215,16 +216,15 @@ export function parseClaim(text: string): { nodeUID: string; bootID: string | un
 }
 
 /**
- * Checks a report's spec as it came from the API server.
- *
- * @returns the parsed spec, or one sentence per wrong field that names the field and the shape of what stands there,
- *   never the value itself: a node may write anything into its report.
+ * A spec, or one sentence per wrong field that names the field and the shape of what stands there, never the value itself:
+ * a node may write anything into its report.
  */
-export function parseSpec(
-  value: unknown,
-): { ok: true; spec: NodeReportSpec } | { ok: false; problems: readonly string[] } {
+export type ParsedSpec = Result<NodeReportSpec, { readonly problems: readonly string[] }>
+
+/** Checks a report's spec as it came from the API server. */
+export function parseSpec(value: unknown): ParsedSpec {
   const result = v.safeParse(NodeReportSpec, value)
-  if (result.success) return { ok: true, spec: result.output }
+  if (result.success) return ok(result.output)
   return { ok: false, problems: result.issues.slice(0, 8).map(problem) }
 }
 

@@ -49,9 +49,9 @@ const LAST_WRITES = 2_000
 
 /**
  * Where many Nodes are initialised at once, they lose their taint before the statuses are written: a status costs the API
- * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. Nothing
- * depends on this queue's memory: a status that is lost with the process follows from the Node again. When the work ends,
- * those that wait are still written for {@link LAST_WRITES}: nobody else knows which VM a Node was.
+ * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. A
+ * status that is lost with the process follows from the Node again, as long as its VM is there. When the work ends, those that
+ * wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else knows which it was.
  */
 export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()

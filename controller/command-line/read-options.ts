@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import {
   COMMANDS,
@@ -21,7 +22,7 @@ export type GivenOptions = ReadonlyMap<OptionName | 'operand', string>
 /** Reads the options of a command. An error is one sentence that names the argument. */
 export function readOptions(command: CommandName, args: readonly string[]): Result<GivenOptions> {
   const known = optionsOf(command)
-  // Not strict: its messages run over several lines and know nothing near.
+  // Not strict: its messages run over several lines and suggest no option that is spelled alike.
   const { tokens } = parseArgs({
     args: [...args],
     options: Object.fromEntries(known.map((name) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }])),
@@ -33,9 +34,9 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
   for (const token of tokens) {
     if (token.kind === 'positional') {
       if (operand === undefined)
-        return failed(`unexpected argument "${excerpt(token.value)}": every option begins with --`)
+        return failed(`unexpected argument "${quoted(token.value)}": every option begins with --`)
       if (values.has('operand'))
-        return failed(`unexpected argument "${excerpt(token.value)}": expected one ${operand.name}`)
+        return failed(`unexpected argument "${quoted(token.value)}": expected one ${operand.name}`)
       values.set('operand', token.value)
       continue
     }
@@ -84,9 +85,10 @@ export function suggestion(word: string, known: readonly string[], prefix: strin
 
 /** Without what may follow a "=". */
 export function optionName(arg: string): string {
-  return excerpt(arg.split('=', 1)[0] ?? '')
+  return quoted(arg.split('=', 1)[0] ?? '')
 }
 
-export function excerpt(text: string): string {
-  return text.length <= 40 ? text : `${text.slice(0, 40)}...`
+/** An argument as errors quote it. */
+export function quoted(text: string): string {
+  return printable(text, 60)
 }

@@ -1,4 +1,5 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { FlagRow } from './row.ts'
 
@@ -43,7 +44,7 @@ export function parseFlags(
     if (arg === '') continue
     if (!arg.startsWith('-') || arg === '-') {
       problems.push(
-        `unexpected argument "${excerpt(arg)}": flags begin with --, and a value follows its flag`,
+        `unexpected argument "${printable(arg, 60)}": flags begin with --, and a value follows its flag`,
       )
       continue
     }
@@ -85,12 +86,12 @@ function takeShort(arg: string, rows: Readonly<Record<string, FlagRow<unknown>>>
   }
   const long = arg.slice(1).split('=', 1)[0] ?? ''
   const near = Object.hasOwn(rows, long) ? `: did you mean --${long}?` : ': see --help'
-  return failed(`unknown flag ${excerpt(`-${long}`)}${near}`)
+  return failed(`unknown flag ${printable(`-${long}`, 60)}${near}`)
 }
 
 function unknown(name: string, known: readonly string[]): string {
   const near = didYouMean(name, known)
-  return `unknown flag ${excerpt(`--${name}`)}: ${near === undefined ? 'see --help' : `did you mean --${near}?`}`
+  return `unknown flag ${printable(`--${name}`, 60)}: ${near === undefined ? 'see --help' : `did you mean --${near}?`}`
 }
 
 /** Of a repeated flag the last value counts; undefined where it is not given. */
@@ -104,8 +105,4 @@ export function allOf<T>(given: GivenFlags, row: FlagRow<T>): readonly T[] {
     const parsed = row.kind.parse(text)
     return parsed.ok ? [parsed.value] : []
   })
-}
-
-function excerpt(text: string): string {
-  return text.length <= 60 ? text : `${text.slice(0, 60)}...`
 }

@@ -25,7 +25,7 @@ function condition(decision: Decision, type: ConditionType) {
 }
 
 function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
-  return report({ spec: { ok: true, spec: spec(changes) } })
+  return report({ spec: { ok: true, value: spec(changes) } })
 }
 
 t.test('initialises a Node as users of the CPI expect', async (t) => {
@@ -597,7 +597,7 @@ t.test('while a CPI handles Nodes, none is changed, and those that wait say so',
   const interfaces = [{ name: 'ens192', mac: MAC, defaultRoute: true, addresses }]
   const sees = (facts: NodeFacts) => ({
     ...facts,
-    report: facts.report && { ...facts.report, spec: { ok: true, spec: spec({ interfaces }) } as const },
+    report: facts.report && { ...facts.report, spec: { ok: true, value: spec({ interfaces }) } as const },
   })
   const elsewhere = running.node.addresses.map(({ type, address }) => ({
     type,

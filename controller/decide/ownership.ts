@@ -76,7 +76,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     )
     return refused(report, condition)
   }
-  const { spec } = report.spec
+  const { value: spec } = report.spec
   if (spec.nodeUID !== node.uid) {
     const condition = no(
       'ReportOfFormerNode',

@@ -69,11 +69,11 @@ function isOurs(node: Node): boolean {
 }
 
 function isFromAgent(report: NodeReport | undefined): boolean {
-  return report !== undefined && !(report.spec.ok && isAgentless(report.spec.spec))
+  return report !== undefined && !(report.spec.ok && isAgentless(report.spec.value))
 }
 
 function isOfFormerNode({ uid }: Node, report: NodeReport | undefined): boolean {
-  return report?.spec.ok === true && report.spec.spec.nodeUID !== uid
+  return report?.spec.ok === true && report.spec.value.nodeUID !== uid
 }
 
 /** A machine that is off cannot report. */

@@ -75,8 +75,8 @@ function reportStep({ node, report, now }: ExplainFacts): ChainStep {
   if (report === undefined) return step('no', `there is no NodeReport named ${node.name}`)
   const { spec, reportedAt } = report
   if (!spec.ok) return step('no', ...spec.problems.map((problem) => `the NodeReport is invalid: ${problem}`))
-  const { nodeUID, agentVersion, machine, interfaces, claim, unreadable = [] } = spec.spec
-  if (isAgentless(spec.spec))
+  const { nodeUID, agentVersion, machine, interfaces, claim, unreadable = [] } = spec.value
+  if (isAgentless(spec.value))
     return step('unknown', 'made by the controller: no agent has reported from this node')
   const macs = interfaces.map(({ mac }) => mac).join(', ')
   const when = reportedAt === undefined ? '' : `, ${age(reportedAt, now)} ago`

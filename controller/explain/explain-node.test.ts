@@ -100,7 +100,7 @@ t.test('no report', async (t) => {
 t.test(
   'a report of a former Node, an invalid one, one of the controller, one that is not decided on',
   async (t) => {
-    const former = { ok: true, spec: spec({ nodeUID: NODE_UID.replace('1', '2') }) } as const
+    const former = { ok: true, value: spec({ nodeUID: NODE_UID.replace('1', '2') }) } as const
     t.match(step(explain({ node: node(), report: report({ spec: former }) }), 'report'), {
       state: 'no',
       says: [/./, /about a former Node/],
@@ -111,7 +111,7 @@ t.test(
     ])
     const agentless = facts().report
     const claim = { written: false, reason: 'NoAgent', message: '' }
-    const made = { ...agentless, ...report({ spec: { ok: true, spec: spec({ claim }) } }) }
+    const made = { ...agentless, ...report({ spec: { ok: true, value: spec({ claim }) } }) }
     t.match(step(explain({ node: node(), report: made }), 'report'), { state: 'unknown' })
     t.match(step(explain({ node: node(), report: report() }), 'report')?.says.at(-1), 'no leader has decided')
     const { node: known, report: old } = initialised()
@@ -122,7 +122,7 @@ t.test(
 
 t.test('what the agent could not read is told', async (t) => {
   const unreadable = [{ fact: 'machine.serialUUID', reason: 'PermissionDenied', message: 'not root' }]
-  const blind = report({ spec: { ok: true, spec: spec({ unreadable, machine: {} }) } })
+  const blind = report({ spec: { ok: true, value: spec({ unreadable, machine: {} }) } })
   t.match(step(explain({ node: node(), report: blind }), 'report')?.says, [
     /BIOS UUID not read/,
     /claim is written/,

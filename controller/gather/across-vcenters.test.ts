@@ -134,7 +134,7 @@ t.test('a VM that two accounts may read is no copy, even without an agent', asyn
   if (report?.spec.ok !== true) throw new Error('the report is valid')
   const query = {
     machine: { witness: 'asserted', uuids: [UUID] },
-    spec: report.spec.spec,
+    spec: report.spec.value,
     boundTo: undefined,
   } as const
   t.match(findVM(query, facts({ lookups: both })), { condition: { reason: 'AmbiguousUUID' } })

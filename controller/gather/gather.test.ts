@@ -28,9 +28,9 @@ function setUp(names: readonly string[]) {
       ? {
           ...report.spec,
           spec: {
-            ...report.spec.spec,
+            ...report.spec.value,
             nodeUID: own.uid,
-            machine: { ...report.spec.spec.machine, serialUUID: biosUUID },
+            machine: { ...report.spec.value.machine, serialUUID: biosUUID },
           },
         }
       : report.spec

@@ -22,7 +22,7 @@ t.test('Nodes are found by what they report and by what they are', async (t) => 
   index.node('worker-1', settled)
   t.same(index.namesByUUID(BIOS_UUID), ['worker-1'], 'once, although by both')
 
-  const moved = report({ spec: { ok: true, spec: spec({ machine: { serialUUID: NODE_UID } }) } })
+  const moved = report({ spec: { ok: true, value: spec({ machine: { serialUUID: NODE_UID } }) } })
   index.report('worker-1', moved)
   t.same(index.namesByUUID(NODE_UID), ['worker-1'])
   t.same(index.namesByUUID(BIOS_UUID), ['worker-1'], 'its provider ID still says so')

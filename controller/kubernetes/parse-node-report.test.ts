@@ -50,7 +50,7 @@ t.test('a whole report', async (t) => {
   t.strictSame(parseNodeReport({ metadata: { ...metadata, annotations, managedFields: [] }, spec, status }), {
     ...metadata,
     reportedAt: '2026-01-01T00:00:00Z',
-    spec: { ok: true, spec },
+    spec: { ok: true, value: spec },
     status,
   })
 })

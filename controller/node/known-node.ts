@@ -5,7 +5,7 @@ import { type MachineUUID, machineUUID } from './machine-uuid.ts'
 import { machinesOf, type NodeMachines } from './machines.ts'
 import { previousStatus, verifiedVM } from './previous-status.ts'
 
-/** What follows from a Node and its report alone. Worked out once for each pair of them, and handed on. */
+/** What follows from a Node and its report alone. */
 export interface KnownNode {
   /** What the report's status says about this very Node. */
   readonly previous: NodeReportStatus

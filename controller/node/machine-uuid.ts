@@ -22,7 +22,7 @@ export function machineUUID(
   report: NodeReport | undefined,
   identity: DecisionConfig['identity'],
 ): MachineUUID {
-  const serial = report?.spec.ok === true ? report.spec.spec.machine.serialUUID : undefined
+  const serial = report?.spec.ok === true ? report.spec.value.machine.serialUUID : undefined
   if (serial !== undefined) return { witness: 'reported', uuids: [serial] }
   if (node === undefined || requiredLevel(node, identity) !== 'asserted')
     return { witness: 'reported', uuids: [] }

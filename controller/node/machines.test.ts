@@ -8,7 +8,7 @@ const OTHER_SWAPPED = '00000042-0000-0040-8000-0000000000aa'
 const named = boundVM({ moref: 'vm-7', biosUUID: OTHER })
 const bare = (changes: Partial<NodeReport['status']>, serialUUID?: string): NodeReport =>
   report({
-    spec: { ok: true, spec: spec({ machine: serialUUID === undefined ? {} : { serialUUID } }) },
+    spec: { ok: true, value: spec({ machine: serialUUID === undefined ? {} : { serialUUID } }) },
     status: { nodeUID: NODE_UID, ...changes },
   })
 const uuids = (...given: Parameters<typeof machinesOf>) =>

@@ -8,7 +8,7 @@ export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 
 
 /** What the report says about this very Node; undefined where it is invalid, or about a former Node of the same name. */
 export function specOf(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportSpec | undefined {
-  return report?.spec.ok === true && report.spec.spec.nodeUID === node.uid ? report.spec.spec : undefined
+  return report?.spec.ok === true && report.spec.value.nodeUID === node.uid ? report.spec.value : undefined
 }
 
 /**

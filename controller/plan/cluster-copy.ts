@@ -73,7 +73,7 @@ export function createClusterCopy({ onNode, onReport }: ClusterCopyOptions): Clu
           resourceVersion: `planned-${++version}`,
           generation: 1,
           reportedAt: undefined,
-          spec: { ok: true, spec },
+          spec: { ok: true, value: spec },
           status: {},
         }
         addReport(object)

@@ -117,11 +117,11 @@ function undecided(node: Node, { spec }: NodeReport, conditions: readonly Condit
   if (conditions.length > 0) return undefined
   const say = (reason: Reason, message: string) => ({ condition: undefined, reason, message })
   if (!spec.ok) return say('ReportInvalid', spec.problems.join('; '))
-  if (isAgentless(spec.spec)) return say('NoReport', 'no agent reports from it, and nothing was verified')
-  if (spec.spec.nodeUID !== node.uid)
+  if (isAgentless(spec.value)) return say('NoReport', 'no agent reports from it, and nothing was verified')
+  if (spec.value.nodeUID !== node.uid)
     return say(
       'ReportOfFormerNode',
-      `the report is about a former Node of this name, UID ${spec.spec.nodeUID}`,
+      `the report is about a former Node of this name, UID ${spec.value.nodeUID}`,
     )
   return say('NotConfirmed', 'no leader has decided on its report yet')
 }

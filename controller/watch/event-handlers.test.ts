@@ -41,7 +41,7 @@ t.test('a VM is followed while a report names it', async (t) => {
   t.same(followed, [`+${BIOS_UUID}`, `+${BIOS_UUID}`], 'the other one still does')
   const moved = report({
     name: 'worker-2',
-    spec: { ok: true, spec: spec({ machine: { serialUUID: NODE_UID } }) },
+    spec: { ok: true, value: spec({ machine: { serialUUID: NODE_UID } }) },
   })
   watch.onReport('worker-2', moved)
   t.same(followed.slice(2), [`+${NODE_UID}`, `-${BIOS_UUID}`])

@@ -26,7 +26,7 @@ await t.test('both make the same of each Node, but for the listed differences', 
 
 await t.test('each difference is told in the docs', async (t) => {
   const page = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8')
-  t.equal(withTable(page), page, 'run node test/differential/differences.ts')
+  t.equal(withTable(page), page, 'npm run generate')
 })
 
 await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {

@@ -24,7 +24,7 @@ async function successorOf(name: string, of: { address: string }) {
 async function refused(name: string, holder: string): Promise<void> {
   await reports.until(`${name} has to wait`, () => {
     const said = condition(reports.last(name), 'AddressesResolved')
-    return said?.reason === 'AddressOfAnotherNode' && said.message.includes(`belongs to Node ${holder}`)
+    return said?.reason === 'AddressOfAnotherNode' && said.message.includes(`(of Node ${holder})`)
   })
 }
 

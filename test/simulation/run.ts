@@ -1,4 +1,5 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
+import { atOnce } from '../../controller/decide/lifecycle/disruption-limit.ts'
 import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { calmOf, simulateCalm } from './calm.ts'
 import { unleash } from './faults/storm.ts'
@@ -82,8 +83,8 @@ function keepPeople(world: World): void {
 }
 
 /** How many of these moments, milliseconds, follow one another closely; in the status they are seconds. */
-function largestWave(moments: readonly number[], { absentFor }: DecisionConfig['lifecycle']): number {
-  const gap = Math.min(60_000, Math.max(5_000, absentFor / 5)) + 1_000
+function largestWave(moments: readonly number[], lifecycle: DecisionConfig['lifecycle']): number {
+  const gap = atOnce(lifecycle) + 1_000
   let [largest, size, last] = [0, 0, Number.NEGATIVE_INFINITY]
   for (const moment of moments.toSorted((a, b) => a - b)) {
     size = moment - last <= gap ? size + 1 : 1

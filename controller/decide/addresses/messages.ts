@@ -31,10 +31,10 @@ export function resolved(found: readonly Discovered[], leftOut: readonly Candida
 }
 
 export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
-  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} belongs to Node ${holder}`)
+  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder})`)
   return no(
     'AddressOfAnotherNode',
-    `${words.join(', ')}, and is left out until that Node's machine is proven gone; delete that Node, or find out why two machines have one address`,
+    `addresses of other Nodes are left out until the machines of those Nodes are proven gone: ${words.join(', ')}; delete such a Node, or find out why two machines have one address`,
   )
 }
 

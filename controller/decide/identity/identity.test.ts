@@ -33,7 +33,7 @@ function condition(decision: Decision) {
 }
 
 function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
-  return report({ spec: { ok: true, spec: spec(changes) } })
+  return report({ spec: { ok: true, value: spec(changes) } })
 }
 
 function requiring(require: IdentityLevel, exempt?: string): DecisionConfig {
@@ -223,7 +223,7 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   const rebooted = settled({ report: undefined, vms: [vm()] })
   const now = rebooted.now + 60 * MINUTE
   const status = rebooted.report?.status ?? {}
-  const newBoot = report({ spec: { ok: true, spec: spec({ bootID: OTHER_BOOT }) }, status })
+  const newBoot = report({ spec: { ok: true, value: spec({ bootID: OTHER_BOOT }) }, status })
   const before = { ...rebooted, report: newBoot, now }
   const first = decide(before)
   t.equal(first.level, 'proven')
@@ -415,7 +415,7 @@ t.test('a Node that may do without an agent gets a report that says nothing', as
 })
 
 t.test('asserted: the kubelet’s system UUID in either byte order, and nothing else', async (t) => {
-  const own = report({ spec: { ok: true, spec: agentlessReport(windows) } })
+  const own = report({ spec: { ok: true, value: agentlessReport(windows) } })
   const asserted = (changes: Parameters<typeof facts>[0]) =>
     decide(facts({ ...exempted, report: own, ...changes }))
   const guestNICs = [

@@ -93,7 +93,7 @@ function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifec
   const changed = settings(changes)
   const reported = report({
     ...settled().report,
-    spec: { ok: true, spec: spec({ machine: { serialUUID: OTHER_UUID } }) },
+    spec: { ok: true, value: spec({ machine: { serialUUID: OTHER_UUID } }) },
   })
   const other = machinesOf(gone().node, reported)?.machines[1]
   const evidence = absence(
@@ -758,7 +758,7 @@ t.test('one that only names a VM engages the brake for nobody who was verified',
 
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {
   const facts = settled()
-  const spoken = report({ ...facts.report, spec: { ok: true, spec: agentlessReport(facts.node) } })
+  const spoken = report({ ...facts.report, spec: { ok: true, value: agentlessReport(facts.node) } })
   t.match(decide({ ...facts, report: spoken }).refusal, { condition: 'VMFound', reason: 'NoSerial' })
 })
 

@@ -26,7 +26,7 @@ function newcomer(
 ): NodeFacts {
   const silent = node({ ready })
   const said = by === 'agent' ? spec() : agentlessReport(silent)
-  return unseen(silent, report({ spec: { ok: true, spec: said } }), changes)
+  return unseen(silent, report({ spec: { ok: true, value: said } }), changes)
 }
 
 t.test('a Node that was never bound takes a setting, and more time', async (t) => {

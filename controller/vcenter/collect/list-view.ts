@@ -54,7 +54,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()
   let retrying = false
-  /** Members that vCenter has yet to tell of, and those of them that were it at the last `overdue`. */
+  /** Members that vCenter has not told of yet, and those that it had not told of at the last call of `overdue`. */
   const entering = new Set<string>()
   let enteringBefore: ReadonlySet<string> = new Set()
 
