@@ -1,5 +1,5 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { needsInitialization } from '../node/uninitialized-taint.ts'
+import { needsInitialization } from '../node/needs-initialization.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
 import { binding } from './bound-vm.ts'

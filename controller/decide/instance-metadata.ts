@@ -1,5 +1,5 @@
 import type { NodeAddress } from '../../agent/shared/node-report.ts'
-import { needsInitialization } from '../node/uninitialized-taint.ts'
+import { needsInitialization } from '../node/needs-initialization.ts'
 import { chooseAddresses } from './addresses/choose-addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'

@@ -1,5 +1,5 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { withoutUninitializedTaint } from '../node/uninitialized-taint.ts'
+import { withoutUninitializedTaint } from '../node/needs-initialization.ts'
 import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'

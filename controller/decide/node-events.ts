@@ -1,5 +1,5 @@
 import type { Condition, ConditionType, NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { hasUninitializedTaint } from '../node/uninitialized-taint.ts'
+import { hasUninitializedTaint } from '../node/needs-initialization.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../node/well-known.ts'
 import type { Node } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'

@@ -1,6 +1,6 @@
 import type { IdentityLevel, NodeAddress } from '../../agent/shared/node-report.ts'
+import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/needs-initialization.ts'
 import { providerID } from '../node/provider-id.ts'
-import { hasUninitializedTaint, withoutUninitializedTaint } from '../node/uninitialized-taint.ts'
 import { BETA_LABELS, LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
 import type { Node, Taint } from '../types/node.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'

@@ -1,5 +1,5 @@
 import type { IdentityLevel } from '../../agent/shared/node-report.ts'
-import { needsInitialization } from '../node/uninitialized-taint.ts'
+import { needsInitialization } from '../node/needs-initialization.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import type { IdentityDecision } from './decision.ts'
 import type { NodeFacts } from './node-facts.ts'

@@ -1,5 +1,5 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { needsInitialization } from '../node/uninitialized-taint.ts'
+import { needsInitialization } from '../node/needs-initialization.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'

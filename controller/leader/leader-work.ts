@@ -73,7 +73,6 @@ const CONCURRENCY = 16
 const PROBES = 4
 /** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */
 const PROBE_INTERVAL = 5_000
-const BACKOFF = { base: 1_000, max: 300_000 }
 
 /** What a leader runs under one configuration: watches, queues, the reconciler and the inventories. */
 export interface LeaderWork {
@@ -104,14 +103,12 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
         if (outcome !== undefined) metrics.reconciled(worked / 1000, outcome)
       },
     },
-    backoff: BACKOFF,
     clock,
     random,
   })
   const probeQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'probe failed'),
     concurrency: PROBES,
-    backoff: BACKOFF,
     // A node that reports another machine every second must not cost vCenter a search every second.
     rate: { ...DEFAULT_RATE, interval: Math.min(PROBE_INTERVAL, settings.lifecycle.absentFor / 60) },
     clock,

@@ -1,9 +1,9 @@
 import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { isBlankUUID } from './machine-uuid.ts'
+import { hasUninitializedTaint } from './needs-initialization.ts'
 import { previousStatus, specOf } from './previous-status.ts'
 import { judgeProviderID, providerUUIDs } from './provider-id.ts'
-import { hasUninitializedTaint } from './uninitialized-taint.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
 
 /**

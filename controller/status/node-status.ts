@@ -1,9 +1,9 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
 import type { Condition, ConditionType, IdentityLevel } from '../../agent/shared/node-report.ts'
 import { isAgentless } from '../decide/agentless.ts'
+import { hasUninitializedTaint, needsInitialization } from '../node/needs-initialization.ts'
 import { previousStatus } from '../node/previous-status.ts'
 import { judgeProviderID } from '../node/provider-id.ts'
-import { hasUninitializedTaint, needsInitialization } from '../node/uninitialized-taint.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../node/well-known.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { Reason } from '../types/reasons.ts'

@@ -25,7 +25,7 @@ import {
   RESYNC_PATHS,
   refreshMachine,
   type VMProperties,
-} from './properties/vm-properties.ts'
+} from './properties/resync-properties.ts'
 import { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 

@@ -17,8 +17,8 @@ export interface WorkQueueOptions {
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number
-  /** Ceilings of the first and of the longest backoff, milliseconds. */
-  readonly backoff: { readonly base: number; readonly max: number }
+  /** Ceilings of the first and of the longest backoff, milliseconds; {@link DEFAULT_BACKOFF} by default. */
+  readonly backoff?: { readonly base: number; readonly max: number }
   /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
   readonly rate?: TokenBucketsOptions
   /** Told of what happens to keys. */
@@ -42,6 +42,7 @@ export interface WorkQueueObserver {
   retried(): void
 }
 
+const DEFAULT_BACKOFF = { base: 1_000, max: 300_000 }
 /** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
@@ -134,7 +135,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     if (dirty.delete(key)) admit(key)
     else if (typeof result === 'object') later(key, result.requeueAfter, 'time')
     else if (result === 'requeue') {
-      const backoff = backoffs.get(key) ?? createBackoff({ ...options.backoff, random })
+      const backoff = backoffs.get(key) ?? createBackoff({ ...(options.backoff ?? DEFAULT_BACKOFF), random })
       backoffs.set(key, backoff)
       observer?.retried()
       later(key, backoff.next(), 'backoff')

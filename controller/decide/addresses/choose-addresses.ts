@@ -1,6 +1,6 @@
 import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/uninitialized-taint.ts'
+import { needsInitialization } from '../../node/needs-initialization.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { addressList } from './address-list.ts'

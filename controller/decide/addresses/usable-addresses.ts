@@ -1,6 +1,6 @@
 import type { NodeAddress, NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { NodesConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/uninitialized-taint.ts'
+import { needsInitialization } from '../../node/needs-initialization.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import {

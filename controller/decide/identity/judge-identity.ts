@@ -1,7 +1,7 @@
 import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { printable } from '../../../agent/shared/printable.ts'
 import { reaches, requiredLevel } from '../../node/identity-level.ts'
-import { needsInitialization } from '../../node/uninitialized-taint.ts'
+import { needsInitialization } from '../../node/needs-initialization.ts'
 import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
 import { isBoundTo } from '../bound-vm.ts'

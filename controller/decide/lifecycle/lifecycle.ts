@@ -1,7 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { isUnseen, type NodeMachines } from '../../node/machines.ts'
+import { hasUninitializedTaint } from '../../node/needs-initialization.ts'
 import { mayProceed } from '../../node/removal.ts'
-import { hasUninitializedTaint } from '../../node/uninitialized-taint.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { binding, isBoundTo } from '../bound-vm.ts'

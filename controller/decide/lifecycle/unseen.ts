@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../config/config.ts'
 import type { KnownNode } from '../../node/known-node.ts'
 import type { NodeMachines } from '../../node/machines.ts'
-import { hasUninitializedTaint } from '../../node/uninitialized-taint.ts'
+import { hasUninitializedTaint } from '../../node/needs-initialization.ts'
 import type { Node } from '../../types/node.ts'
 
 export interface UnseenFacts extends Pick<KnownNode, 'machineUUID'> {

@@ -7,7 +7,7 @@
  */
 import { printable } from '../../../agent/shared/printable.ts'
 import type { DecisionConfig, TopologyConfig } from '../../config/config.ts'
-import { needsInitialization } from '../../node/uninitialized-taint.ts'
+import { needsInitialization } from '../../node/needs-initialization.ts'
 import {
   BETA_LABELS,
   LABEL_INSTANCE_TYPE,

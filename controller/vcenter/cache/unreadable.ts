@@ -2,7 +2,7 @@
 import type { UnreadableProperty } from '../../types/virtual-machine.ts'
 import type { ObjectContent } from '../collect/object-content.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
-import type { VMProperties } from '../properties/vm-properties.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
 import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
 
 /**

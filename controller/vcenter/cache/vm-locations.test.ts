@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readMachine } from '../properties/vm-properties.ts'
+import { readMachine } from '../properties/resync-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { createVMLocations } from './vm-locations.ts'

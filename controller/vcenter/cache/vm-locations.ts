@@ -1,7 +1,7 @@
 /** Joins ancestors and tags: the host, cluster, datacenter and tags of a VM. */
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
-import type { VMProperties } from '../properties/vm-properties.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
 import { unreadablePlace } from './unreadable.ts'

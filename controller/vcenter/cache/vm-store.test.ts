@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { VMProperties } from '../properties/vm-properties.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { VMStore } from './vm-store.ts'
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
-import type { VMProperties } from '../properties/vm-properties.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { unreadableFacts } from './unreadable.ts'
 import type { VMLocation } from './vm-locations.ts'

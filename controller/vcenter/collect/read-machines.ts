@@ -7,7 +7,7 @@ import {
   READ_PATHS_WITH_DEVICES,
   readMachine,
   type VMProperties,
-} from '../properties/vm-properties.ts'
+} from '../properties/resync-properties.ts'
 import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './object-content.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Update } from '../collect/updates.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import { applyUpdates } from './pushed-properties.ts'
-import { readMachine, type VMProperties } from './vm-properties.ts'
+import { readMachine, type VMProperties } from './resync-properties.ts'
 
 const object = { type: 'VirtualMachine', value: 'vm-1' }
 const value = (text: string): XMLElement => ({

@@ -2,7 +2,7 @@ import t from 'tap'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
 import { CLAIM_PATH, METADATA_PATH, readName } from './property-values.ts'
 import { changeMachine, enterMachine } from './pushed-properties.ts'
-import { readMachine } from './vm-properties.ts'
+import { readMachine } from './resync-properties.ts'
 
 /** Properties by name, from the XML of their values. */
 async function values(properties: Record<string, string>): Promise<Map<string, XMLElement>> {
