@@ -143,7 +143,7 @@ for (const [what, told, body, subresource = ''] of done) {
 const notOfVSphere =
   /whose provider ID does not begin with vsphere:\/\/, and which is no Node that waits for one/
 const otherTaints = /with other taints than its own/
-const otherAnnotation = /with annotations that only the kubelet and people write/
+const otherAnnotation = /with annotations that are not its own/
 const refused: [string, Told, object, RegExp, string?][] = [
   [
     'another provider’s Node',
@@ -247,7 +247,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
     `all annotations away, a hold among them, at "${subresource}"`,
     { ...ours, wish: 'hold' },
     { metadata: { annotations: null } },
-    /with annotations that only .*rollcall.dev\/deletion/,
+    /with annotations that are not its own: .*rollcall.dev\/deletion/,
     subresource,
   ]),
   ...['', '/status'].flatMap((subresource) =>
@@ -255,7 +255,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
       `a person's hold to ${wish} at "${subresource}"`,
       { ...ours, wish: 'hold' },
       annotation('rollcall.dev/deletion', wish),
-      /with annotations that only the kubelet and people write: rollcall.dev\/deletion/,
+      /with annotations that are not its own: rollcall.dev\/deletion/,
       subresource,
     ]),
   ),

@@ -1,8 +1,7 @@
 /**
  * The candidate that `word` was most likely meant to be: at most two typing slips away (a letter too many, missing,
  * wrong, or two exchanged), fewer for short words. Case does not count. Undefined where nothing is near.
- *
- * By hand, because the libraries count two exchanged letters as two slips: for a mistyped `off` they would suggest `on`.
+ * By hand, because the libraries at hand count two exchanged letters as two slips.
  */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined

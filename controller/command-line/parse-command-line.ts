@@ -5,7 +5,7 @@ import { FLAGS } from '../cpi-arguments/table.ts'
 import type { Command, RunFlags } from '../options.ts'
 import { parseCommand } from './parse-command.ts'
 import { checkLease, parseListen } from './parse-values.ts'
-import { optionName, quoted, suggestion } from './read-options.ts'
+import { optionName, shortened, suggestion } from './read-options.ts'
 import { COMMANDS, isCommand, isOption, OPTIONS, optionsOf } from './table.ts'
 
 export type ControllerCommandLine = CommandLine<
@@ -34,7 +34,7 @@ export function parseCommandLine(args: readonly string[]): ControllerCommandLine
   if (cpiForm) return parseCpiForm(args)
   if (name.startsWith('-')) return wrong(`the command comes first: expected "run" before ${optionName(name)}`)
   if (!isCommand(name))
-    return wrong(`unknown command "${quoted(name)}"${suggestion(name, Object.keys(COMMANDS), '')}`)
+    return wrong(`unknown command "${shortened(name)}"${suggestion(name, Object.keys(COMMANDS), '')}`)
   const parsed = parseCommand(name, rest)
   return parsed.ok ? parsed.value : wrong(parsed.message)
 }

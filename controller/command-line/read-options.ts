@@ -34,9 +34,9 @@ export function readOptions(command: CommandName, args: readonly string[]): Resu
   for (const token of tokens) {
     if (token.kind === 'positional') {
       if (operand === undefined)
-        return failed(`unexpected argument "${quoted(token.value)}": every option begins with --`)
+        return failed(`unexpected argument "${shortened(token.value)}": every option begins with --`)
       if (values.has('operand'))
-        return failed(`unexpected argument "${quoted(token.value)}": expected one ${operand.name}`)
+        return failed(`unexpected argument "${shortened(token.value)}": expected one ${operand.name}`)
       values.set('operand', token.value)
       continue
     }
@@ -85,10 +85,10 @@ export function suggestion(word: string, known: readonly string[], prefix: strin
 
 /** Without what may follow a "=". */
 export function optionName(arg: string): string {
-  return quoted(arg.split('=', 1)[0] ?? '')
+  return shortened(arg.split('=', 1)[0] ?? '')
 }
 
-/** An argument as errors quote it. */
-export function quoted(text: string): string {
+/** An argument, as short as errors may be. */
+export function shortened(text: string): string {
   return printable(text, 60)
 }

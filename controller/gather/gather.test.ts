@@ -24,10 +24,10 @@ function setUp(names: readonly string[]) {
     const bound = report.status.vm
     if (bound === undefined) throw new Error('a settled Node is bound')
     const own = { ...node, name, uid: `uid-${i}`, providerID: `vsphere://${biosUUID}`, systemUUID: biosUUID }
-    const spec = report.spec.ok
+    const spec: NodeReport['spec'] = report.spec.ok
       ? {
           ...report.spec,
-          spec: {
+          value: {
             ...report.spec.value,
             nodeUID: own.uid,
             machine: { ...report.spec.value.machine, serialUUID: biosUUID },

@@ -126,9 +126,15 @@ t.test('a stop waits for what is under way and leaves no timer', async (t) => {
   }
   queue.add('a')
   const done = queue.run(process, stop.signal)
+  let ended = false
+  void done.then(() => {
+    ended = true
+  })
   await clock.turn(2)
   stop.abort()
-  await clock.turn(8)
+  await clock.turn(7)
+  t.notOk(ended)
+  await clock.turn(1)
   await done
   t.equal(finished, true)
   await clock.turn(0)

@@ -22,7 +22,7 @@ t.test('all go, and the brake never engages', async (t) => {
     if (index > 0) await sleep(APART)
     await vcsim.hide(vm.ref)
     await loseHeartbeats(cluster, name)
-    // However late it is noticed: the next comes so much later.
+    // The next VM vanishes only after this one is known to be missing.
     await reports.until('it is missing', () => reports.last(name)?.status?.absentSince !== undefined)
   }
   await Promise.all(workers.map(({ name }) => deleted(stage, name)))

@@ -17,10 +17,19 @@ const proxy = await startApiProxy(cluster.url)
 t.teardown(() => proxy.close())
 
 t.test('they are finished, and none is sent twice', async (t) => {
-  const secret = await mountSecret(`${stage.dir}/secret`, { [CONF]: vsphereConf(vcsim) })
+  // With the arguments of the CPI it would be `asserted`, and no Node would wait for its report.
+  const require = 'reported'
+  const secret = await mountSecret(`${stage.dir}/secret`, { [CONF]: vsphereConf(vcsim, { require }) })
   const controller = await stage.controller({
     cluster: { ...cluster, url: proxy.url },
     configFile: secret.path(CONF),
+    // Its Lease is not renewed either for as long as no write arrives.
+    cpiArguments: [
+      '--cloud-provider=vsphere',
+      '--cloud-config=/etc/cloud/vsphere.conf',
+      '--leader-elect-lease-duration=600s',
+      '--leader-elect-renew-deadline=500s',
+    ],
   })
   const members = await registerCrowd(cluster, stage.vms)
   await claimAll(vcsim, members)
@@ -29,8 +38,8 @@ t.test('they are finished, and none is sent twice', async (t) => {
   // Reports are seen, and no write arrives before the configuration is loaded.
   proxy.set('mute')
   await load.write()
-  await secret.write({ [CONF]: vsphereConf(vcsim, { lifecycle: { confirmations: 4 } }) })
-  await until('the first write of each is on its way', () => proxy.held() >= NODES)
+  await until('writes are on their way', () => proxy.held() >= NODES)
+  await secret.write({ [CONF]: vsphereConf(vcsim, { require, lifecycle: { confirmations: 4 } }) })
   await controller.says(/configuration loaded/)
   t.notOk(members.some(({ name }) => nodes.of(name).length > 1))
   proxy.set('works')

@@ -39,7 +39,7 @@ interface Row {
   readonly what: string
   /** Of the next wait; without one, all sessions end. */
   readonly fault?: Omit<VcsimFault, 'operation'>
-  /** LoginLimiter that it costs. */
+  /** Logins that it costs. */
   readonly logins: number
   /** Whether everything has to be requested again. */
   readonly anew: boolean

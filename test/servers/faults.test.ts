@@ -58,14 +58,17 @@ t.test('hang, until cleared', async (t) => {
 })
 
 t.test('delay', async (t) => {
-  await spoil({ kind: 'delay', milliseconds: 300 })
+  const short = await spoil({ kind: 'delay', milliseconds: 300 })
   const start = performance.now()
   t.match((await time()).text, 'CurrentTimeResponse')
   t.ok(performance.now() - start >= 299)
+  await vcsim.clearFaults(short)
 
   const id = await spoil({ kind: 'delay', milliseconds: 3_600_000 })
   const late = time()
-  await until('it waits', async () => ((await vcsim.calls()).operations.CurrentTime ?? 0) > 1)
+  await until('it waits', async () =>
+    (await vcsim.faults()).some((fault) => fault.id === id && fault.hits === 1),
+  )
   await vcsim.clearFaults(id)
   t.match((await late).text, 'CurrentTimeResponse', 'or when it is cleared')
 })

@@ -53,5 +53,5 @@ await t.test('each difference is shown by a file, and told in the docs', async (
       what,
     )
   const page = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8')
-  t.equal(withTable(page), page, 'run node test/vsphere-conf/differences.ts')
+  t.equal(withTable(page), page, 'npm run generate')
 })

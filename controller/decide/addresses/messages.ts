@@ -34,7 +34,7 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   const words = taken.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder})`)
   return no(
     'AddressOfAnotherNode',
-    `addresses of other Nodes are left out until the machines of those Nodes are proven gone: ${words.join(', ')}; delete such a Node, or find out why two machines have one address`,
+    `an address of another Node is left out until that Node's machine is proven gone; delete the other Node if its machine is gone, or find out why two machines have one address: ${words.join(', ')}`,
   )
 }
 

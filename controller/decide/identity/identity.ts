@@ -111,7 +111,7 @@ function withoutClaim(
 
 /**
  * How long a Node stays proven after its claim is gone. A reboot clears guestinfo or leaves the old boot's claim in it. The
- * agent writes a new claim when it starts and checks it every four to five minutes; vCenter shows it seconds to minutes
+ * agent writes a new claim when it starts and checks it every 4 to 4½ minutes; vCenter shows it seconds to minutes
  * later.
  */
 const CLAIM_GRACE_MS = 15 * 60_000

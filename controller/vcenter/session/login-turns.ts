@@ -3,7 +3,7 @@ import { aborted } from '../../tasks.ts'
 /** Runs work that has the same name one after the other, in the order of the calls. */
 export type TakeTurns = <T>(name: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>
 
-/** LoginLimiter of one account take turns, so that each heeds what became of the one before. */
+/** Logins of one account take turns, so that each heeds what became of the one before. */
 export function createTurns(): TakeTurns {
   /** What the next one waits for. It never fails. */
   const last = new Map<string, Promise<unknown>>()
