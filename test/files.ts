@@ -7,6 +7,8 @@ const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts
 const CPI = ['test/fixtures/cpi.ts', 'test/vsphere-conf/oracle.ts', 'test/cpi-addresses/oracle.ts']
 /** What is tested there: the release, its installation, the CPI's own manifests, the demo, and the servers of the tests. */
 const AROUND = /^(build|test\/(install|cpi-manifests|demo|servers))\//
+/** These need no server, but half a minute each: whether the simulation notices what is wrong, and shrinks what it found. */
+const OF_SIMULATION = /^test\/simulation\/(mutations|shrink)\.test\.ts$/
 
 /** Of a module's own code: what is imported as a type alone is not there when it runs. */
 const IMPORT =
@@ -14,7 +16,7 @@ const IMPORT =
 
 /** Paths of test files, sorted. */
 export interface TestFiles {
-  /** Those that start no server and build no binary. */
+  /** Those that start no server, build no binary and take seconds. */
   readonly unit: string[]
   /** Those that need servers. */
   readonly product: string[]
@@ -32,6 +34,7 @@ export async function testFiles(root: string): Promise<TestFiles> {
     return known
   }
   const kindOf = async (file: string): Promise<keyof TestFiles> => {
+    if (OF_SIMULATION.test(file)) return 'rest'
     const reached = new Set([join(root, file)])
     for (const path of reached) for (const imported of await imports(path)) reached.add(imported)
     const reaches = (paths: readonly string[] = []) => paths.some((path) => reached.has(path))
