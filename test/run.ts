@@ -24,8 +24,9 @@ const AT_ONCE = {
   product: 4 * availableParallelism(),
   rest: 4 * availableParallelism(),
 }
-/** These take minutes. Started last, they would run alone at the end. */
-const LONGEST = /^test\/(demo\/demo|differential|e2e\/(credential|deletion-brake-and|vcenter-hang))/
+/** These take a minute or more. Started last, they would run alone at the end. */
+const LONGEST =
+  /^test\/(demo\/demo|differential|simulation\/(calm|simulation)|e2e\/(credential|deletion-brake-and|two-vcenters|unreadable|vcenter-hang))/
 
 function isKind(word: string | undefined): word is keyof TestFiles {
   return word !== undefined && word in AT_ONCE
