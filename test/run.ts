@@ -24,7 +24,7 @@ const AT_ONCE = {
   product: 4 * availableParallelism(),
   rest: 4 * availableParallelism(),
 }
-/** These take a minute or more. Started last, they would run alone at the end. */
+/** These wait or compute for longest. Started last, they would run alone at the end. */
 const LONGEST =
   /^test\/(demo\/demo|differential|simulation\/(calm|simulation)|e2e\/(credential|deletion-brake-and|two-vcenters|unreadable|vcenter-hang))/
 

@@ -109,7 +109,7 @@ t.test('other taints and labels survive the initialisation', async (t) => {
   t.same(decision.patch?.taints, [other])
 })
 
-t.test('a taint that goes with the VM’s return takes the uninitialized one along', async (t) => {
+t.test('an initialisation that also ends the shutdown taint leaves neither', async (t) => {
   const [uninitialized] = node().taints
   const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
   const before = settled()

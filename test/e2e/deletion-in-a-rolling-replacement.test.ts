@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
+import { deletionPending, eventsOfReason, missing, QUICK, settled, verified, watched } from './deletion.ts'
 import { BRAKE } from './half.ts'
 import { isInitialized } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
@@ -41,8 +41,7 @@ async function deleteMachine({ name, vm }: Member): Promise<void> {
   await vcsim.govc('vm.destroy', vm.name)
   if (name === 'worker-1') return await deleteNode(name)
   await loseHeartbeats(cluster, name)
-  if (SLOW.includes(name))
-    return await reports.until('it is missing', () => reports.last(name)?.status?.absentSince !== undefined)
+  if (SLOW.includes(name)) return await missing(stage, name)
   await deletionPending(stage, name, { reason: 'NotConfirmed' })
   await deleteNode(name)
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, eventsOfReason, QUICK, watched } from './deletion.ts'
+import { deleted, eventsOfReason, missing, QUICK, watched } from './deletion.ts'
 import { BRAKE, DELETED } from './half.ts'
 import { openStage } from './stage.ts'
 
@@ -23,7 +23,7 @@ t.test('all go, and the brake never engages', async (t) => {
     await vcsim.hide(vm.ref)
     await loseHeartbeats(cluster, name)
     // The next VM vanishes only after this one is known to be missing.
-    await reports.until('it is missing', () => reports.last(name)?.status?.absentSince !== undefined)
+    await missing(stage, name)
   }
   await Promise.all(workers.map(({ name }) => deleted(stage, name)))
   for (const { name } of workers) {

@@ -62,6 +62,14 @@ export async function deletionPending(
   return found
 }
 
+/** Waits until the controller has noticed that the Node's VM is gone. */
+export async function missing({ reports }: Stage, node: string): Promise<void> {
+  await reports.until(
+    `the VM of ${node} is missing`,
+    () => reports.last(node)?.status?.absentSince !== undefined,
+  )
+}
+
 /** Waits until the Node is deleted. One that stays fails with what its report says of it. */
 export async function deleted({ nodes, reports }: Stage, name: string): Promise<void> {
   try {

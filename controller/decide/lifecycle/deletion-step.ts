@@ -103,7 +103,8 @@ function judge(
       others.length === 1 ||
       (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
   )
-  // A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be deleted.
+  // A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be
+  // deleted.
   const isFirst = ({ name }: UnmetPrecondition): boolean => !(brakedForNow && name === 'BrakeReleased')
   const unmet = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
   const [first] = unmet

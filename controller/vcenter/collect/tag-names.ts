@@ -7,7 +7,10 @@ import type { Timings } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { isRESTRefusal, parse } from './tag-answers.ts'
 
-/** Most calls for names in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time, not by this. */
+/**
+ * Most calls for names in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time,
+ * not by this.
+ */
 const MAX_CALLS = 2_000
 /** Most tags of other categories that are remembered. */
 const MAX_FOREIGN = 100_000
