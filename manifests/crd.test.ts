@@ -10,8 +10,8 @@ import {
   MAX_UNREADABLE,
   parseSpec,
 } from '../agent/shared/node-report.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
-import { startCluster } from '../test/servers/start-cluster.ts'
+import { withdrawOwnReport } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
 import { nodeReportSchema } from './testing/schema.ts'
 import { wrongValues } from './testing/wrong-values.ts'
@@ -30,10 +30,10 @@ const mergePatch = { contentType: 'application/merge-patch+json' }
 const nodeUID = completeSpec.nodeUID
 
 const schema = await nodeReportSchema()
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 // The schema alone: who may write is for the policies, which have tests of their own.
-await applyManifests(cluster, ['crd.yaml'])
+await withdrawOwnReport(cluster)
 
 const dryRun = (spec: unknown) =>
   cluster.request<Answer>('POST', `${collection}?dryRun=All`, {

@@ -1,9 +1,9 @@
 // What Pod Security's "restricted" says to the Pods, by the API server's own admission.
 import t from 'tap'
 import { podTemplate } from '../test/servers/manifests.ts'
-import { startCluster } from '../test/servers/start-cluster.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 const namespace = 'restricted'
 const put = async (path: string, object: object) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../test/fixtures/until.ts'
-import { applyManifest, applyManifests, type Manifest, readManifests } from '../test/servers/manifests.ts'
-import { startCluster } from '../test/servers/start-cluster.ts'
+import { applyManifest, type Manifest, readManifests } from '../test/servers/manifests.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
   betaZone,
   heartbeat,
@@ -17,9 +17,8 @@ import {
 } from './testing/node-writers.ts'
 import { registerNode } from './testing/writers.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster)
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 
 /** A Node that the controller has initialised, and its kubelet. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { applyManifests, manifestFiles } from '../test/servers/manifests.ts'
-import { startCluster } from '../test/servers/start-cluster.ts'
+import { until } from '../test/fixtures/until.ts'
+import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
   betaZone,
   heartbeat,
@@ -14,15 +14,22 @@ import {
 } from './testing/node-writers.ts'
 import { registerNode } from './testing/writers.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-// As before Kubernetes 1.36: alone.
-await applyManifests(
-  cluster,
-  (await manifestFiles()).filter((file) => file !== 'policy-restore-labels.yaml'),
-)
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 const kubelet = (name: string) => kubeletOf(cluster, name)
+
+// As before Kubernetes 1.36: alone.
+const restoreLabels =
+  '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restore-labels.rollcall.dev'
+await cluster.request('DELETE', restoreLabels)
+const probe = await kubelet('probe')
+await registerNode(probe.request, 'probe')
+await initialise(controller, 'probe')
+await until('the policy that restores labels is withdrawn', async () => {
+  const { status } = await label(probe, 'probe', { [zone]: 'other' })
+  return status === 403
+})
 
 const refused = {
   status: 403,

@@ -2,8 +2,8 @@ import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { systemClock } from '../../agent/shared/clock.ts'
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { applyManifests } from '../../test/servers/manifests.ts'
-import { startCluster } from '../../test/servers/start-cluster.ts'
+import { withdrawOwnReport } from '../../test/servers/manifests.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { createKubeClient } from './client.ts'
 import { createNodeWriter } from './node-writer.ts'
@@ -12,9 +12,10 @@ import { parseNodeReport } from './parse-node-report.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'
 
-const cluster = await startCluster()
+const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-await applyManifests(cluster, ['crd.yaml'])
+// The test is the agent as well.
+await withdrawOwnReport(cluster)
 const client = adminClient(cluster)
 t.teardown(() => client.close())
 const writer = createNodeWriter(client, new AbortController().signal)

@@ -102,11 +102,14 @@ async function established(cluster: Cluster, name: string): Promise<void> {
 
 const ownReport = 'own-report.rollcall.dev'
 
+/** Where the API server stores the binding that puts the last of the policies in force. */
+export const LAST_POLICY_BINDING = `/registry/validatingadmissionpolicybindings/${ownReport}`
+
 /**
- * Resolves once the policy for reports refuses. It tries a dry-run write that not even an administrator may do, and that
- * fits the schema, which is asked before policies.
+ * Resolves once the policy for reports refuses, or no longer does. It tries a dry-run write that not even an administrator
+ * may do, and that fits the schema, which is asked before policies.
  */
-export async function policiesInForce(cluster: Cluster): Promise<void> {
+export async function policiesInForce(cluster: Cluster, expected = true): Promise<void> {
   const report = {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'NodeReport',
@@ -120,14 +123,22 @@ export async function policiesInForce(cluster: Cluster): Promise<void> {
       claim: { written: false, reason: 'Probe', message: '' },
     },
   }
-  await until(`${ownReport} is in force`, async () => {
+  await until(`${ownReport} is ${expected ? 'in force' : 'withdrawn'}`, async () => {
     const { status, body } = await cluster.request<{ message?: string }>(
       'POST',
       '/apis/rollcall.dev/v1alpha1/nodereports?dryRun=All',
       report,
     )
-    return status === 403 && String(body.message).includes(ownReport) ? true : body
+    const refuses = status === 403 && String(body.message).includes(ownReport)
+    return (expected ? refuses : status === 201) || body
   })
+}
+
+/** Lets an administrator write reports. */
+export async function withdrawOwnReport(cluster: Cluster): Promise<void> {
+  const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+  await cluster.request('DELETE', `${bindings}/${ownReport}`)
+  await policiesInForce(cluster, false)
 }
 
 /** Asks until the answer is true; any other answer is what the failure shows. */

@@ -10,9 +10,8 @@ import { DONE, LENDER_PORT, type Loan } from './protocol.ts'
  * A cluster with Rollcall's manifests in force and nothing else in it: one that the test run lends, or, for a test that
  * runs alone, one that is started for it.
  *
- * Whatever a test does through the API may be left behind, and is deleted before the next test has the cluster. What the
- * manifests brought may be changed, too: the cluster is not lent again then. A test that stops or configures the API
- * server starts one of its own instead.
+ * Whatever a test writes may be left behind, and what the manifests brought may be changed: it is as before when the next
+ * test has the cluster. A test that stops or configures the API server starts one of its own instead.
  */
 export async function borrowCluster(env: NodeJS.ProcessEnv = process.env): Promise<Cluster> {
   const port = env[LENDER_PORT]

@@ -1,8 +1,6 @@
-import { applyManifests, policiesInForce } from '../manifests.ts'
+import { applyManifests, LAST_POLICY_BINDING, policiesInForce } from '../manifests.ts'
 import { type OwnCluster, startCluster } from '../start-cluster.ts'
-import { type Contents, differences, readContents } from './contents.ts'
-import { emptyCluster } from './empty.ts'
-import { type Kind, readKinds } from './kinds.ts'
+import { type Contents, differences, readContents, restoreContents } from './contents.ts'
 import { createPool, type Pool } from './pool.ts'
 
 /** A cluster of the pool's, with Rollcall's manifests in force. */
@@ -10,8 +8,6 @@ export interface PooledCluster {
   readonly cluster: OwnCluster
   /** What was in it before its first user, and is after each. */
   readonly contents: Contents
-  /** What it serves; a test that adds to these also leaves the definition, and with that they go. */
-  readonly kinds: readonly Kind[]
 }
 
 /** What the pool has done, for who waits for the tests. */
@@ -22,7 +18,7 @@ export interface PoolCounts {
   readonly discarded: string[]
 }
 
-/** A pool of clusters, which are emptied between two users. */
+/** A pool of clusters, which are as new for each user. */
 export function createClusterPool(counts: PoolCounts): Pool<PooledCluster> {
   return createPool<PooledCluster>({
     async make() {
@@ -30,20 +26,30 @@ export function createClusterPool(counts: PoolCounts): Pool<PooledCluster> {
       const cluster = await startCluster()
       try {
         await applyManifests(cluster)
-        return { cluster, contents: await readContents(cluster.etcdUrl), kinds: await readKinds(cluster) }
+        return { cluster, contents: await readContents(cluster.etcdUrl) }
       } catch (error) {
         await cluster.stop()
         throw error
       }
     },
-    clean: ({ cluster, contents, kinds }) => emptyCluster(cluster, contents, kinds),
-    async inspect({ cluster, contents }) {
-      const found = differences(contents, await readContents(cluster.etcdUrl))
-      // That the objects are there does not say that they act.
-      if (found.length === 0) await policiesInForce(cluster)
-      return found
-    },
+    clean: restore,
+    inspect: async ({ cluster, contents }) => differences(contents, await readContents(cluster.etcdUrl)),
     end: ({ cluster }) => cluster.stop(),
     onDiscard: (why) => void counts.discarded.push(why),
   })
+}
+
+async function restore({ cluster, contents }: PooledCluster): Promise<void> {
+  const { etcdUrl } = cluster
+  const found = await readContents(etcdUrl)
+  if (differences(contents, found).some((difference) => /^\S*admissionpolic/.test(difference))) {
+    // That policies are stored does not say that they act: the last one's binding is taken away, and put back once the
+    // API server has noticed, as `applyManifests` waits for it.
+    const before = new Map(contents)
+    before.delete(LAST_POLICY_BINDING)
+    await restoreContents(etcdUrl, before, found)
+    await policiesInForce(cluster, false)
+  }
+  await restoreContents(etcdUrl, contents, await readContents(etcdUrl))
+  await policiesInForce(cluster)
 }

@@ -27,6 +27,7 @@ const nodes = '/api/v1/nodes'
 const pods = '/api/v1/namespaces/kube-system/pods'
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+const mergePatch = { contentType: 'application/merge-patch+json' }
 
 await t.test('whatever one test leaves behind, the next does not find', async (t) => {
   const one = await borrowCluster(env)
@@ -50,24 +51,41 @@ await t.test('whatever one test leaves behind, the next does not find', async (t
   t.notOk(existsSync(one.dir), 'its files are gone, too')
 })
 
-await t.test('a cluster whose manifests were changed is not lent again', async (t) => {
+await t.test('what it changes in the manifests is as before', async (t) => {
   const one = await borrowCluster(env)
-  const policy =
-    '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/own-report.rollcall.dev'
-  t.match(await one.request('DELETE', policy), { status: 200 })
+  const admission = '/apis/admissionregistration.k8s.io/v1'
+  const binding = `${admission}/validatingadmissionpolicybindings/update-node.rollcall.dev`
+  const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
+  const role = `${roles}/rollcall-controller`
+  const rules = await one.request<{ rules: unknown }>('GET', role)
+  t.match(await one.request('DELETE', binding), { status: 200 })
+  t.match(await one.request('DELETE', crd), { status: 200 })
+  t.match(await one.request('PATCH', role, { rules: [] }, mergePatch), { status: 200 })
   await one.stop()
+
   await using next = await borrowCluster(env)
-  t.not(next.url, one.url)
-  t.match(await next.request('GET', policy), { status: 200 })
+  t.equal(next.url, one.url)
+  t.match(await next.request('GET', role), { status: 200, body: { rules: rules.body.rules } })
+  t.match(await next.request('GET', crd), { status: 200 })
+  t.strictSame(await names(next, '/apis/rollcall.dev/v1alpha1/nodereports'), [])
+  await create(next, nodes, { metadata: { name: 'n2' } })
+  const controller = await next.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
+  const answer = await controller.request(
+    'PATCH',
+    `${nodes}/n2`,
+    { metadata: { labels: { a: 'b' } } },
+    mergePatch,
+  )
+  t.match(answer, { status: 403, body: { message: /update-node\.rollcall\.dev/ } }, 'and acts')
 })
 
-await t.test('nor one with a namespace that does not end', async (t) => {
+await t.test('a namespace goes, though nobody finalizes it', async (t) => {
   const one = await borrowCluster(env)
   await applyManifest(one, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
   await one.stop()
   await using next = await borrowCluster(env)
-  t.not(next.url, one.url)
-  t.match(lender.counts.discarded.at(-1), /namespaces\/other is left over/)
+  t.equal(next.url, one.url)
+  t.notOk((await names(next, '/api/v1/namespaces')).includes('other'))
 })
 
 const script = `
@@ -75,7 +93,7 @@ import { borrowCluster } from ${JSON.stringify(import.meta.resolve('./borrow.ts'
 console.log((await borrowCluster()).url)
 `
 
-await t.test('nor that of a test which was killed', async (t) => {
+await t.test('the cluster of a test that was killed is not lent again', async (t) => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
