@@ -1,8 +1,12 @@
 /** What is stored of a cluster: every object's bytes, in base64, by key, as "/registry/minions/n1". */
 export type Contents = ReadonlyMap<string, string>
 
-/** Keys that an API server renews by itself, to tell that it runs, or which addresses and ports of Services are in use. */
-const OWN = /^\/registry\/(masterleases\/|ranges\/|peerserverleases\/|leases\/kube-system\/apiserver-)/
+/**
+ * Keys that an API server writes by itself, to tell that it runs, which kinds it serves, and which addresses and ports of
+ * Services are in use.
+ */
+const OWN =
+  /^\/registry\/(masterleases\/|ranges\/|peerserverleases\/|leases\/kube-system\/apiserver-|apiregistration\.k8s\.io\/apiservices\/)/
 
 const PREFIX = '/registry/'
 /** The first key after all that begin with the prefix. */
