@@ -19,22 +19,23 @@ t.teardown(() => cluster.stop())
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 const kubelet = (name: string) => kubeletOf(cluster, name)
 
-// As before Kubernetes 1.36: alone.
-const restoreLabels =
-  '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restore-labels.rollcall.dev'
-await cluster.request('DELETE', restoreLabels)
-const probe = await kubelet('probe')
-await registerNode(probe.request, 'probe')
-await initialise(controller, 'probe')
-await until('the policy that restores labels is withdrawn', async () => {
-  const { status } = await label(probe, 'probe', { [zone]: 'other' })
-  return status === 403
-})
-
 const refused = {
   status: 403,
   message: /may not change the label .* it was verified against vCenter; take it out/,
 }
+
+// As before Kubernetes 1.36: alone.
+const restoreLabels =
+  '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restore-labels.rollcall.dev'
+const { status } = await cluster.request('DELETE', restoreLabels)
+if (status !== 200) throw new Error(`deleting the binding is answered with ${status}`)
+const probe = await kubelet('probe')
+await registerNode(probe.request, 'probe')
+await initialise(controller, 'probe')
+await until('the policy that restores labels is withdrawn', async () => {
+  const { status, message } = await label(probe, 'probe', { [zone]: 'other' })
+  return status === refused.status && refused.message.test(message)
+})
 
 await t.test(
   'a kubelet registers, reports and settles its labels until the Node is initialised',

@@ -14,7 +14,7 @@ import { adminClient } from './testing/cluster-client.ts'
 
 const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
-// The test is the agent as well.
+// The test writes reports itself, as administrator.
 await withdrawOwnReport(cluster)
 const client = adminClient(cluster)
 t.teardown(() => client.close())

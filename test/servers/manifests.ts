@@ -51,7 +51,7 @@ export async function applyManifests(cluster: Cluster, files?: readonly string[]
     for (const object of await readManifests(file)) {
       await applyManifest(cluster, object)
       if (object.kind === 'CustomResourceDefinition') await established(cluster, object.metadata.name)
-      // The API server learns of policies in the order of their writing: the last in force, all are.
+      // The API server learns of policies in the order of their writing: the last in force, all that validate are.
       if (object.metadata.name === ownReport && object.kind.endsWith('Binding'))
         await policiesInForce(cluster)
     }
@@ -102,15 +102,30 @@ async function established(cluster: Cluster, name: string): Promise<void> {
 
 const ownReport = 'own-report.rollcall.dev'
 
-/** Where the API server stores the binding that puts the last of the policies in force. */
-export const LAST_POLICY_BINDING = `/registry/validatingadmissionpolicybindings/${ownReport}`
-
 /**
- * Resolves once the policy for reports refuses, or no longer does. It tries a dry-run write that not even an administrator
- * may do, and that fits the schema, which is asked before policies.
+ * Resolves once the policy for reports refuses. It tries a dry-run write that not even an administrator may do, and that
+ * fits the schema, which is asked before policies.
  */
-export async function policiesInForce(cluster: Cluster, expected = true): Promise<void> {
-  const report = {
+export async function policiesInForce(cluster: Cluster): Promise<void> {
+  await until(`${ownReport} is in force`, async () => {
+    const { status, body } = await writeForeignReport(cluster)
+    return status === 403 && String(body.message).includes(ownReport) ? true : body
+  })
+}
+
+/** Lets an administrator write reports, until a borrowed cluster is given back. */
+export async function withdrawOwnReport(cluster: Cluster): Promise<void> {
+  const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
+  const { status } = await cluster.request('DELETE', `${bindings}/${ownReport}`)
+  if (status !== 200) throw new Error(`deleting the binding of ${ownReport} is answered with ${status}`)
+  await until(`${ownReport} is withdrawn`, async () => {
+    const { status, body } = await writeForeignReport(cluster)
+    return status === 201 ? true : body
+  })
+}
+
+function writeForeignReport(cluster: Cluster) {
+  return cluster.request<{ message?: string }>('POST', '/apis/rollcall.dev/v1alpha1/nodereports?dryRun=All', {
     apiVersion: 'rollcall.dev/v1alpha1',
     kind: 'NodeReport',
     metadata: { name: 'policy-probe' },
@@ -122,23 +137,7 @@ export async function policiesInForce(cluster: Cluster, expected = true): Promis
       tools: { guestinfoReadable: false, guestinfoWritable: false },
       claim: { written: false, reason: 'Probe', message: '' },
     },
-  }
-  await until(`${ownReport} is ${expected ? 'in force' : 'withdrawn'}`, async () => {
-    const { status, body } = await cluster.request<{ message?: string }>(
-      'POST',
-      '/apis/rollcall.dev/v1alpha1/nodereports?dryRun=All',
-      report,
-    )
-    const refuses = status === 403 && String(body.message).includes(ownReport)
-    return (expected ? refuses : status === 201) || body
   })
-}
-
-/** Lets an administrator write reports. */
-export async function withdrawOwnReport(cluster: Cluster): Promise<void> {
-  const bindings = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
-  await cluster.request('DELETE', `${bindings}/${ownReport}`)
-  await policiesInForce(cluster, false)
 }
 
 /** Asks until the answer is true; any other answer is what the failure shows. */

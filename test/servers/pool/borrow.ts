@@ -11,7 +11,8 @@ import { DONE, LENDER_PORT, type Loan } from './protocol.ts'
  * runs alone, one that is started for it.
  *
  * Whatever a test writes may be left behind, and what the manifests brought may be changed: it is as before when the next
- * test has the cluster. A test that stops or configures the API server starts one of its own instead.
+ * test has the cluster. What the API server keeps for itself is not: its metrics go on, the port of a Service may stay in
+ * use. A test that stops or configures the API server starts one of its own instead.
  */
 export async function borrowCluster(env: NodeJS.ProcessEnv = process.env): Promise<Cluster> {
   const port = env[LENDER_PORT]

@@ -3,6 +3,15 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import {
+  initialise,
+  kubeletOf,
+  labelNode,
+  labelsOf,
+  verifiedLabels,
+  zone,
+} from '../../../manifests/testing/node-writers.ts'
+import { registerNode } from '../../../manifests/testing/writers.ts'
 import type { Cluster } from '../cluster.ts'
 import { applyManifest } from '../manifests.ts'
 import { borrowCluster } from './borrow.ts'
@@ -27,6 +36,9 @@ const nodes = '/api/v1/nodes'
 const pods = '/api/v1/namespaces/kube-system/pods'
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
+const admission = '/apis/admissionregistration.k8s.io/v1'
+const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
 const mergePatch = { contentType: 'application/merge-patch+json' }
 
 await t.test('whatever one test leaves behind, the next does not find', async (t) => {
@@ -51,32 +63,42 @@ await t.test('whatever one test leaves behind, the next does not find', async (t
   t.notOk(existsSync(one.dir), 'its files are gone, too')
 })
 
-await t.test('what it changes in the manifests is as before', async (t) => {
+await t.test('what it changes in the manifests is as before, and acts', async (t) => {
   const one = await borrowCluster(env)
-  const admission = '/apis/admissionregistration.k8s.io/v1'
-  const binding = `${admission}/validatingadmissionpolicybindings/update-node.rollcall.dev`
-  const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
   const role = `${roles}/rollcall-controller`
-  const rules = await one.request<{ rules: unknown }>('GET', role)
-  t.match(await one.request('DELETE', binding), { status: 200 })
+  const { body: before } = await one.request<{ rules: unknown }>('GET', role)
+  for (const [path, names] of [
+    [`${admission}/validatingadmissionpolicybindings`, ['update-node', 'own-report']],
+    [`${admission}/mutatingadmissionpolicybindings`, ['restore-labels']],
+  ] as const)
+    for (const name of names)
+      t.match(await one.request('DELETE', `${path}/${name}.rollcall.dev`), { status: 200 })
   t.match(await one.request('DELETE', crd), { status: 200 })
   t.match(await one.request('PATCH', role, { rules: [] }, mergePatch), { status: 200 })
   await one.stop()
 
   await using next = await borrowCluster(env)
   t.equal(next.url, one.url)
-  t.match(await next.request('GET', role), { status: 200, body: { rules: rules.body.rules } })
-  t.match(await next.request('GET', crd), { status: 200 })
-  t.strictSame(await names(next, '/apis/rollcall.dev/v1alpha1/nodereports'), [])
-  await create(next, nodes, { metadata: { name: 'n2' } })
+  t.match(await next.request('GET', role), { status: 200, body: { rules: before.rules } })
+  t.strictSame(await names(next, reports), [])
+  const empty = {
+    apiVersion: 'rollcall.dev/v1alpha1',
+    kind: 'NodeReport',
+    metadata: { name: 'n2' },
+    spec: {},
+  }
+  t.match(await next.request('POST', reports, empty), { status: 422 })
   const controller = await next.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
-  const answer = await controller.request(
-    'PATCH',
-    `${nodes}/n2`,
-    { metadata: { labels: { a: 'b' } } },
-    mergePatch,
-  )
-  t.match(answer, { status: 403, body: { message: /update-node\.rollcall\.dev/ } }, 'and acts')
+  await create(next, nodes, { metadata: { name: 'n1' } })
+  t.match(await labelNode(controller, 'n1', { a: 'b' }), {
+    status: 403,
+    message: /update-node\.rollcall\.dev/,
+  })
+  const kubelet = await kubeletOf(next, 'n2')
+  await registerNode(kubelet.request, 'n2')
+  await initialise(controller, 'n2')
+  t.match(await labelNode(kubelet, 'n2', { [zone]: 'other' }), { status: 200 })
+  t.match(await labelsOf(next, 'n2'), verifiedLabels)
 })
 
 await t.test('a namespace goes, though nobody finalizes it', async (t) => {
