@@ -12,6 +12,7 @@ import {
   zone,
 } from '../../../manifests/testing/node-writers.ts'
 import { registerNode } from '../../../manifests/testing/writers.ts'
+import { until } from '../../fixtures/until.ts'
 import type { Cluster } from '../cluster.ts'
 import { applyManifest } from '../manifests.ts'
 import { borrowCluster } from './borrow.ts'
@@ -37,7 +38,8 @@ const pods = '/api/v1/namespaces/kube-system/pods'
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
 const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
-const admission = '/apis/admissionregistration.k8s.io/v1'
+const binding = (does: 'validating' | 'mutating', policy: string) =>
+  `/apis/admissionregistration.k8s.io/v1/${does}admissionpolicybindings/${policy}.rollcall.dev`
 const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
 const mergePatch = { contentType: 'application/merge-patch+json' }
 
@@ -63,23 +65,56 @@ await t.test('whatever one test leaves behind, the next does not find', async (t
   t.notOk(existsSync(one.dir), 'its files are gone, too')
 })
 
+const controllerOf = (cluster: Cluster) =>
+  cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
+
+/** Whether the controller is kept from a label that is none of its own. */
+async function controllerIsRefused(cluster: Cluster): Promise<boolean> {
+  const { status, message } = await labelNode(await controllerOf(cluster), 'n1', { a: 'b' })
+  return status === 403 && /update-node\.rollcall\.dev/.test(message)
+}
+
+/** Whether a verified label is put back that the kubelet changes. */
+async function labelIsRestored(cluster: Cluster): Promise<boolean> {
+  const { status } = await labelNode(await kubeletOf(cluster, 'n2'), 'n2', { [zone]: 'other' })
+  return status === 200
+}
+
+async function createTwoNodes(cluster: Cluster): Promise<void> {
+  await create(cluster, nodes, { metadata: { name: 'n1' } })
+  await registerNode((await kubeletOf(cluster, 'n2')).request, 'n2')
+  await initialise(await controllerOf(cluster), 'n2')
+}
+
 await t.test('what it changes in the manifests is as before, and acts', async (t) => {
   const one = await borrowCluster(env)
+  await createTwoNodes(one)
   const role = `${roles}/rollcall-controller`
   const { body: before } = await one.request<{ rules: unknown }>('GET', role)
-  for (const [path, names] of [
-    [`${admission}/validatingadmissionpolicybindings`, ['update-node', 'own-report']],
-    [`${admission}/mutatingadmissionpolicybindings`, ['restore-labels']],
-  ] as const)
-    for (const name of names)
-      t.match(await one.request('DELETE', `${path}/${name}.rollcall.dev`), { status: 200 })
-  t.match(await one.request('DELETE', crd), { status: 200 })
+  t.match(await one.request('DELETE', binding('validating', 'update-node')), { status: 200 })
+  t.match(await one.request('DELETE', binding('mutating', 'restore-labels')), { status: 200 })
+  await until('the controller is let through', async () => !(await controllerIsRefused(one)))
+  await until('the kubelet is refused instead', async () => !(await labelIsRestored(one)))
   t.match(await one.request('PATCH', role, { rules: [] }, mergePatch), { status: 200 })
   await one.stop()
 
   await using next = await borrowCluster(env)
   t.equal(next.url, one.url)
   t.match(await next.request('GET', role), { status: 200, body: { rules: before.rules } })
+  await createTwoNodes(next)
+  t.ok(await controllerIsRefused(next))
+  t.ok(await labelIsRestored(next))
+  t.match(await labelsOf(next, 'n2'), verifiedLabels)
+})
+
+await t.test('so is what it deletes of them', async (t) => {
+  const one = await borrowCluster(env)
+  t.match(await one.request('DELETE', binding('validating', 'own-report')), { status: 200 })
+  t.match(await one.request('DELETE', crd), { status: 200 })
+  await one.stop()
+
+  await using next = await borrowCluster(env)
+  t.equal(next.url, one.url)
   t.strictSame(await names(next, reports), [])
   const empty = {
     apiVersion: 'rollcall.dev/v1alpha1',
@@ -88,17 +123,6 @@ await t.test('what it changes in the manifests is as before, and acts', async (t
     spec: {},
   }
   t.match(await next.request('POST', reports, empty), { status: 422 })
-  const controller = await next.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
-  await create(next, nodes, { metadata: { name: 'n1' } })
-  t.match(await labelNode(controller, 'n1', { a: 'b' }), {
-    status: 403,
-    message: /update-node\.rollcall\.dev/,
-  })
-  const kubelet = await kubeletOf(next, 'n2')
-  await registerNode(kubelet.request, 'n2')
-  await initialise(controller, 'n2')
-  t.match(await labelNode(kubelet, 'n2', { [zone]: 'other' }), { status: 200 })
-  t.match(await labelsOf(next, 'n2'), verifiedLabels)
 })
 
 await t.test('a namespace goes, though nobody finalizes it', async (t) => {
