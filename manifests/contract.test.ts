@@ -144,6 +144,7 @@ await t.test('the status in schema and contract has the same fields', async (t) 
 await t.test('the words of the status in schema and contract are the same', async (t) => {
   const conditions: Record<ConditionType, 0> = {
     VMFound: 0,
+    VMUnique: 0,
     IdentityVerified: 0,
     TopologyResolved: 0,
     AddressesResolved: 0,

@@ -65,6 +65,7 @@ const wrongSpec: Readonly<Record<string, readonly unknown[]>> = {
   'claim.written': ['yes', undefined],
   'claim.reason': [42, 'not CamelCase', '', LONG, undefined],
   'claim.message': [42, CONTROL, LONG, undefined],
+  'claim.digest': [42, 'AB'.repeat(32), 'ab'.repeat(31), 'ab'.repeat(33)],
   unreadable: ['all', Array.from({ length: 17 }, () => ({ fact: 'x', reason: 'X', message: '' }))],
   'unreadable.0.fact': [42, CONTROL, LONG, undefined],
   'unreadable.0.reason': [42, 'no', LONG, undefined],

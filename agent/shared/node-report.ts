@@ -5,6 +5,7 @@
  * it the controller imports only `agent/shared/`, the agent nothing of the controller. The same shapes stand as a
  * structural schema in `manifests/base/crd.yaml`; a test holds the two together.
  */
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { ok, type Result } from './result.ts'
 
@@ -40,6 +41,7 @@ export function timestamp(ms: number): string {
 export const FACT_SERIAL_UUID = 'machine.serialUUID'
 
 const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))
 const mac = v.pipe(v.string(), v.regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/))
 /** No control characters (C0, C1), no separators of lines, nothing that turns the direction of writing around. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
@@ -105,7 +107,13 @@ export const NodeReportSpec = v.object({
     }),
   ),
   /** Whether the claim stands in guestinfo, else why not. */
-  claim: v.object({ written: v.boolean(), reason, message: text(256) }),
+  claim: v.object({
+    written: v.boolean(),
+    reason,
+    message: text(256),
+    /** {@link claimDigest} of the claim. The claim itself stays in the VM: whoever reads reports cannot repeat it. */
+    digest: v.optional(sha256),
+  }),
   unreadable: v.optional(v.pipe(v.array(UnreadableFact), v.maxLength(MAX_UNREADABLE))),
 })
 export type NodeReportSpec = v.InferOutput<typeof NodeReportSpec>
@@ -116,6 +124,7 @@ export type UnreadableFact = v.InferOutput<typeof UnreadableFact>
 /** In the order in which they are reached. */
 export const CONDITION_TYPES = [
   'VMFound',
+  'VMUnique',
   'IdentityVerified',
   'TopologyResolved',
   'AddressesResolved',
@@ -149,6 +158,9 @@ export interface ParentObject {
 
 /** Longest list of parents in a binding. */
 export const MAX_PARENTS = 16
+
+/** Most former VMs that a status remembers. */
+export const MAX_FORMER_VMS = 4
 
 /** The durable binding of a Node to one VM of one vCenter. */
 export interface BoundVM {
@@ -184,6 +196,13 @@ export interface NodeReportStatus {
    * Node is deleted.
    */
   readonly namedVM?: BoundVM
+  /**
+   * VMs that the Node was verified to be before it became `vm`, and that were not proven gone at that time. They must be gone,
+   * too, before the Node is deleted.
+   */
+  readonly formerVMs?: readonly BoundVM[]
+  /** Digest of the claim in the last report that may have come from `vm`; the next one came after that VM was off or away. */
+  readonly lastClaim?: string
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string
@@ -199,20 +218,35 @@ export interface NodeReportStatus {
   readonly conditions?: readonly Condition[]
 }
 
-/**
- * The claim's text: `v1 <node UID> <boot ID>`, both lower-case UUIDs, one space between. The boot ID is `-` where
- * the agent could not read one.
- */
-export function formatClaim(claim: { nodeUID: string; bootID: string | undefined }): string {
-  return `v1 ${claim.nodeUID} ${claim.bootID ?? '-'}`
+/** What a VM says of itself in its own guestinfo. */
+export interface Claim {
+  readonly nodeUID: string
+  /** Undefined where the agent could not read one. */
+  readonly bootID: string | undefined
+  /** 32 hexadecimal digits, drawn at random. Undefined in a claim of version 1, which anybody can make up. */
+  readonly nonce?: string | undefined
+}
+
+/** `v2 NODE-UID BOOT-ID NONCE`, or `v1 NODE-UID BOOT-ID` without a nonce. A boot ID that is not known is `-`. */
+export function formatClaim({ nodeUID, bootID = '-', nonce }: Claim): string {
+  return nonce === undefined ? `v1 ${nodeUID} ${bootID}` : `v2 ${nodeUID} ${bootID} ${nonce}`
 }
 
 /** Reads a claim back; undefined for anything that {@link formatClaim} would not have written. */
-export function parseClaim(text: string): { nodeUID: string; bootID: string | undefined } | undefined {
-  const [version, nodeUID, bootID, ...rest] = text.trim().split(' ')
-  if (version !== 'v1' || rest.length > 0 || !v.is(uuid, nodeUID)) return undefined
-  if (bootID === '-') return { nodeUID, bootID: undefined }
-  return v.is(uuid, bootID) ? { nodeUID, bootID } : undefined
+export function parseClaim(text: string): Claim | undefined {
+  const [version, nodeUID, boot, nonce, ...rest] = text.trim().split(' ')
+  const bootID = boot === '-' ? undefined : boot
+  if (rest.length > 0 || !v.is(uuid, nodeUID) || (bootID !== undefined && !v.is(uuid, bootID)))
+    return undefined
+  if (version === 'v1' && nonce === undefined && boot !== undefined) return { nodeUID, bootID, nonce }
+  if (version === 'v2' && nonce !== undefined && /^[0-9a-f]{32}$/.test(nonce))
+    return { nodeUID, bootID, nonce }
+  return undefined
+}
+
+/** SHA-256 of a claim's text, in hexadecimal, for the report. */
+export function claimDigest(claim: Claim): string {
+  return createHash('sha256').update(formatClaim(claim)).digest('hex')
 }
 
 /**

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import {
   ANNOTATION_REPORTED_AT,
   CONDITION_TYPES,
+  MAX_FORMER_VMS,
   MAX_PARENTS,
   type NodeReportStatus,
   parseSpec,
@@ -58,6 +59,8 @@ const fields = {
   nodeUID: v.string(),
   vm: BoundVM,
   namedVM: BoundVM,
+  formerVMs: v.pipe(v.array(BoundVM), v.maxLength(MAX_FORMER_VMS)),
+  lastClaim: v.string(),
   identityLevel: v.picklist(['asserted', 'reported', 'proven']),
   provenUntil: v.pipe(v.string(), v.isoTimestamp()),
   absentSince: v.pipe(v.string(), v.isoTimestamp()),

@@ -43,12 +43,18 @@ export const completeSpec: Complete<NodeReportSpec> = {
   ],
   tools: { version: '12.3.5', guestinfoReadable: true, guestinfoWritable: true },
   cloudInit: { instanceID: 'node-a', localHostname: 'node-a', addresses: ['10.0.0.5/24', 'fd00::5'] },
-  claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
+  claim: {
+    written: true,
+    reason: 'Written',
+    message: 'the claim stands in guestinfo',
+    digest: 'ab'.repeat(32),
+  },
   unreadable: [{ fact: 'product', reason: 'NotPermitted', message: 'run the agent as root' }],
 }
 
 const conditionTypes: Record<ConditionType, true> = {
   VMFound: true,
+  VMUnique: true,
   IdentityVerified: true,
   TopologyResolved: true,
   AddressesResolved: true,
@@ -90,6 +96,8 @@ export const completeStatus: Complete<NodeReportStatus> = {
   nodeUID: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11',
   vm,
   namedVM: vm,
+  formerVMs: [vm],
+  lastClaim: 'cd'.repeat(32),
   identityLevel: 'proven',
   provenUntil: '2026-11-21T09:45:00Z',
   absentSince: '2026-11-21T09:44:00Z',
