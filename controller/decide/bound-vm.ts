@@ -22,6 +22,19 @@ export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boole
   )
 }
 
+/** Whether two VMs are of one Fault Tolerance group. */
+export function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
+  const { instanceUUID, moref } = other
+  if (instanceUUID === undefined || moref === vm.moref) return false
+  return faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
+}
+
+/** Whether two bindings are to the same VM. */
+export function isSameVM(a: BoundVM, b: BoundVM): boolean {
+  if (a.vCenterInstanceUUID !== b.vCenterInstanceUUID) return false
+  return a.moref === b.moref || (a.instanceUUID !== '' && a.instanceUUID === b.instanceUUID)
+}
+
 /** Longest texts that the schema allows. */
 const MAX_NAME = 512
 const MAX_ID = 64

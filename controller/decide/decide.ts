@@ -103,13 +103,20 @@ function decideOnIdentity(
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
       const { identityLevel } = previous
       const vm = binding(identity.vm)
+      const { lastClaim, copies } = identity
       const fields = {
         ...(identityLevel === undefined ? {} : { identityLevel }),
         ...(vm === undefined ? {} : { vm }),
+        ...(lastClaim === undefined ? {} : { lastClaim }),
       }
-      const { VMFound } = identity.conditions
+      const { VMFound, VMUnique } = identity.conditions
       const conditions = { ...noLongerRefused(node, previous, VMFound), ...identity.conditions }
-      return { ...leave(facts), status: { conditions, fields } }
+      const told = VMUnique === undefined ? {} : { told: { VMUnique } }
+      return {
+        ...leave(facts),
+        status: { conditions, ...told, fields },
+        ...(copies === undefined ? {} : { copies }),
+      }
     }
     case 'verified':
       return decideOnVerified(identity, otherProvider, facts)
@@ -123,11 +130,11 @@ function decideOnVerified(
   facts: NodeFacts,
 ): IdentityDecision {
   const { node, now, settings } = facts
-  const { vm, level, provenUntil } = identity
+  const { vm, level, provenUntil, copies } = identity
   const metadata = judgeInstanceMetadata(identity, facts, { writes: otherProvider === undefined })
   const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
-  const fields = verifiedFields(identity, metadata)
+  const fields = verifiedFields(identity, metadata, facts.previous)
   if (needsInitialization(node) && awaitsAddresses) {
     const refused = refuse(facts, {
       type: 'AddressesResolved',
@@ -182,6 +189,7 @@ function decideOnVerified(
     ],
     requeue: false,
     waitsFor,
+    ...(copies === undefined ? {} : { copies }),
     // The level falls at that time unless the VM has named the Node again.
     ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
   }
@@ -189,12 +197,15 @@ function decideOnVerified(
 
 /** The parts of the status other than conditions. */
 function verifiedFields(
-  { vm, level, provenUntil }: VerifiedIdentity,
+  { vm, level, provenUntil, lastClaim, formerVMs }: VerifiedIdentity,
   { topology, instanceType, addresses }: InstanceMetadata,
+  previous: NodeReportStatus,
 ): Partial<NodeReportStatus> {
   const bound = binding(vm)
   return {
     ...(bound === undefined ? {} : { vm: bound }),
+    ...(formerVMs.length === 0 && previous.formerVMs === undefined ? {} : { formerVMs }),
+    ...(lastClaim === undefined ? {} : { lastClaim }),
     identityLevel: level,
     ...(provenUntil === undefined ? {} : { provenUntil }),
     topology: {

@@ -6,6 +6,7 @@ import type {
 } from '../../agent/shared/node-report.ts'
 import type { Reason } from '../types/reasons.ts'
 import type { ConditionValues } from './condition-value.ts'
+import type { Copies } from './identity/copies.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
@@ -44,6 +45,8 @@ export interface Decision {
   readonly deletionUnmet?: readonly UnmetPrecondition[]
   /** The Node is to be deleted. */
   readonly deletion?: Deletion
+  /** Other VMs that have the UUID of the Node's own and may run. */
+  readonly copies?: Copies
   /** Whether the leader must confirm its Lease before it acts on this. */
   readonly confirmLease?: boolean
 }

@@ -40,6 +40,7 @@ const node: Node = {
   systemUUID: '',
   ready: { status: 'True', lastHeartbeatTime: at(0) },
   deletionAnnotation: undefined,
+  vmAnnotation: undefined,
 }
 const report: NodeReport = {
   name: node.name,

@@ -135,7 +135,7 @@ t.test('a VM that two accounts may read is no copy, even without an agent', asyn
   const query = {
     machine: { witness: 'asserted', uuids: [UUID] },
     spec: report.spec.value,
-    boundTo: undefined,
+    bound: undefined,
   } as const
   t.match(findVM(query, facts({ lookups: both })), { condition: { reason: 'AmbiguousUUID' } })
   const lookups = oneViewOfEach(both, undefined, { datacenters: {}, servers: SAME })

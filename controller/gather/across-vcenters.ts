@@ -23,6 +23,17 @@ export function lookUpInAll(
   return inventories.length === 1 ? all : oneViewOfEach(all, boundTo?.vCenter, settings)
 }
 
+/** What the vCenter of a binding does: see `NodeFacts.bindingVCenter`. */
+export function bindingVCenter(
+  bound: BoundVM | undefined,
+  inventories: readonly Inventory[],
+): NodeFacts['bindingVCenter'] {
+  if (bound === undefined) return undefined
+  const its = inventories.filter((each) => each.instanceUUID() === bound.vCenterInstanceUUID)
+  if (its.some((each) => each.failure() === undefined)) return 'answers'
+  return its.length > 0 || inventories.some((each) => each.instanceUUID() === '') ? 'away' : 'unconfigured'
+}
+
 /**
  * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet. By
  * vCenter, however many entries of the configuration name it: one account that may read enough will do.

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { CSI_DRIVER } from '../node/well-known.ts'
-import { ANNOTATION_DELETION, type Node } from '../types/node.ts'
+import { ANNOTATION_DELETION, ANNOTATION_VM, type Node } from '../types/node.ts'
 
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 /** The IDs that the registered CSI drivers have given the Node, as a JSON object with their names as keys. */
@@ -53,6 +53,7 @@ export function parseNode(object: unknown): Node | undefined {
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
   const deletion = metadata.annotations[ANNOTATION_DELETION]
+  const vm = metadata.annotations[ANNOTATION_VM]
   const ready = status.conditions.find(({ type }) => type === 'Ready')
   return {
     name: metadata.name,
@@ -73,6 +74,7 @@ export function parseNode(object: unknown): Node | undefined {
       lastTransitionTime: shortText(ready.lastTransitionTime),
     },
     deletionAnnotation: deletion === undefined ? undefined : shortText(deletion),
+    vmAnnotation: vm === undefined ? undefined : shortText(vm),
   }
 }
 

@@ -18,7 +18,8 @@ export interface NodeMachines {
 }
 
 /**
- * What points to a machine: the binding in the report's status, even if its level has ended since; the VM that was seen
+ * What points to a machine: the binding in the report's status, even if its level has ended since; the VMs that it was
+ * before, unless they were proven gone; the VM that was seen
  * under another UUID of the Node; the report; the kubelet's system UUID and the provider ID, both in either byte order.
  * Undefined where too little is known to say that the Node ever had a machine, and for another provider's Node.
  *
@@ -30,8 +31,8 @@ export function machinesOf(
   report: NodeReport | undefined,
 ): NodeMachines | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
-  const { vm, namedVM } = previousStatus(report, node)
-  const known = [vm, namedVM].filter((each) => each !== undefined)
+  const { vm, formerVMs = [], namedVM } = previousStatus(report, node)
+  const known = [vm, ...formerVMs, namedVM].filter((each) => each !== undefined)
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
   // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
   const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined

@@ -39,6 +39,7 @@ function node(name: string, uid = `uid-${name}`): Node {
     systemUUID: '',
     ready: undefined,
     deletionAnnotation: undefined,
+    vmAnnotation: undefined,
   }
 }
 

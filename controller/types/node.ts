@@ -4,6 +4,9 @@ import type { NodeAddress, NodeReportStatus, ParsedSpec } from '../../agent/shar
 /** A person's word on a Node's deletion: `hold` keeps the Node, `proceed` deletes it although the brake is engaged. */
 export const ANNOTATION_DELETION = 'rollcall.dev/deletion'
 
+/** A person's word on which VM a Node is: its instance UUID. A policy keeps kubelets and the controller from writing it. */
+export const ANNOTATION_VM = 'rollcall.dev/vm'
+
 export interface Taint {
   readonly key: string
   readonly effect: string
@@ -33,6 +36,8 @@ export interface Node {
     | undefined
   /** Value of {@link ANNOTATION_DELETION}. */
   readonly deletionAnnotation: string | undefined
+  /** Value of {@link ANNOTATION_VM}. */
+  readonly vmAnnotation: string | undefined
 }
 
 export interface NodeReport {

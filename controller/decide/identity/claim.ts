@@ -1,13 +1,30 @@
-import { GUESTINFO_CLAIM, type NodeReportSpec, parseClaim } from '../../../agent/shared/node-report.ts'
+import {
+  claimDigest,
+  GUESTINFO_CLAIM,
+  type NodeReportSpec,
+  parseClaim,
+} from '../../../agent/shared/node-report.ts'
 import type { ClaimReason } from '../../types/reasons.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo } from '../bound-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
+/**
+ * How long vCenter may take to show a claim, milliseconds. A reboot clears guestinfo or leaves the old boot's claim in it. The
+ * agent writes a new claim when it starts and checks it every 4 to 4½ minutes; vCenter shows it seconds to minutes
+ * later.
+ */
+export const CLAIM_GRACE_MS = 15 * 60_000
+
 /** What a VM's own guestinfo says about which Node it is. */
 export type ClaimCheck =
-  /** The VM names this Node and this boot. */
+  /** The VM shows the claim that the report speaks of: its nonce is known to that machine alone. */
   | { readonly kind: 'proves' }
+  /**
+   * The VM names this Node and this boot, as an older agent does. Anybody could make that up, so it keeps what was proven and
+   * proves nothing new.
+   */
+  | { readonly kind: 'vouches'; readonly reason: ClaimReason; readonly message: string }
   /** The VM names another Node that exists: somebody reports a VM that is not theirs. */
   | { readonly kind: 'contradicts'; readonly nodeName: string }
   /** There is no usable claim, for this reason; a later claim raises the level by itself. */
@@ -46,13 +63,35 @@ export function judgeClaim(
     )
   }
   if (claim.nodeUID !== spec.nodeUID) return ofAnother(claim.nodeUID, vm, nodeByUID)
-  if (claim.bootID !== spec.bootID) {
+  if (claim.nonce === undefined) return withoutNonce(claim.bootID, spec.bootID)
+  const { digest } = spec.claim
+  if (digest === undefined) {
+    return absent(
+      'ClaimNotInReport',
+      `the VM shows a claim and the report has no digest of it; apply the CRD of this controller's release, then wait for the agent's next refresh`,
+    )
+  }
+  if (claimDigest(claim) === digest) return { kind: 'proves' }
+  return absent(
+    'ClaimOfEarlierBoot',
+    `${GUESTINFO_CLAIM} is not the claim of this report, but of another boot or an earlier start of the agent; the agent writes a new one when it starts`,
+  )
+}
+
+/** Judges a claim of version 1. Without a boot ID it says nothing of when it was made. */
+function withoutNonce(claimed: string | undefined, booted: string | undefined): ClaimCheck {
+  if (claimed === undefined || claimed !== booted) {
     return absent(
       'ClaimOfEarlierBoot',
       `${GUESTINFO_CLAIM} is from another boot of this Node; the agent writes a new one when it starts`,
     )
   }
-  return { kind: 'proves' }
+  const reason: ClaimReason = 'ClaimOfOlderAgent'
+  return {
+    kind: 'vouches',
+    reason,
+    message: `the claim in ${GUESTINFO_CLAIM} has no nonce, so anybody can make it up: it keeps what was proven before, and proves nothing new; install an agent of this release`,
+  }
 }
 
 /** A clone carries the claim of its original, whose Node is known to run elsewhere. */

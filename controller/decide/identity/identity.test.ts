@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
+import { claimDigest, formatClaim, type IdentityLevel } from '../../../agent/shared/node-report.ts'
 import {
   after,
   BIOS_UUID,
@@ -223,7 +223,9 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   const rebooted = settled({ report: undefined, vms: [vm()] })
   const now = rebooted.now + 60 * MINUTE
   const status = rebooted.report?.status ?? {}
-  const newBoot = report({ spec: { ok: true, value: spec({ bootID: OTHER_BOOT }) }, status })
+  const claimed = { nodeUID: NODE_UID, bootID: OTHER_BOOT, nonce: 'f'.repeat(32) }
+  const claim = { ...spec().claim, digest: claimDigest(claimed) }
+  const newBoot = report({ spec: { ok: true, value: spec({ bootID: OTHER_BOOT, claim }) }, status })
   const before = { ...rebooted, report: newBoot, now }
   const first = decide(before)
   t.equal(first.level, 'proven')
@@ -241,7 +243,7 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   const renewed = decide({
     ...waiting,
     now: now + 10 * MINUTE,
-    lookups: facts({ vms: [vm({ claim: `v1 ${NODE_UID} ${OTHER_BOOT}` })] }).lookups,
+    lookups: facts({ vms: [vm({ claim: formatClaim(claimed) })] }).lookups,
   })
   t.match(renewed, {
     level: 'proven',
@@ -266,9 +268,12 @@ t.test('a proof outlives a reboot, for a while', async (t) => {
   )
 })
 
-t.test('a proof is of one VM: another with the same UUID starts anew', async (t) => {
-  const other = vm({ moref: 'vm-43', instanceUUID: OTHER_UID, claim: undefined })
-  t.equal(decide(settled({ vms: [other] })).level, 'reported')
+t.test('a proof is of one VM: another with the same UUID changes nothing', async (t) => {
+  const other = vm({ moref: 'vm-43', instanceUUID: OTHER_UID })
+  const kept = decide(settled({ vms: [other] }))
+  t.equal(kept.level, 'proven')
+  t.match(kept.status?.vm, { moref: 'vm-42' })
+  t.match(kept.refusal, { condition: 'VMFound', reason: 'UUIDOfAnotherVM' })
   const moved = vm({ moref: 'vm-43', claim: undefined })
   t.equal(decide(settled({ vms: [moved] })).level, 'proven', 'the same under a new reference')
 })

@@ -10,7 +10,7 @@ import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { judgeClaim } from './claim.ts'
+import { CLAIM_GRACE_MS, judgeClaim, proves } from './claim.ts'
 import { contradictionOf } from './contradiction.ts'
 import { objectionsOf } from './rival.ts'
 
@@ -29,6 +29,8 @@ export interface IdentityQuery {
   readonly vm: VirtualMachine
   /** See `commonMACs`. */
   readonly macs: readonly string[]
+  /** Other VMs with its UUID that may run. */
+  readonly copies: readonly VirtualMachine[]
 }
 
 /**
@@ -61,7 +63,11 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       ),
     }
   }
-  if (claim.kind === 'proves' && witness !== 'asserted') {
+  const wasProven = previous.identityLevel === 'proven' && isBoundTo(previous.vm, vm)
+  const twin = query.copies.find((copy) => proves(judgeClaim(copy, spec, facts)))
+  const believed =
+    claim.kind === 'proves' ? wasProven || twin === undefined : claim.kind === 'vouches' && wasProven
+  if (believed && witness !== 'asserted') {
     if (objections.proven !== undefined) return { level: undefined, ends: true, condition: objections.proven }
     return {
       level: 'proven',
@@ -69,7 +75,10 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       condition: yes('Proven', `${describeVM(vm)} itself names this Node and its current boot`),
     }
   }
-  const why = claim.kind === 'absent' ? `${claim.message} (${claim.reason})` : ''
+  const why =
+    claim.kind === 'proves'
+      ? `${twin === undefined ? 'the claim' : describeVM(twin)} shows the same claim (ClaimShownTwice)`
+      : `${claim.message} (${claim.reason})`
   return withoutClaim(vm, { why, objection: objections.withoutClaim }, facts)
 }
 
@@ -108,13 +117,6 @@ function withoutClaim(
     condition: yes('Reported', `UUID and MAC addresses are those of ${describeVM(vm)}; not proven: ${why}`),
   }
 }
-
-/**
- * How long a Node stays proven after its claim is gone. A reboot clears guestinfo or leaves the old boot's claim in it. The
- * agent writes a new claim when it starts and checks it every 4 to 4½ minutes; vCenter shows it seconds to minutes
- * later.
- */
-const CLAIM_GRACE_MS = 15 * 60_000
 
 /**
  * Until when, RFC 3339, a Node that was proven to be this VM stays proven without a claim. Undefined where it was not

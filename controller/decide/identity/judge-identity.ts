@@ -1,4 +1,9 @@
-import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/shared/node-report.ts'
+import type {
+  BoundVM,
+  IdentityLevel,
+  NodeReportSpec,
+  NodeReportStatus,
+} from '../../../agent/shared/node-report.ts'
 import { printable } from '../../../agent/shared/printable.ts'
 import { reaches, requiredLevel } from '../../node/identity-level.ts'
 import { needsInitialization } from '../../node/needs-initialization.ts'
@@ -6,14 +11,17 @@ import type { Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
 import { isAgentless } from '../agentless.ts'
 import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, MAX_MESSAGE } from '../condition-value.ts'
+import { describeBound, describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
 import { outOfScope } from '../topology/scope.ts'
+import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
 import { verifyIdentity } from './identity.ts'
 import { commonMACs } from './mac.ts'
-import { findVM, type VMSearch } from './vm.ts'
+import { lastClaim, type Move } from './moves.ts'
+import { type FoundVM, findVM } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =
@@ -29,7 +37,9 @@ export type JudgedIdentity =
   | {
       readonly kind: 'off'
       readonly vm: VirtualMachine
-      readonly conditions: { readonly VMFound: ConditionValue }
+      readonly lastClaim: string | undefined
+      readonly conditions: { readonly VMFound: ConditionValue; readonly VMUnique?: ConditionValue }
+      readonly copies: Copies | undefined
     }
   | VerifiedIdentity
 
@@ -43,8 +53,16 @@ export interface VerifiedIdentity {
   readonly level: IdentityLevel
   /** RFC 3339: the level falls at this time unless a claim comes first. */
   readonly provenUntil: string | undefined
-  readonly conditions: { readonly VMFound: ConditionValue; readonly IdentityVerified: ConditionValue }
+  /** See `NodeReportStatus`. */
+  readonly lastClaim: string | undefined
+  readonly formerVMs: readonly BoundVM[]
+  readonly conditions: {
+    readonly VMFound: ConditionValue
+    readonly VMUnique?: ConditionValue
+    readonly IdentityVerified: ConditionValue
+  }
   readonly events: readonly NodeEvent[]
+  readonly copies: Copies | undefined
 }
 
 const PENDING: JudgedIdentity = { kind: 'pending' }
@@ -69,7 +87,7 @@ export function judgeIdentity(
     return initialized ? PENDING : refused('IdentityVerified', policyNotInForce(policy), { ends: false })
   }
 
-  const search = findVM({ machine, spec, boundTo: facts.boundTo }, facts)
+  const search = findVM({ machine, spec, bound: facts.previous.vm }, facts)
   switch (search.outcome) {
     case 'pending':
       return PENDING
@@ -88,13 +106,14 @@ export function judgeIdentity(
   }
 }
 
-interface FoundVM extends Pick<Extract<VMSearch, { outcome: 'found' }>, 'vm' | 'condition'> {
+interface Candidate extends FoundVM {
   readonly spec: NodeReportSpec
   readonly vmState: ConditionValue | undefined
 }
 
 /** Whether the one VM that was found is the Node. */
-function judgeVM({ vm, condition: found, spec, vmState }: FoundVM, facts: NodeFacts): JudgedIdentity {
+function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
+  const { vm, condition: found, copies, move, spec, vmState } = candidate
   const { node, settings } = facts
   const { ancestry } = vm
   if (ancestry === undefined) return PENDING
@@ -102,10 +121,17 @@ function judgeVM({ vm, condition: found, spec, vmState }: FoundVM, facts: NodeFa
   if (stranger !== undefined) return refused('VMFound', stranger, { ends: false })
 
   const itself = isBoundTo(facts.boundTo, vm)
-  const passed = { VMFound: itself ? (vmState ?? found) : found }
-  if (itself && machineState(vm) === 'off') return { kind: 'off', vm, conditions: passed }
+  const unique = judgeUniqueness(vm, copies, { spec, facts })
+  const passed = {
+    VMFound: itself ? (vmState ?? found) : found,
+    ...(unique === undefined ? {} : { VMUnique: unique }),
+  }
+  const twins = copiesOf(vm, copies)
+  const claim = lastClaim(vm, spec.claim.digest, facts)
+  if (itself && machineState(vm) === 'off')
+    return { kind: 'off', vm, lastClaim: claim, conditions: passed, copies: twins }
   const macs = commonMACs(spec, vm)
-  const identity = verifyIdentity({ spec, vm, macs }, facts)
+  const identity = verifyIdentity({ spec, vm, macs, copies }, facts)
   const { level, provenUntil, ends, condition } = identity
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
@@ -117,8 +143,44 @@ function judgeVM({ vm, condition: found, spec, vmState }: FoundVM, facts: NodeFa
     })
   }
   const conditions = { ...passed, IdentityVerified: condition }
-  const events = levelEvents(facts.previous, level, condition)
-  return { kind: 'verified', spec, vm, macs, ancestry, level, provenUntil, conditions, events }
+  const events = [...movedEvents(vm, move, facts.previous), ...levelEvents(facts.previous, level, condition)]
+  return {
+    kind: 'verified',
+    spec,
+    vm,
+    macs,
+    ancestry,
+    level,
+    provenUntil,
+    lastClaim: claim,
+    formerVMs: formerVMs(vm, move, facts.previous),
+    conditions,
+    events,
+    copies: twins,
+  }
+}
+
+/** The VMs that the Node was before and that a deletion still has to look for. */
+function formerVMs(
+  vm: VirtualMachine,
+  move: Move | undefined,
+  { vm: before, formerVMs: earlier = [] }: NodeReportStatus,
+): readonly BoundVM[] {
+  const left = move?.leavesFormer === true && before !== undefined ? [before] : []
+  return [...earlier, ...left].filter((each) => !isBoundTo(each, vm))
+}
+
+function movedEvents(
+  vm: VirtualMachine,
+  move: Move | undefined,
+  { vm: before }: NodeReportStatus,
+): readonly NodeEvent[] {
+  if (move === undefined || before === undefined) return []
+  const message = printable(
+    `the Node is ${describeVM(vm)} now and was ${describeBound(before)}: ${move.what}`,
+    MAX_MESSAGE,
+  )
+  return [{ type: 'Warning', reason: 'VMChanged', message }]
 }
 
 /** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */

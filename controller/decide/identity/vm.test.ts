@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BIOS_UUID, BOOT_ID, boundVM, facts, MAC, NODE_UID, spec, vm } from '../../../test/fixtures/facts.ts'
+import { BIOS_UUID, boundVM, CLAIM, facts, MAC, NODE_UID, spec, vm } from '../../../test/fixtures/facts.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { findVM } from './vm.ts'
 
@@ -11,7 +11,7 @@ const copy = vm({
   instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   claim: undefined,
 })
-const claim = `v1 ${NODE_UID} ${BOOT_ID}`
+const claim = CLAIM
 const otherNIC = { nics: [{ mac: OTHER_MAC }] }
 
 const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: string | undefined }[] = [
@@ -55,19 +55,42 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
     found: 'vm-50',
   },
   {
-    name: 'the claim, against which one it was before',
+    name: 'which one it was before, against the claim',
     vms: [mine, { ...copy, claim }],
     bound: true,
+    found: 'vm-42',
+  },
+  {
+    name: 'which one it was before, off, against one that runs and claims',
+    vms: [
+      { ...mine, powerState: 'poweredOff' },
+      { ...copy, claim },
+    ],
+    bound: true,
+    found: 'vm-42',
+  },
+  {
+    name: 'the claim of one that is off, which it wrote before',
+    vms: [
+      { ...mine, powerState: 'poweredOff' },
+      { ...copy, claim },
+    ],
     found: 'vm-43',
+  },
+  { name: 'one is orphaned', vms: [mine, { ...copy, connectionState: 'orphaned' }], found: 'vm-42' },
+  {
+    name: 'one has lost its host, and may run',
+    vms: [mine, { ...copy, connectionState: 'disconnected' }],
+    found: undefined,
   },
   { name: 'one is a template', vms: [mine, { ...copy, template: true }], found: 'vm-42' },
   {
-    name: 'one is a template and the other has other MAC addresses',
+    name: 'one is a template and the other has other MAC addresses, which contradicts it later',
     vms: [
       { ...mine, ...otherNIC },
       { ...copy, template: true },
     ],
-    found: undefined,
+    found: 'vm-42',
   },
   {
     name: 'three, two of them with its MAC addresses',
@@ -82,7 +105,7 @@ for (const row of COPIES) {
       {
         machine: { witness: 'reported', uuids: ['420e3f74-ea84-f9a2-7736-6106bb5dbf6b'] },
         spec: spec(),
-        boundTo: row.bound === true ? boundVM() : undefined,
+        bound: row.bound === true ? boundVM() : undefined,
       },
       facts({ vms: row.vms }),
     )
@@ -105,7 +128,7 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
   const query = {
     machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
-    boundTo: boundVM(),
+    bound: boundVM(),
   } as const
   const find = (...vms: VirtualMachine[]) => findVM(query, facts({ vms }))
   t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { moref: 'vm-42' } })
@@ -137,7 +160,7 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const query = {
     machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
-    boundTo: undefined,
+    bound: undefined,
   } as const
   const lookups = [
     { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [mine] } },
@@ -153,9 +176,12 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const failure = { vCenter: 'vc4', reason: 'Unreachable' as const, message: 'it does not answer' }
   const unknown = { vCenter: 'vc4', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } } as const
   const found = lookups[0]
+  const claimed = { ...found, lookup: { state: 'answered', vms: [vm()] } } as const
   const rows = [
-    [[found, pending], 'found', 'one vCenter does not wait for another'],
-    [[found, unknown], 'found', 'nor for one that does not answer'],
+    [[claimed, pending], 'found', 'with a claim, one vCenter does not wait for another'],
+    [[claimed, unknown], 'found', 'nor for one that does not answer'],
+    [[found, pending], 'pending', 'without one, another vCenter may have its copy'],
+    [[found, unknown], 'unknown', 'or the VM of which this is a copy'],
     [[none, pending], 'pending', 'it may yet be found'],
     [[unknown, pending], 'pending', 'what fails is not told while it may yet be found'],
     [[none, unknown], 'unknown', 'that one has not said it proves nothing'],
@@ -178,7 +204,7 @@ t.test('a UUID that nothing has names the vCenters that were asked, once each', 
   const lookups = ['vc1', 'vc2'].flatMap((vCenter) =>
     uuids.map((uuid) => ({ vCenter, uuid, lookup: { state: 'answered' as const, vms: [] } })),
   )
-  const query = { machine: { witness: 'asserted' as const, uuids }, spec: spec(), boundTo: undefined }
+  const query = { machine: { witness: 'asserted' as const, uuids }, spec: spec(), bound: undefined }
   t.match(findVM(query, { ...facts(), lookups }), {
     condition: { message: 'is visible in vCenter vc1, vc2; check' },
   })

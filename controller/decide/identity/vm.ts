@@ -1,40 +1,66 @@
-import { type BoundVM, FACT_SERIAL_UUID, type NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import {
+  type BoundVM,
+  FACT_SERIAL_UUID,
+  MAX_FORMER_VMS,
+  type NodeReportSpec,
+} from '../../../agent/shared/node-report.ts'
 import type { MachineUUID } from '../../node/machine-uuid.ts'
-import { faultToleranceGroup, isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
+import { ANNOTATION_VM } from '../../types/node.ts'
+import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
+import { isBoundTo, isOfGroup } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
-import { describeVM, secondaryOnly } from '../describe-vm.ts'
+import { describeBound, describeVM, secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { judgeClaim, proves } from './claim.ts'
+import { outOfScope } from '../topology/scope.ts'
+import { CLAIM_GRACE_MS, judgeClaim, proves } from './claim.ts'
 import { commonMACs } from './mac.ts'
+import { MOVES, type Move } from './moves.ts'
 
 export type VMSearch =
-  | { readonly outcome: 'found'; readonly vm: VirtualMachine; readonly condition: ConditionValue }
+  | FoundVM
   /** A vCenter has not answered yet; an event will come. */
   | { readonly outcome: 'pending' }
   /** A vCenter could not be asked: nothing is concluded. `alone` where only this VM is affected. */
   | { readonly outcome: 'unknown'; readonly condition: ConditionValue; readonly alone: boolean }
-  /** No VM is found, which by itself contradicts nothing that was verified before. */
+  /** No VM is found, or not the one that it was, which contradicts nothing that was verified before. */
   | { readonly outcome: 'not-found'; readonly condition: ConditionValue }
   /** What was found cannot be this Node's VM, or is not certain to be. */
   | { readonly outcome: 'refused'; readonly condition: ConditionValue }
 
+export interface FoundVM {
+  readonly outcome: 'found'
+  readonly vm: VirtualMachine
+  readonly condition: ConditionValue
+  /** Other VMs with its UUID that may run. They change nothing, and are told. */
+  readonly copies: readonly VirtualMachine[]
+  /** Why the Node is another VM than before; undefined where it is not. */
+  readonly move?: Move
+}
+
 export interface VMQuery {
   readonly machine: MachineUUID
   readonly spec: NodeReportSpec
-  /** The VM that this Node was verified to be before. */
-  readonly boundTo: BoundVM | undefined
+  /** The VM that this Node was last verified to be, whatever its level is now. */
+  readonly bound: BoundVM | undefined
+}
+
+/** What the vCenters show under the Node's UUID. */
+interface Shown {
+  readonly query: VMQuery
+  readonly facts: NodeFacts
+  readonly vms: readonly VirtualMachine[]
+  /** Why not every vCenter has answered; undefined where each has. */
+  readonly unanswered: Extract<VMSearch, { outcome: 'pending' | 'unknown' }> | undefined
 }
 
 /**
- * The one VM that the report names. The UUID is searched for in all vCenters, including templates and other datacenters. If
- * there are copies (a copied VMX file, a restore, an array clone), further evidence must tell which VM it is.
+ * The one VM that the report names. The UUID is searched for in all vCenters, including templates and other datacenters.
+ * The VM that a Node was once verified to be stays its VM, whatever else has its UUID, until one of {@link MOVES} applies.
  */
 export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
-  const { machine, spec } = query
-  const uuid = machine.uuids.join(' or ')
-  if (uuid === '') {
+  const { machine, spec, bound } = query
+  if (machine.uuids.length === 0) {
     return {
       outcome: 'not-found',
       condition: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec),
@@ -44,74 +70,172 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
     .filter((each) => machine.uuids.includes(each.uuid))
     .map(({ lookup }) => lookup)
   const vms = lookups.flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
-  // One vCenter does not wait for another: a VM that fits the report's MACs stays right if there is a copy elsewhere.
-  if (vms.length === 0 || machine.witness === 'asserted') {
-    if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
-    const failed = lookups.find((lookup) => lookup.state === 'unknown')
-    if (failed !== undefined) {
-      const { failure, alone = false } = failed
-      return { outcome: 'unknown', condition: unknown(failure.reason, failure.message), alone }
-    }
-  }
-  const [first] = vms
-  if (first === undefined) return { outcome: 'not-found', condition: noVM(uuid, machine, facts) }
-
-  const primaries = vms.filter((each) => !isSecondary(each))
-  if (primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))) {
-    const { reason, message } = secondaryOnly(first)
-    // A failover takes only a moment and is not worth telling.
-    return { outcome: 'unknown', condition: unknown(reason, message), alone: false }
-  }
-  const vm = primaries.length === 1 ? primaries[0] : tellApart(primaries, query, facts)
-  if (vm === undefined) return { outcome: 'refused', condition: ambiguous(uuid, primaries) }
-  if (vm.template) {
-    return {
-      outcome: 'refused',
-      condition: no(
-        'VMIsTemplate',
-        `BIOS UUID ${uuid} belongs to the template ${describeVM(vm)}, which cannot run a node; find the running VM that shares its UUID and give it one of its own`,
-      ),
-    }
-  }
-  if (vm.biosUUID === undefined) return { outcome: 'unknown', condition: unreadable(vm), alone: false }
-  return {
-    outcome: 'found',
-    vm,
-    condition: yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`),
-  }
+  const shown: Shown = { query, facts, vms, unanswered: unansweredOf(lookups) }
+  return bound === undefined ? findFirst(shown) : findBound(bound, shown)
 }
 
-/**
- * Narrows copies down to one VM: by what runs, by vNICs, by claim, and by which VM it was before. The vNICs come before the
- * claim because they are vCenter's word, while the guest of a copy may write any claim. A test that fits none or all of
- * them decides nothing. At `asserted` there is nothing to test, so copies stay ambiguous.
- */
-function tellApart(
-  vms: readonly VirtualMachine[],
-  { machine, spec, boundTo }: VMQuery,
-  facts: NodeFacts,
-): VirtualMachine | undefined {
-  if (machine.witness === 'asserted') return undefined
-  const witnesses: readonly ((vm: VirtualMachine) => boolean)[] = [
-    (vm) => commonMACs(spec, vm).length > 0,
-    (vm) => proves(judgeClaim(vm, spec, facts)),
-    (vm) => isBoundTo(boundTo, vm),
-  ]
-  const running = vms.filter((vm) => !vm.template && machineState(vm) !== 'off')
-  let left = running.length > 0 ? running : vms.filter((vm) => !vm.template)
-  for (const witness of witnesses) {
-    const fitting = left.filter(witness)
-    if (fitting.length === 1) return fitting[0]
-    if (fitting.length > 0) left = fitting
+function unansweredOf(lookups: readonly NodeFacts['lookups'][number]['lookup'][]): Shown['unanswered'] {
+  if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
+  const failed = lookups.find((lookup) => lookup.state === 'unknown')
+  if (failed === undefined) return undefined
+  const { failure, alone = false } = failed
+  return { outcome: 'unknown', condition: unknown(failure.reason, failure.message), alone }
+}
+
+/** The VM of a Node that was verified before. */
+function findBound(bound: BoundVM, shown: Shown): VMSearch {
+  const { vms, facts, unanswered, query } = shown
+  const itself = vms.filter((vm) => isBoundTo(bound, vm))
+  const primaries = itself.filter((vm) => !isSecondary(vm))
+  if (itself.length > 0 && isFailingOver(primaries)) return failover(itself)
+  const boundNow = primaries.find((vm) => machineState(vm) === 'runs') ?? primaries[0]
+  const others = vms.filter((vm) => !itself.includes(vm) && !isSecondary(vm))
+  const moved = moveOf(bound, boundNow, others, shown)
+  if (moved === 'pending') return { outcome: 'pending' }
+  if (moved !== undefined) {
+    const copies = vms.filter((vm) => vm !== moved.vm && mayRun(vm))
+    return { ...found(moved.vm, copies), move: moved.move }
+  }
+  if (boundNow !== undefined) return usable(boundNow, others.filter(mayRun))
+  if (unanswered !== undefined) return unanswered
+  const [other] = others
+  if (other === undefined) return { outcome: 'not-found', condition: noVM(query.machine, facts) }
+  return { outcome: 'not-found', condition: heldBy(bound, other, facts.node.name) }
+}
+
+/** The VM to which a binding moves, and why; undefined where it stays. */
+function moveOf(
+  bound: BoundVM,
+  boundNow: VirtualMachine | undefined,
+  others: readonly VirtualMachine[],
+  shown: Shown,
+): { readonly vm: VirtualMachine; readonly move: Move } | 'pending' | undefined {
+  const { facts, query, unanswered } = shown
+  if (others.length === 0) return undefined
+  const fits = fittingOf(others, shown)
+  if (fits === 'pending') return boundNow === undefined ? 'pending' : undefined
+  const running = fits.filter((vm) => machineState(vm) !== 'off')
+  const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
+    proves(judgeClaim(vm, query.spec, facts)),
+  )
+  const hasRoom = (facts.previous.formerVMs ?? []).length < MAX_FORMER_VMS
+  for (const vm of running) {
+    const alone = running.length === 1 && unanswered === undefined
+    const showsClaim = showing.length === 1 && showing[0] === vm
+    const candidate = { vm, bound, boundNow, alone, showsClaim }
+    const move = MOVES.find(
+      ({ leavesFormer, allows }) => (!leavesFormer || hasRoom) && allows(candidate, facts),
+    )
+    if (move !== undefined) return { vm, move }
   }
   return undefined
 }
 
-/** Two primaries of one Fault Tolerance group, as seen while vCenter reports a failover one VM after the other. */
-function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
-  const { instanceUUID, moref } = other
-  if (instanceUUID === undefined || moref === vm.moref) return false
-  return faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
+/**
+ * The VM of a Node that was never verified. A claim that only the machine itself can show decides. Without one the VM must
+ * be the only one that fits, and each vCenter must have said so: otherwise whoever makes a copy in time gets the Node.
+ */
+function findFirst(shown: Shown): VMSearch {
+  const { vms, facts, query, unanswered } = shown
+  const [first] = vms
+  if (first === undefined)
+    return unanswered ?? { outcome: 'not-found', condition: noVM(query.machine, facts) }
+  const primaries = vms.filter((each) => !isSecondary(each))
+  if (isFailingOver(primaries)) return failover(vms)
+  const fits = fittingOf(primaries, shown)
+  if (fits === 'pending') return { outcome: 'pending' }
+  const named = fits.find(
+    ({ instanceUUID }) => instanceUUID !== undefined && instanceUUID === facts.node.vmAnnotation,
+  )
+  if (named !== undefined) return usable(named, others(fits, named))
+  const showing = fits.filter((vm) => proves(judgeClaim(vm, query.spec, facts)))
+  const [proven] = showing
+  if (proven !== undefined) {
+    return showing.length === 1
+      ? usable(proven, others(fits, proven))
+      : { outcome: 'refused', condition: claimShownTwice(showing) }
+  }
+  const running = fits.filter((vm) => machineState(vm) !== 'off')
+  const candidates = running.length > 0 ? running : fits
+  const [vm] = candidates.length > 0 ? candidates : primaries
+  if (candidates.length > 1 || vm === undefined)
+    return { outcome: 'refused', condition: ambiguous(query.machine, primaries) }
+  if (unanswered !== undefined)
+    return unanswered.outcome === 'unknown' ? withoutClaim(vm, unanswered) : unanswered
+  const twin = fits.find((each) => each !== vm)
+  return twin !== undefined && awaitsClaim(query.spec, facts)
+    ? { outcome: 'unknown', condition: claimDecides(vm, twin), alone: true }
+    : usable(vm, [])
+}
+
+/** Whether the agent has written a claim that vCenter may show in a moment. */
+function awaitsClaim({ claim }: NodeReportSpec, { node, now }: NodeFacts): boolean {
+  return claim.digest !== undefined && now - Date.parse(node.creationTimestamp) < CLAIM_GRACE_MS
+}
+
+/**
+ * The VMs that may be the Node's. A template, a dead entry and a VM outside the configured datacenters are none, unless
+ * there is no other. Of the rest, those that have the vNICs which the guest sees, if any has: that is vCenter's word, while
+ * the guest of a copy may write any claim. `pending` where the datacenter of one is not known yet.
+ */
+function fittingOf(
+  vms: readonly VirtualMachine[],
+  { query: { machine, spec }, facts }: Shown,
+): readonly VirtualMachine[] | 'pending' {
+  if (vms.length > 1 && vms.some((vm) => vm.ancestry === undefined && isScoped(vm, facts))) return 'pending'
+  const living = vms.filter((vm) => !vm.template && !isDeadEntry(vm) && isInScope(vm, facts))
+  const left = living.length > 0 ? living : vms.filter((vm) => !vm.template && isInScope(vm, facts))
+  if (machine.witness === 'asserted') return left
+  const withMACs = left.filter((vm) => commonMACs(spec, vm).length > 0)
+  return withMACs.length > 0 ? withMACs : left
+}
+
+function others(vms: readonly VirtualMachine[], vm: VirtualMachine): readonly VirtualMachine[] {
+  return vms.filter((each) => each !== vm && mayRun(each))
+}
+
+/** Whether a VM may be a machine that runs. Others with the same UUID are common: replicas, templates, old entries. */
+function mayRun(vm: VirtualMachine): boolean {
+  return !vm.template && !isDeadEntry(vm) && machineState(vm) !== 'off'
+}
+
+/** Whether no host has the VM that this entry was of. */
+function isDeadEntry({ connectionState }: VirtualMachine): boolean {
+  return connectionState === 'orphaned' || connectionState === 'invalid'
+}
+
+function isScoped({ vCenter }: VirtualMachine, { settings }: NodeFacts): boolean {
+  return (settings.datacenters[vCenter.name] ?? []).length > 0
+}
+
+function isInScope(vm: VirtualMachine, { settings }: NodeFacts): boolean {
+  const { ancestry } = vm
+  if (ancestry === undefined) return true
+  return outOfScope(vm, ancestry, settings.datacenters[vm.vCenter.name] ?? []) === undefined
+}
+
+/** Whether no VM of a Fault Tolerance group is its primary, or two are, as while vCenter reports one after the other. */
+function isFailingOver(primaries: readonly VirtualMachine[]): boolean {
+  return primaries.length === 0 || primaries.some((each) => primaries.some((other) => isOfGroup(each, other)))
+}
+
+function failover([first]: readonly VirtualMachine[]): VMSearch {
+  if (first === undefined) throw new Error('a failover has VMs')
+  const { reason, message } = secondaryOnly(first)
+  // A failover takes only a moment and is not worth telling.
+  return { outcome: 'unknown', condition: unknown(reason, message), alone: false }
+}
+
+/** The VM, unless it can be no Node's. */
+function usable(vm: VirtualMachine, copies: readonly VirtualMachine[]): VMSearch {
+  if (vm.template) return { outcome: 'refused', condition: isTemplate(vm) }
+  if (vm.biosUUID === undefined) return { outcome: 'unknown', condition: unreadable(vm), alone: false }
+  return found(vm, copies)
+}
+
+function found(vm: VirtualMachine, copies: readonly VirtualMachine[]): FoundVM {
+  const condition = yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`)
+  return { outcome: 'found', vm, condition, copies }
 }
 
 function noSystemUUID(): ConditionValue {
@@ -132,12 +256,12 @@ function noSerial(spec: NodeReportSpec): ConditionValue {
   )
 }
 
-function noVM(uuid: string, { uuids }: MachineUUID, { lookups }: NodeFacts): ConditionValue {
+function noVM({ uuids }: MachineUUID, { lookups }: NodeFacts): ConditionValue {
   const searched = lookups.filter((lookup) => uuids.includes(lookup.uuid))
   const names = [...new Set(searched.map(({ vCenter }) => vCenter))].join(', ')
   return no(
     'NoVMWithUUID',
-    `no VM with BIOS UUID ${uuid} is visible in vCenter ${names}; check that the VM exists and that the vCenter account has System.Read on it, or delete the Node if its machine is gone`,
+    `no VM with BIOS UUID ${uuids.join(' or ')} is visible in vCenter ${names}; check that the VM exists and that the vCenter account has System.Read on it, or delete the Node if its machine is gone`,
   )
 }
 
@@ -149,9 +273,63 @@ function unreadable(vm: VirtualMachine): ConditionValue {
   )
 }
 
-function ambiguous(uuid: string, vms: readonly VirtualMachine[]): ConditionValue {
+function isTemplate(vm: VirtualMachine): ConditionValue {
+  return no(
+    'VMIsTemplate',
+    `BIOS UUID ${vm.biosUUID} belongs to the template ${describeVM(vm)}, which cannot run a node; find the running VM that shares its UUID and give it one of its own`,
+  )
+}
+
+function ambiguous({ uuids }: MachineUUID, vms: readonly VirtualMachine[]): ConditionValue {
   return no(
     'AmbiguousUUID',
-    `BIOS UUID ${uuid} belongs to ${vms.length} VMs: ${vms.slice(0, 4).map(describeVM).join(', ')}; give each copy its own UUID (power off, then set uuid.bios)`,
+    `BIOS UUID ${uuids.join(' or ')} belongs to ${vms.length} VMs: ${listed(vms)}; give each copy its own UUID (power off, then set uuid.bios)`,
+  )
+}
+
+function claimShownTwice(vms: readonly VirtualMachine[]): ConditionValue {
+  return no(
+    'AmbiguousUUID',
+    `${vms.length} VMs show the claim of this Node: ${listed(vms)}; whoever made the copies may read the configuration of the VM: remove the copies, then restart the agent, which writes a new claim`,
+  )
+}
+
+function listed(vms: readonly VirtualMachine[]): string {
+  return vms.slice(0, 4).map(describeVM).join(', ')
+}
+
+/** For a Node whose VM is not found while another has its UUID. */
+function heldBy(bound: BoundVM, other: VirtualMachine, name: string): ConditionValue {
+  const annotate =
+    other.instanceUUID === undefined
+      ? ''
+      : `; if the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${other.instanceUUID}`
+  return no(
+    'UUIDOfAnotherVM',
+    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${describeVM(other)} has its BIOS UUID; the Node stays what it was until its VM is proven gone and its agent reports again${annotate}`,
+  )
+}
+
+/** For a first binding that no claim decides, while a vCenter does not answer that may have the VM. */
+function withoutClaim(
+  vm: VirtualMachine,
+  { condition }: Extract<VMSearch, { outcome: 'unknown' }>,
+): VMSearch {
+  const { reason, message } = condition
+  return {
+    outcome: 'unknown',
+    condition: unknown(
+      reason,
+      `${describeVM(vm)} fits, but it shows no claim of this Node, and a vCenter that may have another such VM does not answer: ${message}`,
+    ),
+    // No other Node says so.
+    alone: true,
+  }
+}
+
+function claimDecides(vm: VirtualMachine, twin: VirtualMachine): ConditionValue {
+  return unknown(
+    'AmbiguousUUID',
+    `${describeVM(vm)} and ${describeVM(twin)}, which is ${twin.powerState}, have the same BIOS UUID and MAC addresses, and neither shows the claim yet; that takes seconds to minutes, otherwise give the copy its own UUID`,
   )
 }

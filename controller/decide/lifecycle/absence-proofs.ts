@@ -118,6 +118,19 @@ export function unmetProofs(
   })
 }
 
+/**
+ * What is still missing from the proof that its own vCenter no longer has a VM: the same as for a deletion, without what
+ * others may have under the same UUID.
+ */
+export function unmetDepartureProofs(
+  vm: BoundVM,
+  { probes, inhabited }: Omit<ProofFacts, 'vm'>,
+): readonly UnmetPrecondition[] {
+  return unmetProofs(vm, { probes: ownProbes(vm, probes), inhabited }).filter(
+    ({ name }) => name !== 'BIOSUUIDNowhere',
+  )
+}
+
 /** The VM, where any vCenter has it. */
 export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | undefined {
   const own = ownProbes(vm, probes).map(({ moref }) => moref)

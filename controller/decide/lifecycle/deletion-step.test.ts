@@ -547,7 +547,11 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
   const decision = decide(gone({ lookups }))
   t.equal(decision.deletion, undefined)
   t.match(pending(decision), { status: 'Unknown', reason: 'UUIDOfAnotherVM' })
-  t.equal(decision.probePlan, undefined)
+  t.match(
+    decision.probePlan,
+    { due: false, missing: undefined, absence: undefined },
+    'only whether it is gone itself',
+  )
   t.equal(decide(gone({ lookups: [] })).deletion, undefined, 'nobody was asked')
 
   const braked = (now: number) =>
@@ -568,7 +572,7 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
   )
   const ahead = braked(NOW - 86_400_000)
   t.equal(ahead.status?.brakeEngagedAt, '2026-02-28T10:00:00Z', 'nor when a clock that was ahead wrote it')
-  t.equal(ahead.requeueAfter, quiet)
+  t.ok((ahead.requeueAfter ?? Number.NaN) <= quiet)
 })
 
 t.test('answers that come late count, and old ones do not', async (t) => {
@@ -699,24 +703,38 @@ t.test('what the report names is searched for, though the VM before is asked abo
   t.same(decide(gone({ evidence: undefined })).recheck, [])
 })
 
-t.test('a Node whose VM went to another vCenter is bound to it there', async (t) => {
-  // A moref is unique within one vCenter only: another may give out the same.
-  for (const moref of ['vm-7', boundVM().moref]) {
-    const there = vm({
-      vCenter: { name: 'vc2', instanceUUID: 'two' },
-      moref,
-      instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
-    })
-    const lookups = [
-      ...settled({ vms: [] }).lookups,
-      { vCenter: 'vc2', uuid: boundVM().biosUUID, lookup: { state: 'answered', vms: [there] } } as const,
-    ]
-    const decision = decide(gone({ lookups, evidence: undefined }))
-    t.match(decision.status?.vm, { vCenter: 'vc2', moref })
-    t.equal(pending(decision), undefined)
-    t.equal(decision.probePlan, undefined)
-  }
-})
+t.test(
+  'a Node whose VM went to another vCenter is bound to it there, once it is proven gone here',
+  async (t) => {
+    // A moref is unique within one vCenter only: another may give out the same.
+    for (const moref of ['vm-7', boundVM().moref]) {
+      const there = vm({
+        vCenter: { name: 'vc2', instanceUUID: 'two' },
+        moref,
+        instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+      })
+      const lookups = [
+        ...settled({ vms: [] }).lookups,
+        { vCenter: 'vc2', uuid: boundVM().biosUUID, lookup: { state: 'answered', vms: [there] } } as const,
+      ]
+      const first = decide(gone({ lookups, evidence: undefined }))
+      t.match(first.status?.vm, { vCenter: 'vc1' }, 'a copy looks the same')
+      t.match(first.probePlan, { due: true, missing: undefined })
+      const run = { since: 0, last: lifecycle.absentFor, times: lifecycle.confirmations }
+      const departed = (spoke: boolean) =>
+        gone({ lookups, evidence: { ...absence(gone()), departed: { ...run, spoke } } })
+      t.match(decide(departed(false)).status?.vm, { vCenter: 'vc1' }, 'its machine is silent')
+      const decision = decide(departed(true))
+      t.match(decision.status, { vm: { vCenter: 'vc2', moref }, formerVMs: undefined })
+      t.match(
+        decision.events.filter(({ reason }) => reason === 'VMChanged'),
+        [{ type: 'Warning', message: /in vCenter vc2 now and was .* in vCenter vc1: .*proven gone/ }],
+      )
+      t.equal(pending(decision), undefined)
+      t.equal(decision.probePlan, undefined)
+    }
+  },
+)
 
 t.test('a binding whose level has ended still counts for deletion', async (t) => {
   const { identityLevel: _, ...unverified } = gone().report?.status ?? {}

@@ -1,7 +1,14 @@
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
+import { isUnseen } from '../../node/machines.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { isOffForGood, type ProofFacts, type UnmetPrecondition, unmetProofs } from './absence-proofs.ts'
+import {
+  isOffForGood,
+  type ProofFacts,
+  type UnmetPrecondition,
+  unmetDepartureProofs,
+  unmetProofs,
+} from './absence-proofs.ts'
 
 /** Asks whether the machines of one Node exist, and says what was known of the Node at that time. */
 export interface ProbeRequest {
@@ -25,6 +32,11 @@ export interface Run {
   readonly since: number
   readonly last: number
   readonly times: number
+}
+
+export interface Departure extends Run {
+  /** Whether the machine has given a sign of life since the first of them. */
+  readonly spoke: boolean
 }
 
 /** What the probes of a VM that is missing or off have shown. Kept in memory only: a new leader starts again. */
@@ -51,6 +63,11 @@ export interface Evidence {
   readonly attachments: number | undefined
   /** Complete proofs of absence in a row. */
   readonly absent: Run | undefined
+  /**
+   * Results in a row by which the VM's own vCenter no longer has it, whatever has its UUID elsewhere. Signs of life do not end
+   * them: the machine may have moved.
+   */
+  readonly departed: Departure | undefined
   /** Results in a row by which the VM is off and nothing is about to start it. */
   readonly off: Run | undefined
 }
@@ -88,8 +105,22 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
     spokenAt: speaks && (same.absent ?? same.spokenAt) !== undefined ? at : same?.spokenAt,
     unproven: proven ? 0 : (same?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
+    departed: departure(same, request, result),
     off: isOffForGood(request.vm, result.probes) ? row(before?.off) : undefined,
   }
+}
+
+function departure(
+  before: Evidence | undefined,
+  request: ProbeRequest,
+  result: ProbeResult,
+): Departure | undefined {
+  if (isUnseen(request.vm) || unmetDepartureProofs(request.vm, result).length > 0) return undefined
+  const at = result.askedAt
+  const run = before && sessions(before) === sessions({ ...result, request }) ? before.departed : undefined
+  if (run === undefined || before === undefined) return { since: at, last: at, times: 1, spoke: false }
+  const spoke = run.spoke || hasReported(before.request, request)
+  return { since: run.since, last: at, times: run.times + 1, spoke }
 }
 
 /** A result older than this, milliseconds, is too old to act on. */

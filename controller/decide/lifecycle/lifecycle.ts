@@ -11,6 +11,7 @@ import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { judgeDeletionPossible } from './deletion-possible.ts'
+import { probeDeparture } from './departure.ts'
 import { latchWhileThere } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING, untouched } from './lifecycle-result.ts'
 import { judgeMissingVM } from './missing-vm.ts'
@@ -62,11 +63,13 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
         ),
       }
     }
-    case 'other':
-      return {
-        ...keepsNoLatch(facts),
-        deletionPending: ofAnother(vm, presence.vm),
-      }
+    case 'other': {
+      const kept = { ...keepsNoLatch(facts), deletionPending: ofAnother(vm, presence.vm) }
+      // While its own vCenter does not answer, nothing about its VM can be found out.
+      if (!nodeMachines.bound || facts.bindingVCenter !== 'answers') return kept
+      const { probePlan, requeueAfter } = probeDeparture(nodeMachines, facts)
+      return { ...kept, probePlan, requeueAfter: Math.min(requeueAfter, kept.requeueAfter ?? requeueAfter) }
+    }
     case 'named':
       return {
         ...isThere(presence.vm, facts),
@@ -118,7 +121,11 @@ function keepsNoLatch(facts: NodeFacts): LifecycleResult {
  * Records the VM, so that it is known when no search finds it any more. A copy with the same UUID does not replace the
  * recorded VM, nor does a VM whose parents are not known yet.
  */
-function namedAs(vm: VirtualMachine, { namedVM }: NodeReportStatus): Pick<LifecycleResult, 'namedVM'> {
+function namedAs(
+  vm: VirtualMachine,
+  { namedVM, formerVMs = [] }: NodeReportStatus,
+): Pick<LifecycleResult, 'namedVM'> {
+  if (formerVMs.some((each) => isBoundTo(each, vm))) return namedVM === undefined ? {} : { namedVM }
   const copy = namedVM?.biosUUID === vm.biosUUID && !isBoundTo(namedVM, vm)
   const known = copy || vm.ancestry === undefined ? undefined : binding(vm)
   const stands = known ?? namedVM
