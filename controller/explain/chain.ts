@@ -21,6 +21,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
     kubeletStep(facts),
     ...(facts.reportsRead ? [reportStep(facts)] : []),
     ...conditionStep('VM', 'VMFound', facts, seen),
+    ...conditionStep('copies', 'VMUnique', facts),
     ...conditionStep('identity', 'IdentityVerified', facts),
     ...conditionStep('topology', 'TopologyResolved', facts),
     ...conditionStep('addresses', 'AddressesResolved', facts),

@@ -93,6 +93,7 @@ const NO_REPORT = 'NoReport: waiting for its agent to report; nothing more is kn
 /** Conditions of which anything but True is worth telling. */
 const WANTED: readonly ConditionType[] = [
   'VMFound',
+  'VMUnique',
   'IdentityVerified',
   'TopologyResolved',
   'AddressesResolved',

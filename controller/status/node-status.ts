@@ -95,7 +95,9 @@ function judge(node: Node, report: NodeReport | undefined, conditions: readonly 
   const found = find('VMFound')
   if (found !== undefined && isOff(found)) return { state: 'VM off', pending: pendingOf(found) }
   // It runs, and something is to be told all the same.
-  const told = (['AddressesResolved', 'TopologyResolved', 'Initialized', 'DeletionPossible'] as const)
+  const told = (
+    ['VMUnique', 'AddressesResolved', 'TopologyResolved', 'Initialized', 'DeletionPossible'] as const
+  )
     .map(find)
     .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'NotConfigured')
   return { state: 'initialised', pending: told ? pendingOf(told) : undecided(node, report, conditions) }

@@ -39,7 +39,7 @@ const STATES = [
 const LEVELS = ['asserted', 'reported', 'proven'] as const
 
 /** What is counted of a decision. The rest is not kept: a status is half a kilobyte of texts. */
-interface Known extends Pick<Decision, 'state' | 'level' | 'refusal'> {
+interface Known extends Pick<Decision, 'state' | 'level' | 'refusal' | 'copies'> {
   /** Conditions that are not as they should be. */
   readonly conditions: readonly Pick<Condition, 'type' | 'status' | 'reason'>[]
   readonly uid: string | undefined
@@ -56,6 +56,7 @@ export function addNodeMetrics(
   const registers = [registry]
   const known = new Map<string, Known>()
   addGauges(registry, known)
+  addCopiesGauge(registry, known)
   let readLifecycle: () => Iterable<VCenterLifecycle> = () => []
   addLifecycleGauges(registry, () => readLifecycle())
   const refusals = new Counter({
@@ -104,7 +105,7 @@ export function addNodeMetrics(
         initialization.observe(seconds)
         onInitialized(seconds)
       }
-      const { state, level } = decision
+      const { state, level, copies } = decision
       const conditions = (decision.status?.conditions ?? [])
         .filter(isTroubled)
         .map(({ type, status, reason }) => ({ type, status, reason }))
@@ -112,6 +113,7 @@ export function addNodeMetrics(
         state,
         ...(level === undefined ? {} : { level }),
         ...(refusal === undefined ? {} : { refusal }),
+        ...(copies === undefined ? {} : { copies }),
         conditions,
         uid: node?.uid,
         initializing: began && !done,
@@ -196,6 +198,25 @@ function addGauges(registry: Registry, known: ReadonlyMap<string, Known>): void 
     collect() {
       for (const level of LEVELS) this.set({ level }, 0)
       for (const { level } of known.values()) if (level !== undefined) this.inc({ level })
+    },
+  })
+}
+
+/** Most series of copies: each is two names, and whoever makes copies chooses their number. */
+const MAX_COPIES = 100
+
+function addCopiesGauge(registry: Registry, known: ReadonlyMap<string, Known>): void {
+  new Gauge({
+    name: 'rollcall_vm_copies',
+    help: `VMs that may run and have the BIOS UUID of a Node's own VM, by both (VCENTER/MOREF); at most ${MAX_COPIES} are named`,
+    labelNames: ['vm', 'copy'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const pairs = [...known.values()].flatMap(({ copies }) =>
+        (copies?.copies ?? []).map((copy) => ({ vm: copies?.vm ?? '', copy })),
+      )
+      for (const pair of pairs.slice(0, MAX_COPIES)) this.set(pair, 1)
     },
   })
 }

@@ -128,6 +128,7 @@ export const CLAIM_REASONS = [
   'ClaimOfFormerNode',
   'ClaimOfOlderAgent',
   'ClaimOfOtherNode',
+  'ClaimShownTwice',
   'ClaimUnreadable',
 ] as const
 

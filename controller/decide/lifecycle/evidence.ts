@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
-import { isUnseen } from '../../node/machines.ts'
+import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import {
@@ -121,6 +121,16 @@ function departure(
   if (run === undefined || before === undefined) return { since: at, last: at, times: 1, spoke: false }
   const spoke = run.spoke || hasReported(before.request, request)
   return { since: run.since, last: at, times: run.times + 1, spoke }
+}
+
+/** The evidence, where it is about these machines of this Node. */
+export function evidenceOn(
+  { machines: [vm, ...others] }: NodeMachines,
+  { node, evidence }: { readonly node: Pick<Node, 'uid'>; readonly evidence: Evidence | undefined },
+): Evidence | undefined {
+  return evidence !== undefined && isAbout(evidence.request, { nodeUID: node.uid, vm, others })
+    ? evidence
+    : undefined
 }
 
 /** A result older than this, milliseconds, is too old to act on. */

@@ -11,11 +11,11 @@ import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { brakeEngaged } from './disruption-limit.ts'
-import { type Evidence, lifeSignOf, probedOf } from './evidence.ts'
+import { type Evidence, evidenceOn, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
-import { evidenceOn, planProbe } from './probe-plan.ts'
+import { planProbe } from './probe-plan.ts'
 import { mayGoUnseen } from './unseen.ts'
 
 /** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */

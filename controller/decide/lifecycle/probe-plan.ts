@@ -1,17 +1,7 @@
 import type { NodeMachines } from '../../node/machines.ts'
 import type { ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { type Evidence, isAbout, lifeSignOf, type ProbeRequest } from './evidence.ts'
-
-/** The evidence, where it is about these machines of this Node. */
-export function evidenceOn(
-  { machines: [vm, ...others] }: NodeMachines,
-  { node, evidence }: NodeFacts,
-): Evidence | undefined {
-  return evidence !== undefined && isAbout(evidence.request, { nodeUID: node.uid, vm, others })
-    ? evidence
-    : undefined
-}
+import { evidenceOn, lifeSignOf, type ProbeRequest } from './evidence.ts'
 
 /** The probe of a Node's machines that a decision wants. */
 export function planProbe(
@@ -27,4 +17,20 @@ export function planProbe(
     volumes: how.absence !== undefined && settings.lifecycle.waitForVolumes !== undefined,
   }
   return { request, ...how }
+}
+
+/** Least time between two probes, milliseconds. */
+const LEAST = 1_000
+
+/** The probe of a VM that is not found while another has its UUID, and when to decide again, milliseconds. */
+export function probeDeparture(
+  machines: NodeMachines,
+  facts: NodeFacts,
+): { readonly probePlan: ProbePlan; readonly requeueAfter: number } {
+  const { confirmations, absentFor } = facts.settings.lifecycle
+  const interval = Math.max(LEAST, absentFor / Math.max(1, confirmations - 1))
+  const evidence = evidenceOn(machines, facts)
+  const dueIn = evidence === undefined ? 0 : evidence.askedAt + interval - facts.monotonic
+  const probePlan = planProbe(machines, facts, { due: dueIn <= 0 })
+  return { probePlan, requeueAfter: dueIn <= 0 ? interval : dueIn }
 }

@@ -15,7 +15,11 @@ export async function sampledMetrics(): Promise<string> {
       { type: 'DeletionPending', status: 'Unknown', reason: 'NotConfirmed', message: '', lastTransitionTime },
     ],
   } as const
-  metrics.decided('a', { state: 'refused', refusal, status, ...rest }, node())
+  metrics.decided(
+    'a',
+    { state: 'refused', refusal, status, copies: { vm: 'main/vm-1', copies: ['main/vm-2'] }, ...rest },
+    node(),
+  )
   metrics.reconciled(1, 'done')
   metrics.workQueue.started(1)
   metrics.workQueue.ended(1)
