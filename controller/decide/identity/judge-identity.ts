@@ -20,6 +20,7 @@ import { outOfScope } from '../topology/scope.ts'
 import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
 import { verifyIdentity } from './identity.ts'
 import { commonMACs } from './mac.ts'
+import { heldBy } from './messages.ts'
 import { lastClaim, type Move } from './moves.ts'
 import { type FoundVM, findVM } from './vm.ts'
 
@@ -133,6 +134,9 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
   const macs = commonMACs(spec, vm)
   const identity = verifyIdentity({ spec, vm, macs, copies }, facts)
   const { level, provenUntil, ends, condition } = identity
+  const { vm: before } = facts.previous
+  if (level !== undefined && before !== undefined && move === undefined && !isBoundTo(before, vm))
+    return refused('VMFound', heldBy(before, vm, node.name), { ends: false })
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {

@@ -142,6 +142,13 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       ),
     },
   },
+  Rebuilt: {
+    moves: rebuilt({ providerID: undefined, taints: facts().node.taints }),
+    stays: {
+      'once it is initialized': rebuilt({}),
+      'with the same UUID': known({ ...before({ vms: [copy] }), node: facts().node }),
+    },
+  },
   FirstProof: {
     moves: known({
       ...settled({ vms: [vm({ claim: undefined })] }),
@@ -163,6 +170,19 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       'it was proven before': before({ vms: [vm({ claim: undefined }), copy] }),
     },
   },
+}
+
+/** A Node that was vm-42, and whose agent reports the UUID of vm-43. */
+function rebuilt(changes: Partial<NodeFacts['node']>): NodeFacts {
+  const uuid = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+  const first = before()
+  const value = spec({ machine: { serialUUID: uuid } })
+  return known({
+    ...first,
+    node: { ...first.node, ...changes },
+    report: report({ ...first.report, generation: 2, spec: { ok: true, value } }),
+    lookups: [{ vCenter: 'vc1', uuid, lookup: { state: 'answered', vms: [{ ...copy, biosUUID: uuid }] } }],
+  })
 }
 
 /** A Node that was bound to vm-42 a moment ago, before it showed a claim. */

@@ -18,6 +18,8 @@ export interface MoveCandidate {
   readonly alone: boolean
   /** Whether it shows the claim that the report speaks of, and no other VM does. */
   readonly showsClaim: boolean
+  /** Whether the report names it by another UUID than that of the bound VM. */
+  readonly named: boolean
 }
 
 /** One event after which a Node is another VM than before. */
@@ -66,6 +68,14 @@ export const MOVES: readonly Move[] = [
     leavesFormer: true,
     allows: (candidate, facts) =>
       candidate.showsClaim && isAway(candidate, facts) && isNewClaim(facts) && runs(candidate.vm),
+  },
+  {
+    // A machine that was rebuilt under its name. Once the Node is initialized, its provider ID speaks against it.
+    name: 'Rebuilt',
+    what: 'its agent reports another machine, and the Node was not initialized yet',
+    leavesFormer: true,
+    allows: ({ alone, showsClaim, named }, { node }) =>
+      named && node.providerID === undefined && (alone || showsClaim),
   },
   {
     // The first binding was made before vCenter showed any claim.

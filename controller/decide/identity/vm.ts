@@ -1,5 +1,6 @@
 import { type BoundVM, MAX_FORMER_VMS, type NodeReportSpec } from '../../../agent/shared/node-report.ts'
 import type { MachineUUID } from '../../node/machine-uuid.ts'
+import { sameMachineUUID } from '../../node/uuid.ts'
 import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo, isOfGroup } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
@@ -106,7 +107,13 @@ function findBound(bound: BoundVM, shown: Shown): VMSearch {
   if (unanswered !== undefined) return unanswered
   const [other] = others
   if (other === undefined) return { outcome: 'not-found', condition: noVM(query.machine, facts) }
+  // Of a machine that was rebuilt under its name the contradiction is told, which is not the UUID.
+  if (!namesBound(bound, query)) return usable(other, [])
   return { outcome: 'not-found', condition: heldBy(bound, other, facts.node.name) }
+}
+
+function namesBound({ biosUUID }: BoundVM, { machine }: VMQuery): boolean {
+  return machine.uuids.some((uuid) => sameMachineUUID(uuid, biosUUID))
 }
 
 /** The VM to which a binding moves, and why; undefined where it stays. */
@@ -128,7 +135,7 @@ function moveOf(
   for (const vm of running) {
     const alone = running.length === 1 && unanswered === undefined
     const showsClaim = showing.length === 1 && showing[0] === vm
-    const candidate = { vm, bound, boundNow, alone, showsClaim }
+    const candidate = { vm, bound, boundNow, alone, showsClaim, named: !namesBound(bound, query) }
     const move = MOVES.find(
       ({ leavesFormer, allows }) => (!leavesFormer || hasRoom) && allows(candidate, facts),
     )
