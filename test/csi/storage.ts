@@ -25,7 +25,7 @@ export async function forgetLabel(cluster: Cluster, node: string, label: string)
   if (status !== 200) throw new Error(`${path} answers ${status}: ${body.message}`)
 }
 
-export interface Claim {
+export interface VolumeClaim {
   /** Of the claim, its class and its pod. */
   readonly name: string
   readonly allowed: Labels
@@ -35,7 +35,7 @@ export interface Claim {
 }
 
 /** Makes a class with WaitForFirstConsumer, a claim of it, and a pod that waits for it. */
-export async function claimVolume(cluster: Cluster, { name, ...claim }: Claim): Promise<void> {
+export async function claimVolume(cluster: Cluster, { name, ...claim }: VolumeClaim): Promise<void> {
   await create(cluster, '/apis/storage.k8s.io/v1/storageclasses', {
     metadata: { name },
     provisioner: CSI_DRIVER,
