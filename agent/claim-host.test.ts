@@ -11,7 +11,8 @@ import { formatClaim, GUESTINFO_CLAIM } from './shared/node-report.ts'
 
 const nodeUID = '11111111-1111-1111-1111-111111111111'
 const bootID = '22222222-2222-2222-2222-222222222222'
-const CLAIM = formatClaim({ nodeUID, bootID })
+const nonce = 'ab'.repeat(16)
+const CLAIM = formatClaim({ nodeUID, bootID, nonce })
 const { signal } = new AbortController()
 
 const vcsim = await startVcsim({ vms: 1 })
@@ -30,7 +31,7 @@ async function machine(root: string, how: Partial<RpctoolOptions>) {
   // Who does not hang is given the time that a busy machine takes; where vmtoolsd hangs, the other tool does not.
   const timeout = how.hang === true ? 500 : how.vmtoolsd === 'hangs' ? 10_000 : 60_000
   const guestinfo = createGuestinfo({ findTools: find, clock: systemClock, signal, timeout })
-  return { become, keeper: createClaimKeeper(guestinfo) }
+  return { become, keeper: createClaimKeeper(guestinfo, () => nonce) }
 }
 
 const stands = () => vcsim.getGuestinfo(ref, GUESTINFO_CLAIM)

@@ -1,13 +1,16 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { createClaimKeeper, writeClaim } from './claim.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { type Unreadable, unreadable } from './facts/unreadable.ts'
-import { GUESTINFO_CLAIM } from './shared/node-report.ts'
+import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
 import { ok, type Result } from './shared/result.ts'
 
 const nodeUID = '11111111-1111-1111-1111-111111111111'
 const bootID = '22222222-2222-2222-2222-222222222222'
-const CLAIM = `v1 ${nodeUID} ${bootID}`
+const nonce = 'ab'.repeat(16)
+const claim = { nodeUID, bootID, nonce }
+const CLAIM = `v2 ${nodeUID} ${bootID} ${nonce}`
 
 /** A host that keeps variables, unless told otherwise, and remembers what it was asked. */
 function host(
@@ -34,14 +37,16 @@ const GET = `get ${GUESTINFO_CLAIM}`
 const SET = `set ${GUESTINFO_CLAIM} ${CLAIM}`
 
 t.test('when it is written', async (t) => {
-  for (const [name, value, always, expected] of [
-    ['at start', CLAIM, true, [SET, GET]],
-    ['at a refresh, in place', CLAIM, false, [GET]],
-    ['at a refresh, missing', undefined, false, [GET, SET, GET]],
-    ['at a refresh, of another Node', CLAIM.replace('1', '3'), false, [GET, SET, GET]],
+  for (const [name, value, look, expected] of [
+    ['at start', undefined, false, [SET, GET]],
+    ['at a refresh, in place', CLAIM, true, [GET]],
+    ['at a refresh, missing', undefined, true, [GET, SET, GET]],
+    ['at a refresh, of another Node', CLAIM.replace('1', '3'), true, [GET, SET, GET]],
+    ['at a refresh, with another nonce', CLAIM.replace('ab', 'cd'), true, [GET, SET, GET]],
   ] as const) {
     const { calls, guestinfo } = host({}, value)
-    t.match(await writeClaim(guestinfo, { nodeUID, bootID, always }), { written: true, reason: 'Written' })
+    const digest = createHash('sha256').update(CLAIM).digest('hex')
+    t.match(await writeClaim(guestinfo, claim, { look }), { written: true, reason: 'Written', digest })
     t.same(calls, expected, name)
   }
 })
@@ -57,14 +62,70 @@ t.test('when it cannot be', async (t) => {
     ['the value is dropped', { set: ok(undefined) }, { written: false, reason: 'NotKept' }],
     ['reading alone is refused', { get: denied }, { written: true, reason: 'Written' }],
   ] as const) {
-    t.match(await writeClaim(host(answers).guestinfo, { nodeUID, bootID, always: true }), expected, name)
+    const result = await writeClaim(host(answers).guestinfo, claim, { look: false })
+    t.match(result, expected, name)
+    t.equal(result.digest !== undefined, result.written, 'a digest only of what was written')
+    t.notMatch(JSON.stringify(result), nonce)
   }
 })
 
-t.test('a write that failed at start is made up for, though the claim stands already', async (t) => {
-  const { calls, guestinfo } = host({ set: unreadable('TimedOut', 'late') }, CLAIM)
-  const keeper = createClaimKeeper(guestinfo)
+t.test('a nonce is of this process, this boot and this Node', async (t) => {
+  const { calls, guestinfo } = host()
+  const other = '33333333-3333-3333-3333-333333333333'
+  let drawn = 0
+  const keeper = createClaimKeeper(guestinfo, () => String(++drawn).padStart(32, '0'))
+  const stands = async (...of: Parameters<typeof keeper.stand>) => {
+    calls.length = 0
+    await keeper.stand(...of)
+    const [text] = calls.filter((call) => call.startsWith('set')).map((call) => call.split(' ').slice(2))
+    return text === undefined ? undefined : parseClaim(text.join(' '))
+  }
+  t.match(await stands(nodeUID, bootID), { nodeUID, bootID, nonce: /0001$/ })
+  t.equal(await stands(nodeUID, bootID), undefined, 'again: nobody calls the host')
+  keeper.forget()
+  t.equal(await stands(nodeUID, bootID), undefined, 'a refresh: it still stands')
+  t.match(await stands(nodeUID, other), { bootID: other, nonce: /0002$/ }, 'another boot')
+  t.match(await stands(other, other), { nodeUID: other, nonce: /0003$/ }, 'registered anew')
+  t.match(await stands(other, undefined), { bootID: undefined, nonce: /0004$/ })
+  await guestinfo.set(GUESTINFO_CLAIM, CLAIM)
+  keeper.forget()
+  t.match(await stands(other, undefined), { nonce: /0004$/ }, 'overwritten: the same once more')
+})
+
+t.test(
+  'for an older controller it is written without a nonce, and with the same one after that',
+  async (t) => {
+    const { calls, guestinfo } = host()
+    const keeper = createClaimKeeper(guestinfo, () => nonce)
+    await keeper.stand(nodeUID, bootID)
+    t.ok(keeper.hasNonce())
+    keeper.useNonce(false)
+    const plain = await keeper.stand(nodeUID, bootID)
+    t.match(plain, {
+      written: true,
+      reason: 'WithoutNonce',
+      message: /apply the manifests/,
+      digest: undefined,
+    })
+    t.match(calls, [SET, GET, `set ${GUESTINFO_CLAIM} v1 ${nodeUID} ${bootID}`, GET])
+    keeper.forget()
+    t.match(await keeper.stand(nodeUID, bootID), plain)
+    t.equal(calls.length, 5, 'a refresh finds it in place')
+    keeper.useNonce(true)
+    t.match(await keeper.stand(nodeUID, bootID), { reason: 'Written', digest: /^[0-9a-f]{64}$/ })
+    t.match(calls.slice(5), [SET, GET])
+  },
+)
+
+t.test('a write that failed is made up for with the same nonce', async (t) => {
+  const { calls, guestinfo } = host({ set: unreadable('TimedOut', 'late') })
+  let drawn = 0
+  const keeper = createClaimKeeper(guestinfo, () => {
+    drawn += 1
+    return nonce
+  })
   t.match(await keeper.stand(nodeUID, bootID), { written: false })
   await keeper.retry()
   t.same(calls, [SET, 'renew', SET])
+  t.equal(drawn, 1)
 })

@@ -1,34 +1,59 @@
 import type { Guestinfo } from './facts/guestinfo.ts'
-import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from './shared/node-report.ts'
+import type { AgentReason } from './facts/unreadable.ts'
+import {
+  type Claim,
+  claimDigest,
+  formatClaim,
+  GUESTINFO_CLAIM,
+  type NodeReportSpec,
+} from './shared/node-report.ts'
 
 export type ClaimResult = NodeReportSpec['claim']
 
-interface ClaimOptions {
-  readonly nodeUID: string
-  readonly bootID: string | undefined
-  /** Write it even if it is there already: at start, so that vCenter sees a write of this boot. */
-  readonly always: boolean
-}
+/** Reason of a claim that was written for an older controller. */
+export const WITHOUT_NONCE = 'WithoutNonce' satisfies AgentReason
 
 /**
- * Makes sure that the claim is in guestinfo, and reads it back: a host may accept a write and drop it. A failure is returned
- * as a result whose message says what to do.
+ * Writes a claim and reads it back: a host may accept a write and drop it. A failure is returned as a result whose message
+ * says what to do; no result has the claim itself, whose nonce nobody is to learn from a report or a log.
+ *
+ * @param look whether the claim may stand there already, and then need not be written
  */
-export async function writeClaim(guestinfo: Guestinfo, options: ClaimOptions): Promise<ClaimResult> {
-  const claim = formatClaim(options)
-  if (!options.always) {
+export async function writeClaim(
+  guestinfo: Guestinfo,
+  claim: Claim,
+  { look }: { readonly look: boolean },
+): Promise<ClaimResult> {
+  const text = formatClaim(claim)
+  if (look) {
     const present = await guestinfo.get(GUESTINFO_CLAIM)
-    if (present.ok && present.value?.trim() === claim) return WRITTEN
+    if (present.ok && present.value?.trim() === text) return written(claim)
   }
-  const set = await guestinfo.set(GUESTINFO_CLAIM, claim)
+  const set = await guestinfo.set(GUESTINFO_CLAIM, text)
   if (!set.ok) return { written: false, reason: set.reason, message: set.message }
   const back = await guestinfo.get(GUESTINFO_CLAIM)
   // Where writing is allowed but reading is not, only vCenter can tell; the host accepted the write.
-  if (!back.ok || back.value?.trim() === claim) return WRITTEN
+  if (!back.ok || back.value?.trim() === text) return written(claim)
   return {
     written: false,
     reason: 'NotKept',
     message: `the host took the write, but ${GUESTINFO_CLAIM} has another value: something else writes it, or the host drops it`,
+  }
+}
+
+function written(claim: Claim): ClaimResult {
+  if (claim.nonce === undefined) {
+    return {
+      written: true,
+      reason: WITHOUT_NONCE,
+      message: `the claim is in ${GUESTINFO_CLAIM} without a nonce: the CRD is older than this agent; apply the manifests of its release`,
+    }
+  }
+  return {
+    written: true,
+    reason: 'Written',
+    message: `the claim is in ${GUESTINFO_CLAIM}`,
+    digest: claimDigest(claim),
   }
 }
 
@@ -40,7 +65,11 @@ function mayPass({ written, reason }: ClaimResult): boolean {
   return !written && PASSING.includes(reason)
 }
 
-/** Remembers the state of this machine's claim, so that a report calls the host only if there is something to do. */
+/**
+ * Remembers this machine's claim and its state, so that a report calls the host only if there is something to do. The nonce
+ * is drawn when the process starts, and whenever Node or boot change; a refresh or a failed report keeps it. No disk has it:
+ * an agent that is started anew draws another, by which a VM is told from a copy that brought its claim along.
+ */
 export interface ClaimKeeper {
   /** The state of the claim for this Node and boot; unless known, the claim is read and, if necessary, written. */
   stand(nodeUID: string, bootID: string | undefined): Promise<ClaimResult>
@@ -52,41 +81,49 @@ export interface ClaimKeeper {
   retry(): Promise<void>
   /** Makes the next {@link stand} call the host again. */
   forget(): void
+  /** Whether claims have a nonce; true at first. */
+  hasNonce(): boolean
+  /** Makes the next {@link stand} write the claim with its nonce or, for an older controller, without one. */
+  useNonce(use: boolean): void
 }
 
-export function createClaimKeeper(guestinfo: Guestinfo): ClaimKeeper {
-  let of: { readonly nodeUID: string; readonly bootID: string | undefined } | undefined
+/** @param drawNonce 32 hexadecimal digits that nobody can guess */
+export function createClaimKeeper(guestinfo: Guestinfo, drawNonce: () => string): ClaimKeeper {
+  let claim: Claim | undefined
+  let hasNonce = true
   let result: ClaimResult | undefined
-  let everWritten = false
+  /** Text of the claim that stood when it was last looked at. */
+  let stood: string | undefined
 
-  const write = async (nodeUID: string, bootID: string | undefined) => {
-    // Written at start even if it is there already, so that vCenter sees a write of this boot.
-    const now = await writeClaim(guestinfo, { nodeUID, bootID, always: !everWritten })
-    everWritten ||= now.written
-    of = { nodeUID, bootID }
+  const write = async (of: Claim) => {
+    const shown = hasNonce ? of : { ...of, nonce: undefined }
+    const text = formatClaim(shown)
+    const now = await writeClaim(guestinfo, shown, { look: stood === text })
+    if (now.written) stood = text
     result = now
     return now
   }
   return {
     async stand(nodeUID, bootID) {
-      if (result !== undefined && of?.nodeUID === nodeUID && of.bootID === bootID) return result
-      return write(nodeUID, bootID)
+      const same = claim?.nodeUID === nodeUID && claim.bootID === bootID
+      if (claim === undefined || !same) claim = { nodeUID, bootID, nonce: drawNonce() }
+      else if (result !== undefined) return result
+      return write(claim)
     },
     known: () => result,
     pending: () => result !== undefined && mayPass(result),
     async retry() {
-      if (of === undefined) return
+      if (claim === undefined) return
       guestinfo.renew()
-      await write(of.nodeUID, of.bootID)
+      await write(claim)
     },
     forget() {
       result = undefined
     },
+    hasNonce: () => hasNonce,
+    useNonce(use) {
+      hasNonce = use
+      result = undefined
+    },
   }
-}
-
-const WRITTEN: ClaimResult = {
-  written: true,
-  reason: 'Written',
-  message: `the claim is in ${GUESTINFO_CLAIM}`,
 }

@@ -1,4 +1,5 @@
 /** The agent's entry, and the only reader of arguments, environment, clock, randomness and the system's addresses. */
+import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -100,7 +101,11 @@ async function start(options: Options): Promise<number> {
     writeSync(1, options.output === 'json' ? linesJSON(lines) : printLines(lines))
     return hasFailed(lines) ? 1 : 0
   }
-  const reporter = createReporter({ ...parts, now: Date.now })
+  const reporter = createReporter({
+    ...parts,
+    drawNonce: () => randomBytes(16).toString('hex'),
+    now: Date.now,
+  })
   if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1
   log.info({ version: VERSION }, 'the agent has started')
   const { refresh, look } = options

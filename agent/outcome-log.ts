@@ -1,3 +1,4 @@
+import { WITHOUT_NONCE } from './claim.ts'
 import type { Failure } from './failure.ts'
 import type { Logger } from './log.ts'
 import type { ReportOutcome } from './reporter.ts'
@@ -36,7 +37,9 @@ export function createOutcomeLog(log: Logger): OutcomeLog {
     unreadable = found
     if (claim !== spec.claim.reason) {
       const { reason, message } = spec.claim
-      if (!spec.claim.written) log.warn({ node, cause: reason, reason: message }, 'the claim is not written')
+      const fields = { node, cause: reason, reason: message }
+      if (!spec.claim.written) log.warn(fields, 'the claim is not written')
+      else if (reason === WITHOUT_NONCE) log.warn(fields, 'the claim is written without a nonce')
       else if (claim !== undefined) log.info({ node }, 'the claim is written')
     }
     claim = spec.claim.reason

@@ -7,7 +7,7 @@ import { identify, type NodeIdentity } from './identity.ts'
 import type { Logger } from './log.ts'
 import { reportObject } from './publish.ts'
 import { buildReport } from './report.ts'
-import { formatClaim, GUESTINFO_CLAIM } from './shared/node-report.ts'
+import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
 
 export interface ReportOptions {
   readonly agentVersion: string
@@ -40,7 +40,10 @@ export async function renderReport(options: ReportOptions): Promise<string> {
   return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
 }
 
-/** The present claim, read without writing; `ours` where it is the one that this boot of this Node writes. */
+/**
+ * The present claim, read without writing; `ours` where the agent of this Node has written it in this boot. What the agent
+ * knows its claim by, the nonce, is known to its process alone, and printed by none.
+ */
 export async function describeClaim(
   guestinfo: Guestinfo,
   { nodeUID }: NodeIdentity,
@@ -50,8 +53,10 @@ export async function describeClaim(
   const other = (message: string) => ({ ours: false, message: `${GUESTINFO_CLAIM} ${message}` })
   if (!present.ok) return other(`cannot be read: ${present.message}`)
   if (present.value === undefined) return other('is not set')
-  const claim = formatClaim({ nodeUID, bootID: bootID.ok ? bootID.value : undefined })
-  if (present.value.trim() !== claim) return other('has another claim')
+  const claim = parseClaim(present.value)
+  const boot = bootID.ok ? bootID.value : undefined
+  if (claim?.nodeUID !== nodeUID || claim.bootID !== boot) return other('has another claim')
+  if (claim.nonce === undefined) return other("has this Node's claim of this boot without a nonce")
   return { ours: true, message: `${GUESTINFO_CLAIM} has this Node's claim of this boot` }
 }
 

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../test/fixtures/until.ts'
-import { applyManifests } from '../test/servers/manifests.ts'
+import { applyManifest, applyManifests, readManifests } from '../test/servers/manifests.ts'
 import { startCluster } from '../test/servers/start-cluster.ts'
 import { withApiClient } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
@@ -21,9 +22,10 @@ import { systemClock } from './shared/clock.ts'
 import {
   AGENT_FIELD_MANAGER,
   ANNOTATION_REPORTED_AT,
-  formatClaim,
+  claimDigest,
   GUESTINFO_CLAIM,
   type NodeReportSpec,
+  parseClaim,
 } from './shared/node-report.ts'
 import { makeRoot, plant, plantTool, VM_TREE } from './testing/root.ts'
 
@@ -108,12 +110,25 @@ function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
     credential,
     client: { userAgent: 'rollcall-agent/test', signal },
     guestinfo,
+    drawNonce: () => randomBytes(16).toString('hex'),
     readLocal: () => readLocalFacts(root, () => ({})),
     readGuest: () => readGuestFacts(root, guestinfo, signal),
     readFingerprint: () => fileFingerprint(sign),
     now: () => now,
   })
   return { root, reporter }
+}
+
+/** What stands in guestinfo. */
+function claimIn(root: string): string {
+  return readFileSync(join(root, GUESTINFO_CLAIM), 'utf8').trim()
+}
+
+/** The claim in guestinfo and its digest; nothing but the claim itself is to have the nonce. */
+function claimAndDigest(root: string) {
+  const claim = parseClaim(claimIn(root))
+  if (claim?.nonce === undefined) throw new Error(`no claim with a nonce: ${claimIn(root)}`)
+  return { ...claim, nonce: claim.nonce, digest: claimDigest(claim) }
 }
 
 function cause(outcome: ReportOutcome): string {
@@ -126,6 +141,14 @@ async function listen(path: string): Promise<Server> {
   const server = createServer().listen(path)
   await once(server, 'listening')
   return server
+}
+
+/** The CRD as it was before claims had a nonce. */
+async function applyOlderCRD(): Promise<void> {
+  for (const crd of await readManifests('crd.yaml')) {
+    const text = JSON.stringify(crd, (key, value: unknown) => (key === 'digest' ? undefined : value))
+    await applyManifest(cluster, { ...crd, ...JSON.parse(text) })
+  }
 }
 
 t.test('before the CRD and the RBAC are installed', async (t) => {
@@ -165,8 +188,13 @@ t.test('a kubelet’s credential', async (t) => {
     cloudInit: { instanceID: 'i-1' },
     claim: { written: true, reason: 'Written' },
   })
-  const claim = formatClaim({ nodeUID: uid, bootID: body.spec.bootID })
-  t.equal(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8').trim(), claim)
+  const claim = claimIn(root)
+  const { nodeUID, bootID, nonce, digest } = claimAndDigest(root)
+  t.match(
+    { nodeUID, bootID, digest },
+    { nodeUID: uid, bootID: body.spec.bootID, digest: body.spec.claim.digest },
+  )
+  t.notMatch(JSON.stringify(body), nonce, 'no reader of the report learns it')
 
   await t.test('again, unchanged', async (t) => {
     t.notOk(reporter.changed())
@@ -211,7 +239,7 @@ t.test('a kubelet’s credential', async (t) => {
     t.notOk(reporter.changed(), 'nobody looks in between')
     reporter.forget()
     t.match(await reporter.report(), { ok: true, changed: false, spec: { claim: { written: true } } })
-    t.equal(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8').trim(), claim)
+    t.equal(claimIn(root), claim)
   })
   await t.test('the Node is registered anew', async (t) => {
     await cluster.request('DELETE', '/api/v1/nodes/n1')
@@ -225,7 +253,9 @@ t.test('a kubelet’s credential', async (t) => {
     t.match(await reporter.report(), { ok: true, changed: true, identity: { nodeUID: other } })
     const { body } = await report('n1')
     t.match(body.metadata.ownerReferences, [{ uid: other }])
-    t.match(readFileSync(join(root, GUESTINFO_CLAIM), 'utf8'), `v1 ${other} `)
+    const anew = claimAndDigest(root)
+    t.match(anew, { nodeUID: other, digest: body.spec.claim.digest })
+    t.not(anew.nonce, nonce)
   })
 })
 
@@ -319,11 +349,77 @@ t.test('reports that are refused', async (t) => {
     message: /spec\.hostname/,
     next: /schema refuses/,
   })
+  t.match(await refused('n3', { ...outcome.spec, claim: { ...outcome.spec.claim, digest: 'x' } }), {
+    cause: 'publish/422/Invalid',
+    message: /spec\.claim\.digest/,
+  })
   const newer = Object.assign({ firmware: 'efi' }, outcome.spec)
   t.match(await refused('n3', newer), {
     message: /\.spec\.firmware: field not declared in schema/,
     next: /the CRD is older than this agent/,
   })
+})
+
+t.test('a CRD older than the nonce, and the newer one again', async (t) => {
+  const uid = await register('n6')
+  const credential = await kubelet('n6')
+  const { root, reporter } = agent(t, credential)
+  const stands = async () => (await report('n6')).body.spec.claim
+  const calls = () => readFileSync(join(root, 'calls'), 'utf8').trim().split('\n')
+  const first = await reporter.report()
+  if (!first.ok) throw new Error(`not sent: ${first.failure.message}`)
+  const before = claimAndDigest(root)
+  t.match(await stands(), { reason: 'Written', digest: before.digest })
+  const isRefused = async () => {
+    const sent = withApiClient(await credential(), { userAgent: 'test', signal }, (api) =>
+      publish(api, { nodeName: 'n6', nodeUID: uid }, first.spec, now, { dryRun: true }),
+    )
+    return sent.then(
+      () => false,
+      (error: unknown) => /claim\.digest: field not declared/.test(String(error)),
+    )
+  }
+
+  await applyOlderCRD()
+  await until('the API server knows no digest', isRefused)
+  reporter.forget()
+  const plain = `v1 ${uid} ${before.bootID}`
+  const withoutNonce = { written: true, reason: 'WithoutNonce', digest: undefined }
+  t.match(await reporter.report(), { ok: true, changed: true, spec: { claim: withoutNonce } })
+  t.equal(claimIn(root), plain, 'an older controller proves the Node by it')
+  t.match(await stands(), withoutNonce)
+  const written = calls().length
+  t.notOk(reporter.changed())
+  reporter.forget()
+  t.match(await reporter.report(), { ok: true, changed: false, spec: { claim: withoutNonce } })
+  t.notOk(
+    calls()
+      .slice(written)
+      .some((call) => call.startsWith('info-set')),
+    'a refresh leaves it there',
+  )
+  const restarted = agent(t, credential)
+  t.match(await restarted.reporter.report(), { ok: true, spec: { claim: withoutNonce } })
+  t.equal(claimIn(restarted.root), plain, 'nor does an agent that starts then insist on a nonce')
+
+  await applyManifests(cluster, ['crd.yaml'])
+  await until('the API server knows the digest', async () => !(await isRefused()))
+  t.match(await reporter.report(), { ok: true, spec: { claim: withoutNonce } }, 'not before a refresh')
+  reporter.forget()
+  t.match(await reporter.report(), { ok: true, changed: true, spec: { claim: { reason: 'Written' } } })
+  t.same(claimAndDigest(root), before, 'the nonce of before')
+  t.match(await stands(), { reason: 'Written', digest: before.digest })
+})
+
+t.test('a report that fails leaves the claim, and the next has its digest', async (t) => {
+  await register('n7')
+  const { root, reporter } = agent(t, await kubelet('n7'))
+  await cluster.request('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/rollcall-agent')
+  await until('the right is gone', async () => cause(await reporter.report()).startsWith('publish/403'))
+  const { digest } = claimAndDigest(root)
+  await applyManifests(cluster, ['rbac.yaml'])
+  await until('it is back', async () => (await reporter.report()).ok)
+  t.equal((await report('n7')).body.spec.claim.digest, digest)
 })
 
 t.test('no API server, then it is back', async (t) => {

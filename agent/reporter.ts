@@ -7,6 +7,7 @@ import type { GuestFacts, LocalFacts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import { publish } from './publish.ts'
 import { buildReport } from './report.ts'
+import { sendReport } from './send-report.ts'
 import type { NodeReportSpec } from './shared/node-report.ts'
 
 export interface ReporterOptions {
@@ -14,6 +15,8 @@ export interface ReporterOptions {
   readonly credential: CredentialSource
   readonly client: ApiClientOptions
   readonly guestinfo: Guestinfo
+  /** 32 hexadecimal digits that nobody can guess. */
+  readonly drawNonce: () => string
   readonly readLocal: () => LocalFacts
   readonly readGuest: () => Promise<GuestFacts>
   /** A text that changes when the Node may have been registered anew. */
@@ -53,7 +56,7 @@ export interface Reporter {
 }
 
 export function createReporter(options: ReporterOptions): Reporter {
-  const claim = createClaimKeeper(options.guestinfo)
+  const claim = createClaimKeeper(options.guestinfo, options.drawNonce)
   let guest: GuestFacts | undefined
   let sent: { readonly text: string; readonly identity: NodeIdentity; readonly sign: string } | undefined
 
@@ -70,12 +73,17 @@ export function createReporter(options: ReporterOptions): Reporter {
       try {
         return await withApiClient(await options.credential(), options.client, async (client) => {
           const identity = await identify(client)
-          guest = await asked
+          const facts = await asked
+          guest = facts
           const local = options.readLocal()
           const bootID = local.bootID.ok ? local.bootID.value : undefined
-          const spec = build(identity.nodeUID, local, guest, await claim.stand(identity.nodeUID, bootID))
           step = 'publish'
-          await publish(client, identity, spec, options.now())
+          const spec = await sendReport({
+            claim,
+            compose: async () =>
+              build(identity.nodeUID, local, facts, await claim.stand(identity.nodeUID, bootID)),
+            send: (spec, how) => publish(client, identity, spec, options.now(), how),
+          })
           const text = JSON.stringify(spec)
           const changed = sent?.text !== text
           sent = { text, identity, sign }

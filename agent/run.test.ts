@@ -162,6 +162,19 @@ t.test('unreadable facts and a refused claim are said once, and when they are ov
   )
 })
 
+t.test('a claim without a nonce is said once, and when it has one', async (t) => {
+  const claim = { written: true, reason: 'WithoutNonce', message: 'apply the manifests' }
+  const plain: ReportOutcome = { ...SENT, spec: { ...SPEC, claim } }
+  const { lines } = await simulate(2000, (seconds) => (seconds < 1000 ? plain : SENT))
+  t.match(
+    lines.filter(({ msg }) => msg !== 'report sent'),
+    [
+      { msg: 'the claim is written without a nonce', cause: 'WithoutNonce', reason: 'apply the manifests' },
+      { msg: 'the claim is written' },
+    ],
+  )
+})
+
 t.test(
   'a claim that may be written later is tried again, with growing waits, and said at once',
   async (t) => {

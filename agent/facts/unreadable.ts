@@ -1,6 +1,6 @@
 import type { Result } from '../shared/result.ts'
 
-/** Why a fact cannot be read, or a claim does not stand. `docs/reasons.md` explains each: one that is added is added there. */
+/** Why a fact cannot be read, or a claim does not stand as it should. `docs/reasons.md` explains each: one that is added is added there. */
 export const AGENT_REASONS = [
   'Disabled',
   'Empty',
@@ -19,6 +19,7 @@ export const AGENT_REASONS = [
   'ToolMissing',
   'UnknownEncoding',
   'Unreadable',
+  'WithoutNonce',
 ] as const
 
 /** The last two are answers of a host that something else follows from; no report has them. */
