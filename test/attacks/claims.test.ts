@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { formatClaim, GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { condition, isInitialized } from '../e2e/objects.ts'
+import { claimVariable, drawClaim } from '../fixtures/claim.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { claims } from './rows/claims.ts'
@@ -14,7 +15,11 @@ const victim = await scene.victim('worker-10')
 
 const write = ({ vm }: Pick<SceneMember, 'vm'>, value: string) =>
   vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
-const claimOf = ({ uid, bootID }: SceneMember) => formatClaim({ nodeUID: uid, bootID })
+/** The claim that an honest agent would write; where it keeps its nonce, one with another. */
+const claimOf = ({ uid, vm, ...of }: SceneMember) => claimVariable(vm.ref, drawClaim(uid, of)).value
+/** Word by word what stands in a VM's guestinfo. */
+const claimIn = async ({ vm }: Pick<SceneMember, 'vm'>) =>
+  (await vcsim.getGuestinfo(vm.ref, GUESTINFO_CLAIM)) ?? ''
 
 /** A Node whose VM holds this claim is known by its own word alone, and that is said. */
 const believedNoMore =
@@ -45,8 +50,8 @@ await runTheme(
       t.match(current, { status: 'True', reason: 'Reported', message: new RegExp(`\\(${row.seen}\\)`) })
       await next.proven()
     },
-    'of nobody': believedNoMore(() => formatClaim({ nodeUID: randomUUID(), bootID: randomUUID() })),
-    'of another boot': believedNoMore(({ uid }) => formatClaim({ nodeUID: uid, bootID: randomUUID() })),
+    'of nobody': believedNoMore((node) => claimOf({ ...node, uid: randomUUID() })),
+    'of another boot': believedNoMore((node) => claimOf({ ...node, bootID: randomUUID() })),
     garbage: believedNoMore(() => 'v2 hello'),
     '60 kB': believedNoMore(() => 'x'.repeat(60_000)),
     'control characters': believedNoMore((node) => `\u001b[2J\u0007${claimOf(node)}\r\n\u009b`),
@@ -78,7 +83,7 @@ await runTheme(
       if (vm === undefined) throw new Error('there is no clone')
       t.not(vm.uuid, victim.vm.uuid)
       // A real clone has it; the simulator need not.
-      await write({ vm }, claimOf(victim))
+      await write({ vm }, await claimIn(victim))
       const node = await scene.forger('clone', { vm })
       t.match(await node.report(truth(node)), { status: 201 })
       t.match(condition(await node.judged(), 'IdentityVerified'), {
@@ -95,7 +100,7 @@ await runTheme(
       const owner = await scene.victim('owner-of-copied', { vm: original })
       const before = await owner.seen()
       const node = await scene.forger('copy', { vm: { ...copied, uuid: original.uuid } })
-      await write(node, claimOf(owner))
+      await write(node, await claimIn(owner))
       t.match(await node.report(truth(node)), { status: 201 })
       t.same(await owner.seen(), before)
       await checkHeld(t, scene, node, row.seen)

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/shared/node-report.ts'
+import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { condition } from '../e2e/objects.ts'
 import { type Member, type MemberOptions, openStage, type Stage } from '../e2e/stage.ts'
+import { claimVariable, drawClaim, drawNonce, writtenClaim } from '../fixtures/claim.ts'
 import type { Controller, ControllerProcessOptions } from '../fixtures/controller.ts'
 import { type KubeletOptions, kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
@@ -30,10 +31,14 @@ export interface Victim extends Member {
 }
 
 /** A machine and the Node that it is. */
-export type SceneMember = Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'>
+export interface SceneMember extends Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'> {
+  /** Of its claim, where it has no agent that keeps one to itself. */
+  readonly nonce?: string
+}
 
 /** A Node in the hands of an attacker, who has both credentials of its agent. */
 export interface Forger extends SceneMember {
+  readonly nonce: string
   readonly kubelet: Sender
   readonly agentPod: Sender
   /** The Pod to which the token of `agentPod` is bound. */
@@ -119,7 +124,7 @@ async function forger(
   const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given }, providerID)
   const pod = await createObject(cluster, 'kube-system', podOf(AGENT, `agent-${randomUUID()}`, name))
   const agentPod = await sender({ token: await serviceAccountToken(cluster, AGENT, { pod }) })
-  const machine = { name, uid, vm, bootID: randomUUID(), address }
+  const machine = { name, uid, vm, bootID: randomUUID(), nonce: drawNonce(), address }
   const report: Forger['report'] = (spec) => apply(kubelet, reportObject({ name, uid, spec }))
   return {
     ...machine,
@@ -129,8 +134,7 @@ async function forger(
     report,
     judged: () => judged(stage, name),
     async proven() {
-      const value = formatClaim({ nodeUID: uid, bootID: machine.bootID })
-      await vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
+      await vcsim.setGuestinfo(claimVariable(vm.ref, drawClaim(uid, machine)))
       await report(truth(machine))
       await untilStands(stage, name, 'proven')
     },
@@ -168,9 +172,9 @@ export function apply(
   })
 }
 
-/** What an honest agent would say of this machine. */
+/** What an honest agent would say of this machine; of a claim whose nonce is not known, one made up. */
 export function truth(
-  { name, uid, vm, bootID, address }: SceneMember,
+  { name, uid, vm, bootID, nonce, address }: SceneMember,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
   return {
@@ -186,7 +190,7 @@ export function truth(
     hostname: `${name}.example`,
     interfaces: [nic(vm.vnics[0]?.mac, [address])],
     tools: { version: '12.4.0', guestinfoReadable: true, guestinfoWritable: true },
-    claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
+    claim: writtenClaim(drawClaim(uid, { bootID, nonce })),
     ...changes,
   }
 }

@@ -3,14 +3,16 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
+import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { builtProgram } from '../fixtures/built-program.ts'
+import { claimVariable } from '../fixtures/claim.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 2 })
-const { cluster, reports } = stage
+const { cluster, reports, vcsim } = stage
 const member = await stage.member('worker-1')
 const other = await stage.member('worker-2', { rpctool: null })
 const KUBELET = join(member.root, 'proc/7/cmdline')
@@ -45,6 +47,32 @@ t.test('before the first report, and after it', async (t) => {
     [],
   )
   t.equal(reports.of(member.name).length, 1)
+
+  await t.test('a claim without a nonce is one that the agent writes anew', async (t) => {
+    const claim = { nodeUID: member.uid, bootID: member.bootID }
+    await vcsim.setGuestinfo(claimVariable(member.vm.ref, claim))
+    t.match(
+      (await doctor()).lines.filter(({ status }) => status !== 'ok'),
+      [{ check: 'claim', status: 'warn', message: /without a nonce.*--once/ }],
+    )
+  })
+})
+
+t.test('the nonce of the claim is in nothing that the agent prints or sends', async (t) => {
+  const options = [`--root=${member.root}`, `--kubeconfig=${member.kubeconfig}`]
+  const once = await member.agent('--once', '--log-level=debug')
+  t.equal((await once.ended).code, 0)
+  const [, , bootID, nonce = 'none'] =
+    (await vcsim.getGuestinfo(member.vm.ref, GUESTINFO_CLAIM))?.split(' ') ?? []
+  t.match({ bootID, nonce }, { bootID: member.bootID, nonce: /^[0-9a-f]{32}$/ })
+  const command = await builtProgram('rollcall-agent')
+  for (const args of [['--print'], ['doctor'], ['doctor', '--output=json']]) {
+    const program = startProgram({ command, args: [...args, ...options] })
+    t.equal((await program.ended).code, 0)
+    t.notMatch(program.output() + program.stdout.join('\n'), nonce, args.join(' '))
+  }
+  t.notMatch(once.output(), nonce, 'the log')
+  t.notMatch(JSON.stringify(reports.of(member.name)), nonce, 'the report')
 })
 
 t.test('of the system itself it says what it can, and never fails for what it cannot', async (t) => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatClaim, GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { startAgent } from '../fixtures/agent.ts'
 import { type Controller, type ControllerProcessOptions, startController } from '../fixtures/controller.ts'
 import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
@@ -69,7 +68,7 @@ export interface Member extends RegisteredNode {
   /** Runs the agent with `--once`; fails unless the report was sent. */
   reportOnce(): Promise<void>
   setAddresses(...addresses: string[]): Promise<void>
-  /** Writes the claim as the agent does, without one. */
+  /** Lets its guest RPC tool write the claim, and runs the agent once more. */
   claim(): Promise<void>
 }
 
@@ -191,6 +190,11 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
       })
       const agent = async (...args: string[]) =>
         ending(await startAgent({ kubeconfig: node.kubeconfig, root, args }))
+      const reportOnce = async () => {
+        const program = await agent('--once')
+        const { code } = await program.ended
+        if (code !== 0) throw new Error(`the report of ${name} was not sent: ${program.output()}`)
+      }
       return {
         ...node,
         vm,
@@ -198,18 +202,12 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
         bootID,
         address,
         agent,
-        async reportOnce() {
-          const program = await agent('--once')
-          const { code } = await program.ended
-          if (code !== 0) throw new Error(`the report of ${name} was not sent: ${program.output()}`)
-        },
+        reportOnce,
         setAddresses: (...list) => writeNics(root, nic(list)),
-        claim: () =>
-          vcsim.setGuestinfo({
-            vm: vm.ref,
-            key: GUESTINFO_CLAIM,
-            value: formatClaim({ nodeUID: node.uid, bootID }),
-          }),
+        async claim() {
+          await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref })
+          await reportOnce()
+        },
       }
     },
   }

@@ -1,13 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Client } from 'undici'
-import {
-  AGENT_FIELD_MANAGER,
-  ANNOTATION_REPORTED_AT,
-  formatClaim,
-  GUESTINFO_CLAIM,
-} from '../../agent/shared/node-report.ts'
+import { AGENT_FIELD_MANAGER, ANNOTATION_REPORTED_AT } from '../../agent/shared/node-report.ts'
 import { ready } from '../e2e/objects.ts'
+import { claimVariable, drawClaim } from '../fixtures/claim.ts'
 import { reportOf } from '../fixtures/crowd.ts'
 import { kubeletIdentity, nodeObject } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
@@ -69,7 +64,8 @@ export async function createGuest(
     headersTimeout: 15_000,
   })
   const machine = ledger.add({ node: name, biosUUID: vm.uuid })
-  let bootID = randomUUID()
+  /** Boot ID and nonce; the Node is another where it was registered anew. */
+  let claim = drawClaim('')
   let registered = false
   let statusAt = 0
   let reportedAt = 0
@@ -114,7 +110,9 @@ export async function createGuest(
   function writeStatus() {
     const { status } = nodeObject({ name, biosUUID: guest.vm.uuid })
     return request('PATCH', `/api/v1/nodes/${name}/status`, {
-      body: { status: { nodeInfo: { ...status.nodeInfo, bootID }, conditions: status.conditions } },
+      body: {
+        status: { nodeInfo: { ...status.nodeInfo, bootID: claim.bootID }, conditions: status.conditions },
+      },
       type: 'application/strategic-merge-patch+json',
       passes: [404],
     })
@@ -139,16 +137,9 @@ export async function createGuest(
   async function report(): Promise<void> {
     const uid = machine.nodeUID ?? ''
     machine.reportedFor = uid
-    await vcsim.setGuestinfo({
-      vm: guest.vm.ref,
-      key: GUESTINFO_CLAIM,
-      value: formatClaim({ nodeUID: uid, bootID }),
-    })
-    const object = reportObject({
-      name,
-      uid,
-      spec: { ...reportOf(guest.vm, { name, uid, address }), bootID },
-    })
+    claim = { ...claim, nodeUID: uid }
+    await vcsim.setGuestinfo(claimVariable(guest.vm.ref, claim))
+    const object = reportObject({ name, uid, spec: reportOf(guest.vm, { name, address, claim }) })
     const annotations = { [ANNOTATION_REPORTED_AT]: new Date().toISOString().replace(/\.\d+/, '') }
     await request(
       'PATCH',
@@ -191,7 +182,7 @@ export async function createGuest(
       await beating
     },
     boot() {
-      bootID = randomUUID()
+      claim = drawClaim('')
       machine.runs = true
       guest.restartKubelet()
     },

@@ -7,7 +7,7 @@ import { createKubelets, type Kubelets, SIGNS } from './kubelets.ts'
 import { canSpeak, type Folder, type Machine, type VM } from './machine.ts'
 import type { StoredReport } from './objects.ts'
 import { wallTime } from './process.ts'
-import { specOf } from './report-spec.ts'
+import { claimOf, specOf } from './report-spec.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Machines {
@@ -56,7 +56,7 @@ export function createMachines(options: MachinesOptions): Machines {
     // A systemd unit reads its own Node; whose UID that is, the kubelet has decided.
     if (node.metadata.uid !== machine.nodeUID) return
     if (machine.vm !== undefined) {
-      const claim = formatClaim({ nodeUID: node.metadata.uid, bootID: machine.bootID })
+      const claim = formatClaim(claimOf(machine))
       if (machine.vm.claim !== claim) {
         machine.vm.claim = claim
         machine.vm.vCenter.changed(machine.vm)

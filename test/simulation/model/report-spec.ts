@@ -1,18 +1,13 @@
-import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import type { Claim, NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import { writtenClaim } from '../../fixtures/claim.ts'
 import type { Machine } from './machine.ts'
 
 /** What the agent of a machine reports. */
-export function specOf({
-  nodeUID = '',
-  bootID,
-  biosUUID,
-  mac,
-  address,
-  nodeName,
-  forged,
-}: Machine): NodeReportSpec {
+export function specOf(machine: Machine): NodeReportSpec {
+  const { bootID, biosUUID, mac, address, nodeName, forged } = machine
+  const claim = claimOf(machine)
   return {
-    nodeUID,
+    nodeUID: claim.nodeUID,
     bootID,
     agentVersion: '0.1.0',
     machine: { vendor: 'VMware, Inc.', product: 'VMware20,1', serialUUID: biosUUID, productUUID: biosUUID },
@@ -26,6 +21,12 @@ export function specOf({
       },
     ],
     tools: { guestinfoReadable: true, guestinfoWritable: true },
-    claim: { written: true, reason: 'Written', message: 'the claim stands in guestinfo' },
+    claim: writtenClaim(claim),
   }
+}
+
+/** The claim that its agent writes; of a boot it is always the same, and nobody else can tell what it is. */
+export function claimOf({ nodeUID = '', bootID, random }: Machine): Claim {
+  const nonce = random.derive(`nonce of ${bootID}`).uuid().replaceAll('-', '')
+  return { nodeUID, bootID, nonce }
 }
