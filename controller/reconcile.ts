@@ -1,5 +1,6 @@
 import type { Clock } from '../agent/shared/clock.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
+import type { SlowLane } from './apply/slow-lane.ts'
 import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
@@ -15,6 +16,8 @@ import type { ReconcileResult } from './watch/work-queue.ts'
 export interface ReconcilerOptions {
   readonly sources: Sources
   readonly writer: Writer
+  /** Gives each Node the patience that its writes need; by default all are written alike. */
+  readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
   /** The writer of the statuses that were put off: at the end they are written when others are cut off already. */
   readonly statusWriter: (signal: AbortSignal) => Pick<Writer, 'patchReportStatus'>
   readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
@@ -27,8 +30,8 @@ export interface ReconcilerOptions {
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
   /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
-  /** Called with the message about a write that the API server rejected. */
-  readonly onRejected: (name: string, message: string) => void
+  /** Called with what is told of a write that the API server rejected or did not answer. */
+  readonly onRejected: (name: string, refusal: RejectedDecision['refusal']) => void
   /** Told of a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** Told why a status that was put off could not be written; its Node is looked at again. */
@@ -47,7 +50,7 @@ export interface Reconciler {
  * go. Until then it counts here as if it were written. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { writer, clock, tracker, onDecision } = options
+  const { writer, slowLane, clock, tracker, onDecision } = options
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
@@ -89,6 +92,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       nodes.forget(name)
       reports.forget(name)
       statuses.delete(name)
+      slowLane?.forget(name)
       tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
@@ -112,14 +116,15 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const record = recordOf(facts.report, pending)
     const defer = pending !== undefined || decision.state === 'initializing'
     const target = { node: facts.node, report: record, defer }
-    const applied = await applyAndTell(target, decision, { writer, now })
+    const writing = { writer: { ...writer, ...slowLane?.writer(facts.node) }, now }
+    const applied = await applyAndTell(target, decision, writing)
     const { refusal } = applied
     if (deletion !== undefined && applied.deleted) {
       attempt?.succeeded()
       nodes.deleted(facts.node)
       options.onDeleted(facts.node, deletion)
     } else attempt?.failed(name, applied.deletionRejected)
-    if (refusal !== undefined) options.onRejected(name, refusal.message)
+    if (refusal !== undefined) options.onRejected(name, refusal)
     onDecision(
       name,
       refusal === undefined ? decision : { ...decision, state: 'refused', refusal },
@@ -144,7 +149,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   return { reconcile, run: statuses.run }
 }
 
-/** Applies a decision. If the API server rejects a write, what to tell of that is decided and applied at once. */
+/**
+ * Applies a decision. If the API server rejects a write or does not answer it, what to tell of that is decided and applied at
+ * once.
+ */
 export async function applyAndTell(
   target: ApplyOptions,
   decision: Decision,
@@ -152,7 +160,7 @@ export async function applyAndTell(
 ): Promise<ApplyResult & Pick<Partial<RejectedDecision>, 'refusal'>> {
   const applied = await apply(target, decision, writer)
   if (applied.rejected === undefined) return applied
-  const told = decideOnRejectedWrite(applied.rejected, decision, target.report, now)
+  const told = decideOnRejectedWrite(applied.rejected, decision, target, now)
   const telling = await applyAndTell({ ...target, defer: false }, told, { writer, now })
   return { refusal: told.refusal, ...telling, nodes: applied.nodes, incomplete: true }
 }

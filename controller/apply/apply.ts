@@ -27,7 +27,7 @@ export interface ApplyResult {
   readonly incomplete: boolean
   /** What is to be written later, as {@link ApplyOptions.defer} asked; the Events are to be recorded then. */
   readonly deferred?: { readonly status: NodeReportStatus; readonly events: readonly NodeEvent[] }
-  /** The write that the API server rejected: none was tried after it, and no Event was recorded. */
+  /** The write that the API server rejected or did not answer: none was tried after it, and no Event was recorded. */
   readonly rejected?: RejectedWrite
 }
 
@@ -75,8 +75,10 @@ type Failure = Exclude<WriteResult<never>, { readonly outcome: 'written' }>
 
 /** An object that is gone needs nothing more. */
 function endedBy(write: RejectedWrite['write'], failure: Failure, nodes: readonly Node[]): ApplyResult {
-  const rejected = failure.outcome === 'rejected' ? { rejected: { write, message: failure.message } } : {}
-  return { nodes, reports: [], incomplete: failure.outcome !== 'gone', ...rejected }
+  const { outcome } = failure
+  const rejected =
+    outcome === 'rejected' || outcome === 'unanswered' ? { rejected: { ...failure, outcome, write } } : {}
+  return { nodes, reports: [], incomplete: outcome !== 'gone', ...rejected }
 }
 
 /** Comes last, once the status tells the reason. */
@@ -99,7 +101,7 @@ async function applyDeletion(
 /** Whether it was created now or exists already, the watch will show it. */
 async function makeReport(node: Node, spec: NodeReportSpec, writer: Writer): Promise<ApplyResult> {
   const written = await writer.createReport(node, spec)
-  return written.outcome === 'rejected'
+  return written.outcome === 'rejected' || written.outcome === 'unanswered'
     ? endedBy('report', written, [])
     : { nodes: [], reports: [], incomplete: false }
 }

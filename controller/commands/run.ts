@@ -51,13 +51,10 @@ const FLUSH_MS = 500
 export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
   const userAgent = `${COMPONENT}/${options.version}`
-  const unlimited = metrics.measured(
-    createKubeClient({
-      credentials: options.credentials,
-      clock,
-      userAgent,
-    }),
-  )
+  const openClient = () =>
+    metrics.measured(createKubeClient({ credentials: options.credentials, clock, userAgent }))
+  const unlimited = openClient()
+  const leaseClient = openClient()
   const { apiLimit } = options
   const limit: RateLimiter = apiLimit === undefined ? (client) => client : createRateLimiter(apiLimit, clock)
   const events = createEventRecorder({
@@ -72,6 +69,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   let leaderWork: LeaderWork | undefined
   const candidate = createCandidate({
     config: options.config,
+    leaseClient,
     client: unlimited,
     limit,
     lease: options.lease,
@@ -135,7 +133,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     await events.flush(FLUSH_MS)
     writing.abort()
     await recorder
-    await unlimited.close()
+    await Promise.all([unlimited.close(), leaseClient.close()])
     await securePort?.close()
     await server?.close()
   }

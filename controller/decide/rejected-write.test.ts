@@ -5,8 +5,8 @@ import { decideOnRejectedWrite } from './rejected-write.ts'
 
 /** After the API server has refused the patch that these facts lead to. */
 function refused(before: NodeFacts): NodeFacts {
-  const write = { write: 'node', message: 'webhook says no' } as const
-  const { status } = decideOnRejectedWrite(write, decide(before), before.report, before.now)
+  const write = { write: 'node', outcome: 'rejected', message: 'webhook says no' } as const
+  const { status } = decideOnRejectedWrite(write, decide(before), before, before.now)
   if (before.report === undefined || status === undefined) throw new Error('there is a report')
   return { ...before, report: { ...before.report, status } }
 }
@@ -36,3 +36,41 @@ t.test('of a Node that was never initialised it is told that its VM is off', asy
   const off = { ...told, lookups: OFF }
   t.match(initialized(after(off, decide(off))), { status: 'False', reason: 'VMPoweredOff' })
 })
+
+t.test(
+  'a patch that is not answered may have been stored: the Node is said to be slow until it is written',
+  async (t) => {
+    const unanswered = (before: NodeFacts) => {
+      const write = { write: 'node', outcome: 'unanswered', message: 'no answer within 3 s' } as const
+      return decideOnRejectedWrite(write, decide(before), before, before.now)
+    }
+    const before = facts()
+    const told = unanswered(before)
+    t.match(told, {
+      state: 'refused',
+      refusal: { condition: 'Initialized', reason: 'NodeWritesSlow' },
+      events: [{ type: 'Warning', reason: 'NodeWritesSlow' }],
+      requeue: true,
+    })
+    t.notOk(told.patch)
+    const slow = after(before, told)
+    t.match(initialized(slow), {
+      status: 'Unknown',
+      reason: 'NodeWritesSlow',
+      message: /slow to write this Node: no answer within 3 s; look for an admission webhook/,
+    })
+    t.same(unanswered(slow).events, [], 'told once')
+    t.match(initialized(after(slow, decide(slow))), { status: 'True', reason: 'Initialized' })
+    const off = { ...slow, node: settled().node, lookups: OFF }
+    t.match(
+      initialized(after(off, decide(off))),
+      { status: 'True', reason: 'Initialized' },
+      'nothing to be written',
+    )
+
+    const huge = { ...before, node: { ...before.node, labelCount: 20_000 } }
+    t.match(initialized(after(huge, unanswered(huge))), {
+      message: /it has 20000 labels and 1 taints: remove/,
+    })
+  },
+)

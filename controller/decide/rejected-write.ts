@@ -1,13 +1,22 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
+import { isHuge } from '../node/huge.ts'
 import { needsInitialization } from '../node/needs-initialization.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { type ConditionValue, type ConditionValues, mergeConditions, no, yes } from './condition-value.ts'
+import {
+  type ConditionValue,
+  type ConditionValues,
+  mergeConditions,
+  no,
+  unknown,
+  yes,
+} from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
-/** A write of a decision that the API server rejected, and what it said. */
+/** A write of a decision that the API server rejected or did not answer in time, and what it said. */
 export interface RejectedWrite {
   readonly write: 'node' | 'status' | 'report'
+  readonly outcome: 'rejected' | 'unanswered'
   readonly message: string
 }
 
@@ -19,15 +28,15 @@ export interface RejectedDecision extends Decision {
  * The decision that takes the place of one of which the API server rejected a write: it changes nothing any more, and says
  * why. Where the status is what is rejected, only an Event can say so.
  *
- * @param report with the status that is on record
+ * @param target the report with the status that is on record
  */
 export function decideOnRejectedWrite(
-  { write, message }: RejectedWrite,
+  { write, outcome, message }: RejectedWrite,
   { patch: _, create: __, deletion: ___, confirmLease: ____, status, ...rest }: Decision,
-  report: NodeReport | undefined,
+  { node, report }: { readonly node: Node; readonly report: NodeReport | undefined },
   now: number,
 ): RejectedDecision {
-  const condition = CONDITIONS[write](message)
+  const condition = outcome === 'unanswered' ? writesSlow(write, message, node) : CONDITIONS[write](message)
   const told: RejectedDecision = {
     ...rest,
     state: 'refused',
@@ -65,12 +74,26 @@ export function noLongerRefused(
   { conditions = [] }: NodeReportStatus,
   instead: ConditionValue,
 ): ConditionValues {
-  if (!conditions.some(({ reason }) => reason === 'NodePatchRefused')) return {}
+  if (!conditions.some(({ reason }) => reason === 'NodePatchRefused' || reason === 'NodeWritesSlow'))
+    return {}
   return {
     Initialized: needsInitialization(node)
       ? no(instead.reason, instead.message)
       : yes('Initialized', 'is initialized; the API server accepts its patches again'),
   }
+}
+
+/** The answer may be late and the write stored all the same. */
+function writesSlow(write: RejectedWrite['write'], message: string, node: Node): ConditionValue {
+  const { labelCount, taints } = node
+  const what = write === 'node' ? 'this Node' : "this Node's NodeReport"
+  const remedy = isHuge(node)
+    ? `it has ${labelCount} labels and ${taints.length} taints: remove those that nobody needs`
+    : 'look for an admission webhook or policy that is slow for it'
+  return unknown(
+    'NodeWritesSlow',
+    `the API server is slow to write ${what}: ${message}; ${remedy}. It is tried again, beside one other such Node at most, until a write is quick`,
+  )
 }
 
 const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => ConditionValue>> = {

@@ -32,6 +32,7 @@ const node: Node = {
   creationTimestamp: at(60),
   deleting: false,
   labels: {},
+  labelCount: 0,
   providedNodeIP: undefined,
   hasCSIDriver: false,
   taints: [],

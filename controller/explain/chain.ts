@@ -134,6 +134,7 @@ function conditionStep(
 const REASONS_OF_LEADER: ReadonlySet<string> = new Set([
   'PolicyNotInForce',
   'NodePatchRefused',
+  'NodeWritesSlow',
   'ReportRefused',
   'DeletionRefused',
 ])

@@ -38,7 +38,7 @@ export interface KubeClient {
   /**
    * One request and its JSON answer, which the caller parses.
    *
-   * @throws ApiError for an unsuccessful answer; Error when no answer came in time
+   * @throws ApiError for an unsuccessful answer; Error with a NoAnswerError as its cause when no answer came in time
    */
   request(request: KubeRequest): Promise<unknown>
   /**

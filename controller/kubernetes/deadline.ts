@@ -1,12 +1,24 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 
 export interface Deadline {
-  /** Aborts with the outer signal, or with an Error when the time is over. */
+  /** Aborts with the outer signal, or with a {@link NoAnswerError} when the time is over. */
   readonly signal: AbortSignal
   /** Restarts the deadline: it ends this many milliseconds from now. */
   renew(ms: number): void
   /** Releases the timer and the outer signal. */
   release(): void
+}
+
+/** What a deadline aborts with. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+  /** How long nothing came, milliseconds. */
+  readonly ms: number
+
+  constructor(ms: number) {
+    super(`nothing came for ${ms} ms`)
+    this.ms = ms
+  }
 }
 
 /** Without a reason, abort() would make an error with a stack for each request. */
@@ -31,7 +43,7 @@ export function createDeadline(clock: Clock, ms: number, outer: AbortSignal): De
       await clock.sleep(left, timer.signal)
       if (timer.signal.aborted) return
     }
-    controller.abort(new Error(`nothing came for ${allowed} ms`))
+    controller.abort(new NoAnswerError(allowed))
   }
   void guard()
 

@@ -5,7 +5,7 @@ import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { withdrawOwnReport } from '../../test/servers/manifests.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { createKubeClient } from './client.ts'
+import { createKubeClient, DEFAULT_TIMEOUT } from './client.ts'
 import { createNodeWriter } from './node-writer.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
@@ -18,7 +18,7 @@ t.teardown(() => cluster.stop())
 await withdrawOwnReport(cluster)
 const client = adminClient(cluster)
 t.teardown(() => client.close())
-const writer = createNodeWriter(client, new AbortController().signal)
+const writer = createNodeWriter(client, DEFAULT_TIMEOUT, new AbortController().signal)
 
 const uninitialized = {
   key: 'node.cloudprovider.kubernetes.io/uninitialized',
@@ -78,6 +78,7 @@ t.test('addresses, then labels, provider ID and taints', async (t) => {
       ...first.object,
       resourceVersion: second.outcome === 'written' ? second.object.resourceVersion : '',
       labels: { mine: 'x', ...labels },
+      labelCount: 2,
       providerID: 'vsphere://42',
       taints: [other],
     },
@@ -168,17 +169,20 @@ t.test('a deletion', async (t) => {
     })
     t.teardown(() => nobody.close())
     const kept = await createNode('kept')
-    t.match(await createNodeWriter(nobody, new AbortController().signal).deleteNode('kept', kept), {
-      outcome: 'rejected',
-      message: /403 Forbidden: .*nobody/,
-    })
+    t.match(
+      await createNodeWriter(nobody, DEFAULT_TIMEOUT, new AbortController().signal).deleteNode('kept', kept),
+      {
+        outcome: 'rejected',
+        message: /403 Forbidden: .*nobody/,
+      },
+    )
   })
 })
 
 t.test('an answer to a deletion that says neither', async (t) => {
   for (const said of [{}, { kind: 'Status', status: 'Failure' }, []]) {
     await using stub = await startApiStub((_, response) => answer(response, 200, said))
-    const writing = createNodeWriter(stub.client, new AbortController().signal)
+    const writing = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal)
     await t.rejects(writing.deleteNode('x', { uid: 'u', resourceVersion: '1' }), /object of another kind/)
   }
 })
@@ -233,19 +237,44 @@ t.test('what says nothing of the write is thrown', async (t) => {
   for (const status of [401, 408, 429, 500, 503]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
     const seen = { uid: 'u', resourceVersion: '1' }
-    const write = createNodeWriter(stub.client, new AbortController().signal).patchNode('x', seen, {
-      taints: [],
-    })
+    const write = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal).patchNode(
+      'x',
+      seen,
+      {
+        taints: [],
+      },
+    )
     await t.rejects(write, ApiError, `${status}`)
   }
   for (const status of [400, 403, 422]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
     const seen = { uid: 'u', resourceVersion: '1' }
-    const write = createNodeWriter(stub.client, new AbortController().signal).patchNode('x', seen, {
-      taints: [],
-    })
+    const write = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal).patchNode(
+      'x',
+      seen,
+      {
+        taints: [],
+      },
+    )
     t.match(await write, { outcome: 'rejected' }, `${status}`)
   }
+})
+
+t.test('what is not answered in time may have been stored', async (t) => {
+  const seen = { uid: 'u', resourceVersion: '1' }
+  const never = new AbortController().signal
+  await using late = await startApiStub(() => undefined)
+  const write = createNodeWriter(late.client, 50, never).patchNode('x', seen, {})
+  t.same(await write, { outcome: 'unanswered', message: 'no answer within 0.05 s' })
+  await using over = await startApiStub((_, response) => answer(response, 504, {}))
+  t.match(await createNodeWriter(over.client, DEFAULT_TIMEOUT, never).deleteNode('x', seen), {
+    outcome: 'unanswered',
+    message: /DELETE .*504/,
+  })
+  const cutOff = AbortSignal.abort(new Error('the end'))
+  await t.rejects(createNodeWriter(late.client, DEFAULT_TIMEOUT, cutOff).patchNode('x', seen, {}), {
+    message: /the end/,
+  })
 })
 
 function present<T>(value: T | undefined): T {

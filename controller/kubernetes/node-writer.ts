@@ -4,6 +4,7 @@ import type { NodeReportSpec, NodeReportStatus } from '../../agent/shared/node-r
 import { API_GROUP, API_VERSION, KIND, PLURAL } from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
 import type { ContentType, KubeClient, KubeRequest } from './client.ts'
+import { NoAnswerError } from './deadline.ts'
 import { parseNode } from './parse-node.ts'
 import { parseNodeReport } from './parse-node-report.ts'
 
@@ -21,6 +22,8 @@ export type WriteResult<T> =
   | { readonly outcome: 'gone' }
   /** By validation, admission or RBAC: retrying the same write will not help. */
   | { readonly outcome: 'rejected'; readonly message: string }
+  /** Not in time; the API server may have stored it all the same, or may still do so. */
+  | { readonly outcome: 'unanswered'; readonly message: string }
 
 export interface NodeChanges {
   /** Merged with the present ones; null removes one. */
@@ -78,17 +81,21 @@ const JSON_PATCH = 'application/json-patch+json'
  * The API server ignores a UID there.
  *
  * A deletion names both as preconditions.
+ *
+ * @param timeout milliseconds that each write may take
  */
-export function createNodeWriter(client: KubeClient, signal: AbortSignal): NodeWriter {
+export function createNodeWriter(client: KubeClient, timeout: number, signal: AbortSignal): NodeWriter {
   async function write<T>(
     request: Pick<KubeRequest, 'method' | 'path' | 'contentType' | 'body'>,
     parse: (object: unknown) => T | undefined,
   ): Promise<WriteResult<T>> {
     let answer: unknown
     try {
-      answer = await client.request({ ...request, signal })
+      answer = await client.request({ ...request, timeout, signal })
     } catch (error) {
       if (error instanceof ApiError) return outcomeOf(error)
+      if (error instanceof Error && error.cause instanceof NoAnswerError)
+        return { outcome: 'unanswered', message: `no answer within ${error.cause.ms / 1_000} s` }
       throw error
     }
     const object = parse(answer)
@@ -158,7 +165,9 @@ function outcomeOf(error: ApiError): Exclude<WriteResult<never>, { outcome: 'wri
   const { status, message } = error
   if (status === 409) return { outcome: 'conflict' }
   if (status === 404) return { outcome: 'gone' }
-  // Expired credentials and timeouts are temporary.
+  // The API server's own time for a request is over.
+  if (status === 504) return { outcome: 'unanswered', message }
+  // Expired credentials and overload are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) throw error
   return { outcome: 'rejected', message }
 }

@@ -51,6 +51,7 @@ t.test('takes what is needed and nothing else', async (t) => {
     creationTimestamp: '2026-01-01T00:00:00Z',
     deleting: false,
     labels: { 'kubernetes.io/os': 'linux' },
+    labelCount: 1,
     providedNodeIP: '10.0.0.1',
     hasCSIDriver: true,
     taints: [
@@ -85,6 +86,7 @@ for (const [what, node] of Object.entries({
       ...bare,
       deleting: false,
       labels: {},
+      labelCount: 0,
       providedNodeIP: undefined,
       hasCSIDriver: false,
       taints: [],

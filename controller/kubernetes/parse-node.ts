@@ -62,6 +62,7 @@ export function parseNode(object: unknown): Node | undefined {
     creationTimestamp: metadata.creationTimestamp,
     deleting: typeof metadata.deletionTimestamp === 'string',
     labels: metadata.labels,
+    labelCount: Object.keys(metadata.labels).length,
     providedNodeIP: metadata.annotations[PROVIDED_NODE_IP],
     hasCSIDriver: metadata.annotations[CSI_NODE_IDS]?.includes(`"${CSI_DRIVER}":`) === true,
     taints: spec.taints,

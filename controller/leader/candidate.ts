@@ -26,9 +26,11 @@ import { type LeadTermOptions, leadTerm } from './lead-term.ts'
 export interface CandidateOptions
   extends Pick<LeadTermOptions, 'events' | 'clock' | 'random' | 'logger' | 'onWork'> {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
-  /** Without a limit: the Lease must not wait for other requests. */
+  /** For the Lease alone: it must not wait for other requests, neither for their turn nor for their connections. */
+  readonly leaseClient: KubeClient
+  /** For all else. */
   readonly client: KubeClient
-  /** Limits all other requests. */
+  /** Limits the requests of `client`. */
   readonly limit: RateLimiter
   readonly lease: LeaseName & { readonly timing?: ElectionTiming }
   /** Unique to this process. */
@@ -55,7 +57,7 @@ export interface Candidate {
 }
 
 export function createCandidate(options: CandidateOptions): Candidate {
-  const { client, limit, identity, userAgent, timings, metrics, events, onWork } = options
+  const { leaseClient, client, limit, identity, userAgent, timings, metrics, events, onWork } = options
   const { namespace, name, timing = DEFAULT_TIMING } = options.lease
   const { clock, random, logger } = options
   const { readFile, readFolder } = options.config
@@ -68,7 +70,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
   })
   metrics.credentials(credentials.usable)
   const election = createLeaderElection({
-    lease: createLeaseStore(client, namespace, name, timing.renewDeadline / 2),
+    lease: createLeaseStore(leaseClient, namespace, name, timing.renewDeadline / 2),
     identity,
     timing,
     onSlowPath: metrics.leaseReadAgain,

@@ -1,10 +1,11 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
+import { createSlowLane, SLOW_AFTER } from '../apply/slow-lane.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import { createInterlock } from '../cpi-interlock/interlock.ts'
 import { ownControllers } from '../cpi-interlock/judge-interlock.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
-import type { KubeClient } from '../kubernetes/client.ts'
+import { DEFAULT_TIMEOUT, type KubeClient } from '../kubernetes/client.ts'
 import { createCSINodes } from '../kubernetes/csi-nodes.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
 import { createInformer } from '../kubernetes/informer.ts'
@@ -26,7 +27,7 @@ import { createInhabitantsOf } from '../vm-probes/inhabitants.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { createProbeWorker } from '../vm-probes/probe-worker.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
-import { createWorkQueue, DEFAULT_RATE } from '../watch/work-queue.ts'
+import { createWorkQueue, DEFAULT_RATE, type WorkQueue } from '../watch/work-queue.ts'
 import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
 import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
 
@@ -57,6 +58,7 @@ export interface LeaderWorkOptions {
     | 'reconciled'
     | 'queueDepth'
     | 'queueActive'
+    | 'slowNodes'
     | 'workQueue'
     | 'vCentersUp'
     | 'policyInForce'
@@ -69,6 +71,8 @@ export interface LeaderWorkOptions {
 
 /** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
 const CONCURRENCY = 16
+/** Of them whose writes are slow: such a write may cost the API server a core for as long as it takes. */
+const SLOW_CONCURRENCY = 2
 /** Nodes probed at once: each probe costs a vCenter some six small calls. */
 const PROBES = 4
 /** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */
@@ -93,9 +97,10 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
-  const queue = createWorkQueue({
+  const queue: WorkQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
+    slowLane: { concurrency: SLOW_CONCURRENCY, has: (name) => slowLane.has(name) },
     observer: {
       ...metrics.workQueue,
       ended(worked, outcome) {
@@ -138,6 +143,13 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     clock,
     random,
     logger,
+  })
+  const slowLane = createSlowLane({
+    nodes,
+    reports,
+    brief: createNodeWriter(client, SLOW_AFTER, writing),
+    patient: createNodeWriter(client, DEFAULT_TIMEOUT, writing),
+    clock,
   })
   const csiNodes = createCSINodes({ client, onChange: queue.add, clock, random, logger })
   const policy = createPolicyCheck({
@@ -184,12 +196,12 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     tracker,
     enqueueProbe: probeQueue.add,
     writer: {
-      ...createNodeWriter(client, writing),
+      ...createNodeWriter(client, DEFAULT_TIMEOUT, writing),
       confirm: async () => !isHeld() && (await options.term.confirm(writing)),
       recordEvent: ({ name, uid }, event) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
     },
-    statusWriter: (signal) => createNodeWriter(client, signal),
+    statusWriter: (signal) => createNodeWriter(client, DEFAULT_TIMEOUT, signal),
     clock,
     enqueue: queue.add,
     onDecision: metrics.decided,
@@ -198,7 +210,12 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
       logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')
       metrics.nodeDeleted(vCenter)
     },
-    onRejected: (name, message) => logger.warn({ node: name, error: message }, 'write refused'),
+    slowLane,
+    onRejected: (name, { reason, message }) =>
+      logger.warn(
+        { node: name, error: message },
+        reason === 'NodeWritesSlow' ? 'write not answered' : 'write refused',
+      ),
     onStatus,
     onStatusError: (name, error) => logger.warn({ node: name, err: error }, 'writing a status failed'),
   })
@@ -228,6 +245,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   })
 
   metrics.queueDepth(queue.depth)
+  metrics.slowNodes(slowLane.count)
   metrics.queueActive(queue.activeSince)
   metrics.lifecycle(() =>
     [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({

@@ -31,6 +31,7 @@ function node(name: string, uid = `uid-${name}`): Node {
     creationTimestamp: '2026-11-01T10:00:00Z',
     deleting: false,
     labels: {},
+    labelCount: 0,
     providedNodeIP: undefined,
     hasCSIDriver: false,
     taints: [],
@@ -68,6 +69,13 @@ await t.test('nodes by state, reason and level', async (t) => {
     'rollcall_nodes_verified{level="asserted"} 0',
     'rollcall_nodes_verified{level="reported"} 1',
     'rollcall_nodes_verified{level="proven"} 1',
+    'rollcall_nodes_in_slow_lane{why="slow"} 0',
+    'rollcall_nodes_in_slow_lane{why="huge"} 0',
+  ])
+  metrics.slowNodes(() => ({ slow: 2, huge: 1 }))
+  t.same(await samples(metrics, 'rollcall_nodes_in_slow_lane'), [
+    'rollcall_nodes_in_slow_lane{why="slow"} 2',
+    'rollcall_nodes_in_slow_lane{why="huge"} 1',
   ])
   metrics.decided('c', decision('initialized', { level: 'proven' }), node('c'))
   metrics.decided('d', undefined, undefined)

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Condition } from '../../agent/shared/node-report.ts'
+import type { SlowNodes } from '../apply/slow-lane.ts'
 import type { Decision } from '../decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createLabelGuard } from './label-guard.ts'
@@ -24,6 +25,8 @@ export interface NodeMetrics {
   nodeDeleted(vCenter: string): void
   /** The state of each vCenter, read at each scrape. A later reader replaces an earlier one. */
   lifecycle(read: () => Iterable<VCenterLifecycle>): void
+  /** How many Nodes are in the slow lane, read at each scrape. A later reader replaces an earlier one. */
+  slowNodes(read: () => SlowNodes): void
   /** Forgets every Node when another replica takes over. */
   forgetNodes(): void
 }
@@ -47,6 +50,8 @@ interface Known extends Pick<Decision, 'state' | 'level' | 'refusal' | 'copies'>
   readonly initializing: boolean
 }
 
+const NO_SLOW_NODES = (): SlowNodes => ({ slow: 0, huge: 0 })
+
 /** @param onInitialized told how many seconds after its creation a Node was initialised */
 export function addNodeMetrics(
   registry: Registry,
@@ -57,6 +62,18 @@ export function addNodeMetrics(
   const known = new Map<string, Known>()
   addGauges(registry, known)
   addCopiesGauge(registry, known)
+  let readSlowNodes = NO_SLOW_NODES
+  new Gauge({
+    name: 'rollcall_nodes_in_slow_lane',
+    help: 'Nodes that are written two at a time, because their writes are slow or they are huge; only on the leader',
+    labelNames: ['why'],
+    registers,
+    collect() {
+      const { slow, huge } = readSlowNodes()
+      this.set({ why: 'slow' }, slow)
+      this.set({ why: 'huge' }, huge)
+    },
+  })
   let readLifecycle: () => Iterable<VCenterLifecycle> = () => []
   addLifecycleGauges(registry, () => readLifecycle())
   const refusals = new Counter({
@@ -123,8 +140,12 @@ export function addNodeMetrics(
     lifecycle(read) {
       readLifecycle = read
     },
+    slowNodes(read) {
+      readSlowNodes = read
+    },
     forgetNodes() {
       known.clear()
+      readSlowNodes = NO_SLOW_NODES
       readLifecycle = () => []
     },
   }

@@ -22,6 +22,8 @@ export interface Node {
   readonly creationTimestamp: string
   readonly deleting: boolean
   readonly labels: Readonly<Record<string, string>>
+  /** How many labels it has in the API server. */
+  readonly labelCount: number
   /** `alpha.kubernetes.io/provided-node-ip`: the kubelet's `--node-ip`, one or two addresses with a comma. */
   readonly providedNodeIP: string | undefined
   /** Whether its kubelet has the vSphere CSI driver registered at this moment. */

@@ -64,6 +64,7 @@ export const REASONS = [
   'NetworkUnknown',
   'NodeDeleted',
   'NodePatchRefused',
+  'NodeWritesSlow',
   'NodeReady',
   'NotBound',
   'NotConfigured',

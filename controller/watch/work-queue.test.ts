@@ -298,3 +298,93 @@ t.test('how each key went is told, but not of what the end may have cut off', as
   await running
   t.same(outcomes, ['done', 'retry', 'done', 'error', undefined])
 })
+
+/** A queue in which the keys that begin with "slow" are slow, and the order in which its keys were begun. */
+function withSlowLane(clock: HandClock, process: (key: string) => Promise<ReconcileResult>, changes = {}) {
+  const begun: string[] = []
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    concurrency: 4,
+    slowLane: { concurrency: 2, has: (key) => key.startsWith('slow') },
+    clock,
+    ...changes,
+  })
+  const run = async () => {
+    await queue.run((key) => {
+      begun.push(`${clock.monotonic()} ${key}`)
+      return process(key)
+    }, stop.signal)
+  }
+  return { queue, begun, run, stop }
+}
+
+t.test('slow keys wait for each other and hold up no other', async (t) => {
+  const clock = createHandClock()
+  const { queue, begun, run, stop } = withSlowLane(clock, async (key) => {
+    await clock.sleep(key.startsWith('slow') ? 15_000 : 1, never)
+    return 'done'
+  })
+  for (const key of ['slow1', 'slow2', 'slow3', 'slow4', 'slow5', 'a', 'b', 'c']) queue.add(key)
+  const running = run()
+  await clock.turn(10)
+  t.same(begun, ['0 slow1', '0 slow2', '0 a', '0 b', '1 c'], 'the others pass those that wait')
+  t.equal(queue.depth(), 3)
+  queue.add('d')
+  await clock.turn(30_000)
+  t.same(begun.slice(5), ['10 d', '15000 slow3', '15000 slow4', '30000 slow5'], 'in their order')
+  stop.abort()
+  await clock.turn(15_000)
+  await running
+})
+
+t.test('a key that turns slow while it waits, or is slow no more, is taken as it is then', async (t) => {
+  const clock = createHandClock()
+  const slow = new Set(['a', 'b', 'c', 'd'])
+  const { queue, begun, run, stop } = withSlowLane(
+    clock,
+    async () => {
+      await clock.sleep(10, never)
+      return 'done'
+    },
+    { slowLane: { concurrency: 1, has: (key: string) => slow.has(key) } },
+  )
+  for (const key of ['a', 'b', 'c', 'd']) queue.add(key)
+  const running = run()
+  await clock.turn(0)
+  t.same(begun, ['0 a'])
+  slow.delete('c')
+  queue.add('e')
+  await clock.turn(0)
+  t.same(begun, ['0 a', '0 c', '0 e'])
+  await clock.turn(30)
+  t.same(begun.slice(3), ['10 b', '20 d'])
+  stop.abort()
+  await running
+})
+
+t.test('a slow key that fails waits for its backoff, whatever changes meanwhile', async (t) => {
+  const clock = createHandClock()
+  const { queue, begun, run, stop } = withSlowLane(
+    clock,
+    async () => {
+      await clock.sleep(100, never)
+      return 'requeue'
+    },
+    { backoff: { base: 60_000, max: 60_000 }, random: () => 1 },
+  )
+  for (const key of ['slow', 'quick']) queue.add(key)
+  const running = run()
+  await clock.turn(50)
+  for (const key of ['slow', 'quick']) queue.add(key)
+  await clock.turn(150)
+  t.same(begun, ['0 slow', '0 quick', '100 quick'], 'what changed while it was processed')
+  for (const key of ['slow', 'quick']) queue.add(key)
+  await clock.turn(100)
+  t.same(begun.slice(3), ['200 quick'], 'what changes during its backoff')
+  await clock.turn(59_900)
+  t.ok(begun.includes('60100 slow'), begun.join())
+  stop.abort()
+  await clock.turn(100)
+  await running
+})

@@ -21,10 +21,19 @@ export interface WorkQueueOptions {
   readonly backoff?: { readonly base: number; readonly max: number }
   /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
   readonly rate?: TokenBucketsOptions
+  /** Keys that must not hold up the others; by default there are none. */
+  readonly slowLane?: SlowKeys
   /** Told of what happens to keys. */
   readonly observer?: WorkQueueObserver
   readonly clock: Clock
   readonly random: () => number
+}
+
+/** Keys that take long to process, as far as is known when they are due. */
+export interface SlowKeys {
+  has(key: string): boolean
+  /** How many of them are handled at once, of the queue's concurrency. */
+  readonly concurrency: number
 }
 
 /** How processing a key ended: it will be requeued with backoff after `retry` and after `error`. */
@@ -73,12 +82,18 @@ interface Delay {
  * A key that is added while it is being processed is processed once more afterwards, so no change is missed. A key that is
  * added during its backoff is taken at once. A key that is added again and again is processed at its rate, however many
  * additions there were, so a node that never stops changing does not delay the others.
+ *
+ * Slow keys wait for each other and for nobody else: while as many are processed as may be, the keys behind them go first.
+ * They are not taken during their backoff, which would be cut short by each of their node's heartbeats.
  */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock, random, observer } = options
   /** Each with the monotonic time since when it waits. */
   const ready = new Map<string, number>()
-  const active = new Map<string, { readonly since: number; readonly work: Promise<void> }>()
+  const active = new Map<
+    string,
+    { readonly since: number; readonly slow: boolean; readonly work: Promise<void> }
+  >()
   const dirty = new Set<string>()
   const backoffs = new Map<string, Backoff>()
   const delays = new Map<string, Delay>()
@@ -94,7 +109,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   /** Makes a key ready, now or as soon as its rate allows. */
   function admit(key: string): void {
     const delay = delays.get(key)
-    if (delay?.why === 'rate') return
+    if (delay?.why === 'rate' || (delay?.why === 'backoff' && isSlow(key))) return
     delay?.cancel()
     const wait = buckets.take(key, clock.monotonic())
     if (wait > 0) {
@@ -117,6 +132,22 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     })
   }
 
+  function isSlow(key: string): boolean {
+    return options.slowLane?.has(key) === true
+  }
+
+  /** The first that may be processed now. */
+  function next(): { readonly key: string; readonly slow: boolean; readonly addedAt: number } | undefined {
+    if (active.size >= options.concurrency) return undefined
+    const slowOnes = [...active.values()].filter(({ slow }) => slow).length
+    const laneIsFull = slowOnes >= (options.slowLane?.concurrency ?? 0)
+    for (const [key, addedAt] of ready) {
+      const slow = isSlow(key)
+      if (!slow || !laneIsFull) return { key, slow, addedAt }
+    }
+    return undefined
+  }
+
   async function work(key: string, process: Process, signal: AbortSignal): Promise<void> {
     const since = clock.monotonic()
     let result: ReconcileResult
@@ -132,7 +163,8 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     active.delete(key)
     observer?.ended(clock.monotonic() - since, signal.aborted ? undefined : outcome)
     if (outcome === 'done') backoffs.delete(key)
-    if (dirty.delete(key)) admit(key)
+    const changed = dirty.delete(key)
+    if (changed && !(result === 'requeue' && isSlow(key))) admit(key)
     else if (typeof result === 'object') later(key, result.requeueAfter, 'time')
     else if (result === 'requeue') {
       const backoff = backoffs.get(key) ?? createBackoff({ ...(options.backoff ?? DEFAULT_BACKOFF), random })
@@ -154,16 +186,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     async run(process, signal) {
       void aborted(signal).then(() => wake())
       while (!signal.aborted) {
-        for (const [key, addedAt] of ready) {
-          if (active.size >= options.concurrency) break
+        for (let due = next(); due !== undefined; due = next()) {
+          const { key, slow, addedAt } = due
           ready.delete(key)
           const since = clock.monotonic()
           observer?.started(since - addedAt)
-          active.set(key, { since, work: work(key, process, signal) })
+          active.set(key, { since, slow, work: work(key, process, signal) })
         }
         await new Promise<void>((resolve) => {
           wake = resolve
-          if (signal.aborted || (ready.size > 0 && active.size < options.concurrency)) resolve()
+          if (signal.aborted || next() !== undefined) resolve()
         })
       }
       ended = true

@@ -62,6 +62,7 @@ const NO_METRICS = {
   reconciled: () => undefined,
   queueDepth: () => undefined,
   queueActive: () => undefined,
+  slowNodes: () => undefined,
   controllersRun: () => undefined,
   workQueue: {
     added: () => undefined,
@@ -101,6 +102,7 @@ export async function runController(options: ControllerModelOptions, signal: Abo
     if (loaded === undefined) return options.onExit()
     await createCandidate({
       config: { ...source, loaded },
+      leaseClient: client,
       client,
       limit: (client) => client,
       lease: { namespace: 'kube-system', name: 'rollcall' },

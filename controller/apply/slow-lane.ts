@@ -1,0 +1,103 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
+import { isHuge } from '../node/huge.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+/**
+ * Milliseconds after which a write is slow. An API server in which all writes are as slow as that has enough to do with the
+ * few that are left: at 5 s the Lease is no longer renewed.
+ */
+export const SLOW_AFTER = 3_000
+
+export interface SlowLaneOptions {
+  readonly nodes: { get(name: string): Node | undefined; values(): Iterable<Node> }
+  readonly reports: { get(name: string): NodeReport | undefined }
+  /** Gives a write up after {@link SLOW_AFTER}. */
+  readonly brief: NodeWriter
+  /** Waits as long as a request may take. */
+  readonly patient: NodeWriter
+  readonly clock: Clock
+}
+
+/** The Nodes whose writes are slow, by their names. */
+export interface SlowLane {
+  has(name: string): boolean
+  /** For one reconcile of this Node. A Node that is not slow yet must not hold up others while that is found out. */
+  writer(node: Node): NodeWriter
+  /** The Node is gone. */
+  forget(name: string): void
+  count(): SlowNodes
+}
+
+/** How many Nodes are in the slow lane, by why they are. */
+export interface SlowNodes {
+  /** A write of them was not answered in time. */
+  readonly slow: number
+  /** Their size alone. */
+  readonly huge: number
+}
+
+/** What a Node's writes go to. Whether the one is slow says nothing about the other. */
+type Target = 'node' | 'report'
+
+/**
+ * A Node enters when a write of it or of its report was not answered within {@link SLOW_AFTER}, and leaves when one was
+ * quick. It is in from the start where the former leader has said so in its report, and always where it is huge: what makes
+ * it huge may be made within a second, and again after each quick write.
+ */
+export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLaneOptions): SlowLane {
+  const slow = new Map<string, { readonly uid: string; readonly targets: Set<Target> }>()
+
+  function isSlow(one: Node): boolean {
+    if (slow.get(one.name)?.uid === one.uid) return true
+    const { conditions } = reports.get(one.name)?.status ?? {}
+    return conditions?.some(({ reason }) => reason === 'NodeWritesSlow') === true
+  }
+
+  function note({ name, uid }: Node, target: Target, isSlow: boolean): void {
+    const known = slow.get(name)
+    const targets = known?.uid === uid ? known.targets : new Set<Target>()
+    if (isSlow) targets.add(target)
+    else targets.delete(target)
+    if (targets.size > 0) slow.set(name, { uid, targets })
+    else slow.delete(name)
+  }
+
+  return {
+    has(name) {
+      const one = nodes.get(name)
+      return one !== undefined && (isHuge(one) || isSlow(one))
+    },
+    writer(one) {
+      const writer = isHuge(one) || isSlow(one) ? patient : brief
+      const slowNow = new Set<Target>()
+
+      /** Where a reconcile writes twice, the slower one counts. */
+      async function timed<T>(target: Target, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
+        const begun = clock.monotonic()
+        const result = await write
+        if (result.outcome === 'unanswered' || clock.monotonic() - begun >= SLOW_AFTER) slowNow.add(target)
+        if (slowNow.has(target)) note(one, target, true)
+        else if (result.outcome === 'written') note(one, target, false)
+        return result
+      }
+
+      return {
+        patchNodeStatus: (...args) => timed('node', writer.patchNodeStatus(...args)),
+        patchNode: (...args) => timed('node', writer.patchNode(...args)),
+        deleteNode: (...args) => timed('node', writer.deleteNode(...args)),
+        createReport: (...args) => timed('report', writer.createReport(...args)),
+        patchReportStatus: (...args) => timed('report', writer.patchReportStatus(...args)),
+      }
+    },
+    forget: (name) => void slow.delete(name),
+    count() {
+      const counts = { slow: 0, huge: 0 }
+      for (const one of nodes.values()) {
+        if (isSlow(one)) counts.slow++
+        else if (isHuge(one)) counts.huge++
+      }
+      return counts
+    },
+  }
+}
