@@ -22,7 +22,7 @@ export interface SlowLaneOptions {
 /** The Nodes whose writes are slow, by their names. */
 export interface SlowLane {
   has(name: string): boolean
-  /** For one reconcile of this Node. A Node that is not slow yet must not hold up others while that is found out. */
+  /** For one reconcile of this Node. One that turns out to be slow has not held up others for long, and is told to be. */
   writer(node: Node): NodeWriter
   /** The Node is gone. */
   forget(name: string): void
@@ -69,7 +69,7 @@ export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLa
       return one !== undefined && (isHuge(one) || isSlow(one))
     },
     writer(one) {
-      const writer = isHuge(one) || isSlow(one) ? patient : brief
+      const writer = isSlow(one) ? patient : brief
       const slowNow = new Set<Target>()
 
       /** Where a reconcile writes twice, the slower one counts. */

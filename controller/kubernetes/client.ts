@@ -28,17 +28,25 @@ export interface KubeRequest {
 
 /** Longer than the API server takes for anything but a large list, shorter than a person's patience. */
 export const DEFAULT_TIMEOUT = 15_000
-/** A page of ordinary Nodes is a tenth of this; a page of the largest Nodes that etcd accepts would exceed it. */
-const MAX_BODY = 64 * 1024 * 1024
+/**
+ * Several times of this is in memory while an answer is parsed. A page of ordinary Nodes is a third of it; larger ones are read
+ * in smaller pages.
+ */
+const MAX_BODY = 16 * 1024 * 1024
 /** A Status has some hundred bytes; for a longer answer the HTTP status is enough. */
 const MAX_ERROR_BODY = 64 * 1024
+
+/** The answer is longer than is read. */
+export class AnswerTooLongError extends Error {
+  override readonly name = 'AnswerTooLongError'
+}
 
 /** Everything that the controller needs of an API server's client. */
 export interface KubeClient {
   /**
    * One request and its JSON answer, which the caller parses.
    *
-   * @throws ApiError for an unsuccessful answer; Error with a NoAnswerError as its cause when no answer came in time
+   * @throws ApiError for an unsuccessful answer; AnswerTooLongError; Error with a NoAnswerError as its cause when no answer came in time
    */
   request(request: KubeRequest): Promise<unknown>
   /**
@@ -113,7 +121,8 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       } finally {
         deadline.release()
       }
-      if (text === undefined) throw new Error(`${what} was answered with more than ${MAX_BODY} bytes`)
+      if (text === undefined)
+        throw new AnswerTooLongError(`${what} was answered with more than ${MAX_BODY} bytes`)
       return parseJson(what, text)
     },
     async stream(request, silence) {

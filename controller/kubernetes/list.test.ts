@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { KubeClient } from './client.ts'
+import { AnswerTooLongError, type KubeClient } from './client.ts'
 import { readList } from './list.ts'
 
 interface Page {
@@ -59,4 +59,32 @@ t.test('a list that does not end', async (t) => {
     ['ever more', (_, asked) => ({ items: [1], next: `${asked}` }), /^GET \/x .* more than 1000 pages/],
   ]
   for (const [name, page, message] of cases) await t.rejects(read(page), { message }, name)
+})
+
+t.test('a page that is too long is read in smaller ones', async (t) => {
+  const sizes = [1, 1, 9, 1, 1, 1, 9]
+  const asked: string[] = []
+  /** An answer may have ten of them. */
+  const client = (fits: number): KubeClient => ({
+    async request({ query }) {
+      const from = Number(query?.continue ?? 0)
+      const items = sizes.slice(from, from + Number(query?.limit))
+      asked.push(`${query?.limit} from ${from}`)
+      if (items.reduce((sum, size) => sum + size, 0) > fits) throw new AnswerTooLongError('too long')
+      const next = from + items.length
+      return {
+        metadata: { resourceVersion: '7', ...(next < sizes.length && { continue: `${next}` }) },
+        items,
+      }
+    },
+    stream: () => Promise.reject(new Error('not asked for')),
+    close: () => Promise.resolve(),
+  })
+  const objects: unknown[] = []
+  const { signal } = new AbortController()
+  const readBy = (fits: number) => readList(client(fits), { path: '/x' }, (one) => objects.push(one), signal)
+  await readBy(11)
+  t.same(objects, sizes)
+  t.same(asked.slice(-4), ['7 from 0', '3 from 0', '3 from 3', '3 from 6'])
+  await t.rejects(readBy(8), AnswerTooLongError, 'one object alone')
 })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import type { KubeClient } from './client.ts'
+import { AnswerTooLongError, type KubeClient } from './client.ts'
 
-/** Objects per page. A page of 500 ordinary Nodes is some 5 MB of JSON, which is kept until the next page. */
+/** Objects per page at first. A page of 500 ordinary Nodes is some 5 MB of JSON, which is kept until the next page. */
 const PAGE_SIZE = 500
 /** Pages of a list: half a million objects. */
 const MAX_PAGES = 1_000
@@ -30,7 +30,8 @@ export function selectorOf({ fieldSelector }: ListQuery): Readonly<Record<string
 }
 
 /**
- * Reads a whole list, page by page, as it is in etcd now (an API server's cache may lag behind).
+ * Reads a whole list, page by page, as it is in etcd now (an API server's cache may lag behind). Where a page is too long to
+ * be read, half as many objects are asked for: a kubelet may make its own Node a hundred times as long as others are.
  *
  * @param onObject called with each object once; nothing else of a page is kept
  * @returns the resourceVersion from which to watch
@@ -44,10 +45,21 @@ export async function readList(
 ): Promise<string> {
   const { path } = list
   const tokens = new Set<string>()
+  let limit = PAGE_SIZE
+
+  async function request(token: string): Promise<unknown> {
+    const query = { ...selectorOf(list), limit: String(limit), ...(token && { continue: token }) }
+    try {
+      return await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
+    } catch (error) {
+      if (!(error instanceof AnswerTooLongError) || limit === 1) throw error
+      limit = Math.floor(limit / 2)
+      return request(token)
+    }
+  }
+
   for (let token = ''; tokens.size < MAX_PAGES; tokens.add(token)) {
-    const query = { ...selectorOf(list), limit: String(PAGE_SIZE), ...(token && { continue: token }) }
-    const answer = await client.request({ method: 'GET', path, query, timeout: PAGE_TIMEOUT, signal })
-    const page = v.safeParse(Page, answer)
+    const page = v.safeParse(Page, await request(token))
     if (!page.success) throw new Error(`GET ${path} was answered with something that is not a list`)
     const items = page.output.items ?? []
     for (const object of items) onObject(object)
