@@ -70,6 +70,14 @@ t.test('takes what is needed and nothing else', async (t) => {
   })
 })
 
+t.test('of the labels only those that are read, and their number', async (t) => {
+  const labels = { 'kubernetes.io/os': 'linux', mine: 'y' }
+  const node = { ...whole, metadata: { ...whole.metadata, labels } }
+  const read = new Set(['mine', 'absent', 'toString'])
+  t.match(parseNode(node, read), { labels: { mine: 'y' }, labelCount: 2 })
+  t.same(Object.keys(parseNode(node, read)?.labels ?? {}), ['mine'])
+})
+
 const { name, uid, resourceVersion, creationTimestamp } = whole.metadata
 const bare = { name, uid, resourceVersion, creationTimestamp }
 

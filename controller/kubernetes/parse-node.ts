@@ -47,8 +47,12 @@ const NodeObject = v.object({
   ),
 })
 
-/** Parses the few fields of a `v1` Node that the controller keeps; undefined for anything else. */
-export function parseNode(object: unknown): Node | undefined {
+/**
+ * Parses the few fields of a `v1` Node that the controller keeps; undefined for anything else.
+ *
+ * @param labels those that are kept; by default all
+ */
+export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node | undefined {
   const parsed = v.safeParse(NodeObject, object)
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
@@ -61,7 +65,7 @@ export function parseNode(object: unknown): Node | undefined {
     resourceVersion: metadata.resourceVersion,
     creationTimestamp: metadata.creationTimestamp,
     deleting: typeof metadata.deletionTimestamp === 'string',
-    labels: metadata.labels,
+    labels: labels === undefined ? metadata.labels : only(labels, metadata.labels),
     labelCount: Object.keys(metadata.labels).length,
     providedNodeIP: metadata.annotations[PROVIDED_NODE_IP],
     hasCSIDriver: metadata.annotations[CSI_NODE_IDS]?.includes(`"${CSI_DRIVER}":`) === true,
@@ -77,6 +81,10 @@ export function parseNode(object: unknown): Node | undefined {
     deletionAnnotation: deletion === undefined ? undefined : shortText(deletion),
     vmAnnotation: vm === undefined ? undefined : shortText(vm),
   }
+}
+
+function only(names: ReadonlySet<string>, labels: Node['labels']): Node['labels'] {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => names.has(name)))
 }
 
 /** Longer than any expected word or time. */

@@ -18,6 +18,7 @@ import { parseNodeReport } from '../kubernetes/parse-node-report.ts'
 import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createVolumeAttachments } from '../kubernetes/volume-attachments.ts'
 import type { Logger } from '../log.ts'
+import { labelsRead } from '../node/labels-read.ts'
 import { NEVER_SEEN } from '../node/machines.ts'
 import { createReconciler } from '../reconcile.ts'
 import { aborted, runTogether, type Task } from '../tasks.ts'
@@ -97,6 +98,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   const { config, client, tracker, writing, clock, random, logger, metrics } = options
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
+  const read = labelsRead(settings)
   const queue: WorkQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
@@ -127,7 +129,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
   const nodes = createInformer({
     client,
     path: '/api/v1/nodes',
-    parse: parseNode,
+    parse: (object) => parseNode(object, read),
     onChange: onNode,
     onSynced: synced.nodes.resolve,
     clock,

@@ -29,6 +29,11 @@ export const TOPOLOGY_LABELS: readonly string[] = [LABEL_ZONE, LABEL_REGION].fla
   BETA_LABELS[label] ?? label,
 ])
 
+/** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
+export function csiTopologyLabel(category: string): string {
+  return `topology.csi.vmware.com/${category}`
+}
+
 /** How the vSphere CSI driver is registered with kubelets. */
 export const CSI_DRIVER = 'csi.vsphere.vmware.com'
 

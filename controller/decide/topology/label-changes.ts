@@ -10,6 +10,7 @@ import type { DecisionConfig, TopologyConfig } from '../../config/config.ts'
 import { needsInitialization } from '../../node/needs-initialization.ts'
 import {
   BETA_LABELS,
+  csiTopologyLabel,
   LABEL_INSTANCE_TYPE,
   LABEL_REGION,
   LABEL_ZONE,
@@ -118,9 +119,6 @@ function judgeChanges(
   }
 }
 
-/** The vSphere CSI driver names a label after each category (`TopologyLabelsDomain` in its pkg/csi/service/common). */
-const DOMAIN = 'topology.csi.vmware.com'
-
 /** What ends it: the driver's pod says what its CSINodeTopology says. */
 const REMEDY =
   "keep one tag of each category on the VM and all above it, drain the Node, delete its CSINodeTopology and those labels of the driver, then restart the driver's pod on it"
@@ -141,7 +139,9 @@ export function compareWithCSI(
   if (resolved.status !== 'True') return resolved
   const different = (['zone', 'region'] as const).flatMap((kind) => {
     const name = kind === 'zone' ? LABEL_ZONE : LABEL_REGION
-    const [label, csiLabel] = [wanted[name] ?? labels[name], `${DOMAIN}/${categories[kind]}`]
+    const category = categories[kind]
+    if (category === undefined) return []
+    const [label, csiLabel] = [wanted[name] ?? labels[name], csiTopologyLabel(category)]
     const theirs = labels[csiLabel]
     if (label === undefined || theirs === undefined || label === theirs) return []
     return [`label ${csiLabel} is ${theirs}, and ${name} is ${label}`]
