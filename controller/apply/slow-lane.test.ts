@@ -50,7 +50,7 @@ function setUp(change: Partial<Node> = {}) {
       await done
     }
   }
-  return { lane, stored, answers, calls, reconcile, has: () => lane.has(own.name) }
+  return { clock, lane, stored, answers, calls, reconcile, has: () => lane.has(own.name) }
 }
 
 t.test('in with a write that is not answered in time, out with one that is quick', async (t) => {
@@ -93,16 +93,17 @@ t.test('a quick write of the report does not say that those of the Node are, nor
   t.notOk(has())
 })
 
-t.test('of two writes in one reconcile the slower one counts', async (t) => {
-  const { answers, reconcile, has } = setUp()
+t.test('a Node that is not written any more is not slow for ever', async (t) => {
+  const { clock, answers, reconcile, has } = setUp()
   answers.node = 'unanswered'
   await reconcile('patchNode')
-  answers.node = 'written'
-  answers.ms = SLOW_AFTER
-  const slowThenQuick = reconcile('patchNodeStatus', 'patchNode')
-  answers.ms = 0
-  await slowThenQuick
+  await clock.turn(500_000)
+  answers.report = 'unanswered'
+  await reconcile('patchReportStatus')
+  await clock.turn(599_999)
   t.ok(has())
+  await clock.turn(1)
+  t.notOk(has())
 })
 
 t.test(

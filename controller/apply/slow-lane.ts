@@ -8,6 +8,8 @@ import type { Node, NodeReport } from '../types/node.ts'
  * few that are left: at 5 s the Lease is no longer renewed.
  */
 export const SLOW_AFTER = 3_000
+/** For how long it is remembered, milliseconds: longer than the longest backoff, not for ever where nothing is to be written. */
+const SLOW_FOR = 600_000
 
 export interface SlowLaneOptions {
   readonly nodes: { get(name: string): Node | undefined; values(): Iterable<Node> }
@@ -41,25 +43,26 @@ export interface SlowNodes {
 type Target = 'node' | 'report'
 
 /**
- * A Node enters when a write of it or of its report was not answered within {@link SLOW_AFTER}, and leaves when one was
- * quick. It is in from the start where the former leader has said so in its report, and always where it is huge: what makes
- * it huge may be made within a second, and again after each quick write.
+ * A Node enters when a write of it or of its report was not answered within {@link SLOW_AFTER}, and leaves when one was quick,
+ * or when it was not written for {@link SLOW_FOR}. It is in from the start where the former leader has said so in its report,
+ * and always where it is huge: what makes it huge may be made within a second, and again after each quick write.
  */
 export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLaneOptions): SlowLane {
-  const slow = new Map<string, { readonly uid: string; readonly targets: Set<Target> }>()
+  const slow = new Map<string, { readonly uid: string; readonly until: ReadonlyMap<Target, number> }>()
 
-  function isSlow(one: Node): boolean {
-    if (slow.get(one.name)?.uid === one.uid) return true
-    const { conditions } = reports.get(one.name)?.status ?? {}
+  function isSlow({ name, uid }: Node): boolean {
+    const known = slow.get(name)
+    if (known?.uid === uid && Math.max(...known.until.values()) > clock.monotonic()) return true
+    const { conditions } = reports.get(name)?.status ?? {}
     return conditions?.some(({ reason }) => reason === 'NodeWritesSlow') === true
   }
 
   function note({ name, uid }: Node, target: Target, isSlow: boolean): void {
     const known = slow.get(name)
-    const targets = known?.uid === uid ? known.targets : new Set<Target>()
-    if (isSlow) targets.add(target)
-    else targets.delete(target)
-    if (targets.size > 0) slow.set(name, { uid, targets })
+    const until = new Map(known?.uid === uid ? known.until : [])
+    if (isSlow) until.set(target, clock.monotonic() + SLOW_FOR)
+    else until.delete(target)
+    if (until.size > 0) slow.set(name, { uid, until })
     else slow.delete(name)
   }
 
@@ -70,14 +73,12 @@ export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLa
     },
     writer(one) {
       const writer = isSlow(one) ? patient : brief
-      const slowNow = new Set<Target>()
 
-      /** Where a reconcile writes twice, the slower one counts. */
       async function timed<T>(target: Target, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
         const begun = clock.monotonic()
         const result = await write
-        if (result.outcome === 'unanswered' || clock.monotonic() - begun >= SLOW_AFTER) slowNow.add(target)
-        if (slowNow.has(target)) note(one, target, true)
+        const tookLong = clock.monotonic() - begun >= SLOW_AFTER
+        if (tookLong || result.outcome === 'unanswered') note(one, target, true)
         else if (result.outcome === 'written') note(one, target, false)
         return result
       }
