@@ -136,7 +136,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       // The session outlived the last connection: objects created in it would pile up.
       if (opened?.content === content) {
         await opened.updates.destroy(signal)
-        await opened.locator.destroy(signal)
+        await opened.allVMs.destroy(signal)
         await opened.collectors.destroy(signal)
       }
       opened = undefined

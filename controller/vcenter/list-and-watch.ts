@@ -3,16 +3,18 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
+import { createSightings } from './cache/sightings.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
+import { type AllVMs, createAllVMs } from './collect/all-vms.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
 import { readDatacenters } from './collect/datacenters.ts'
 import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
-import { createLocator, type Locator } from './collect/locate.ts'
+import { createLocator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import type { TagReader } from './collect/tags.ts'
-import { createUpdates, type Update, type Updates } from './collect/updates.ts'
+import { createUpdates, type Told, type Updates } from './collect/updates.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
@@ -58,7 +60,7 @@ export interface ListAndWatchOptions {
 export interface Opened {
   readonly collectors: Collectors
   readonly updates: Updates
-  readonly locator: Locator
+  readonly allVMs: AllVMs
 }
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
@@ -81,13 +83,24 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const { propertyCollector } = content
   const collectors = createCollectors({ soap, propertyCollector, timings })
   const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
-  const locator = createLocator({ soap, reader, content, timings, clock })
-  const updates = createUpdates({ soap, content, paths: PUSHED_PATHS, timings, clock })
+  const allVMs = createAllVMs({ soap, content, timings })
+  const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
+  const paths = PUSHED_PATHS
+  const updates = createUpdates({
+    soap,
+    content,
+    paths,
+    allVMs,
+    onUnwatched: tellNoSightings,
+    timings,
+    clock,
+  })
   // Before anything is created: a call that fails in between leaves what was created before it.
-  options.onOpen({ collectors, updates, locator })
+  options.onOpen({ collectors, updates, allVMs })
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
-  const sync: SyncVMsOptions = { store, locations, locator, reader }
+  const sightings = createSightings()
+  const sync: SyncVMsOptions = { store, locations, locator, sightings, reader }
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
@@ -97,7 +110,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
-    if (store.wanted().length === 0 && stale.size === 0) return 'idle'
+    if (store.wanted().length === 0 && stale.size === 0 && sightings.size() === 0) return 'idle'
     const again = [...stale]
     stale.clear()
     if (again.length > 0) askAgain(await readAgain(sync, again, signal))
@@ -105,22 +118,36 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     endReads()
     triggers.tags.trigger()
     triggers.members.trigger()
-    // Stale answers, and UUIDs doubted meanwhile.
-    if (store.wanted().length > 0) triggers.locate.trigger()
+    // Stale answers, and UUIDs doubted or seen meanwhile.
+    if (store.wanted().length > 0 || sightings.size() > 0) triggers.locate.trigger()
     return 'done'
   }
 
-  function take(list: readonly Update[]): void {
+  function take(told: Told): void {
     options.onHeard()
-    for (const { object } of list) members.entered(object.value)
-    const { changed, left, unclear } = applyUpdates(list, (vm) => store.machine(vm))
+    for (const { object } of told.updates) members.entered(object.value)
+    const { changed, left, unclear } = applyUpdates(told.updates, (vm) => store.machine(vm))
     for (const machine of changed) {
       if (hasMoved(machine, store.machine(machine.moref), locations)) stale.add(machine.moref)
     }
     for (const vm of unclear) stale.add(vm)
     askAgain(store.update(changed))
     askAgain(store.leave(left))
-    if (stale.size > 0) triggers.locate.trigger()
+    for (const { vm, uuid } of told.sightings) {
+      if (store.lacks(uuid, vm)) sightings.add(uuid, vm)
+      // Of members the list tells it.
+      const known = store.machine(vm)
+      if (known !== undefined && known.biosUUID !== uuid && !members.has(vm)) stale.add(vm)
+    }
+    if (stale.size > 0 || sightings.size() > 0) triggers.locate.trigger()
+  }
+
+  function tellNoSightings({ message }: SoapFault): void {
+    logger.warn(
+      { error: message },
+      'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when they ' +
+        'are read, every ten minutes; give the account the role Read-only on the root folder',
+    )
   }
 
   function askAgain({ doubted }: Changes): void {

@@ -34,7 +34,7 @@ t.test('reads that overlap leave each other their pages', async (t) => {
   }
   t.equal(unanswered, 0, 'probes are answered')
   t.notMatch(lab.log.join(''), /InvalidArgument|vCenter failed/)
-  t.equal((await vCenter.calls()).operations.CreateFilter, 1, 'one connection served all of it')
+  t.equal((await vCenter.calls()).operations.CreateListView, 1, 'one connection served all of it')
 })
 
 t.test('a token that is lost all the same costs the read, not the connection', async (t) => {
@@ -55,6 +55,6 @@ t.test('a token that is lost all the same costs the read, not the connection', a
   for (const { uuid } of vms) lab.inventory.follow(uuid)
   for (const { uuid } of vms) await answered(lab, uuid)
   const { operations } = await lab.vCenter.calls()
-  t.equal(operations.CreateFilter, 1)
+  t.equal(operations.CreateListView, 1)
   t.notMatch(lab.log.join(''), /vCenter failed/)
 })

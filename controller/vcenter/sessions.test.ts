@@ -182,7 +182,7 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     const before = lab.changes.length
     await lab.vCenter.fault({ operation, kind: 'fault', fault, times: 1 })
     lab.inventory.unfollow(second.uuid)
-    await until('a new filter', async () => (await lab.vCenter.calls()).operations.CreateFilter === 2)
+    await until('a new list', async () => (await lab.vCenter.calls()).operations.CreateListView === 2)
     await sleep(300)
     t.equal((await lab.vCenter.calls()).operations.Login, 1, `${operation}: ${fault}`)
     t.equal(lab.changes.length, before)

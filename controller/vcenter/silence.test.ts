@@ -74,7 +74,7 @@ t.test('a big call may take long while vCenter answers small ones', async (t) =>
   await lab.vCenter.clearFaults()
   await answered(lab, uuid)
   const { operations } = await lab.vCenter.calls()
-  t.equal(operations.CreateFilter, 1)
+  t.equal(operations.CreateListView, 1)
 })
 
 t.test('stops without waiting for any call', async (t) => {

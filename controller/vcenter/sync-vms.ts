@@ -7,6 +7,7 @@ import {
   ancestorSpecs,
   createAncestorTree,
 } from './cache/ancestors.ts'
+import type { Sightings } from './cache/sightings.ts'
 import { refusalOf } from './cache/unreadable.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
@@ -33,17 +34,29 @@ export interface SyncVMsOptions {
   readonly store: VMStore
   readonly locations: VMLocations
   readonly locator: Locator
+  readonly sightings: Sightings
   readonly reader: PropertyReader
 }
 
-/** Locates all wanted UUIDs. Throws when vCenter fails as a whole; unanswered UUIDs stay wanted. */
+/**
+ * Locates all wanted UUIDs, and those that vCenter has told another VM to have. Throws when vCenter fails as a whole;
+ * unanswered UUIDs stay wanted.
+ */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
-  const { store, locator, reader, locations } = options
-  const uuids = store.wanted()
+  const { store, locator, sightings, reader, locations } = options
+  const seen = sightings.take()
+  for (const uuid of seen.keys()) store.want(uuid)
+  locator.forget(seen.keys())
+  // Those that were seen last: whoever makes his VM take one UUID after the other must not keep new Nodes waiting.
+  const uuids = store.wanted().toSorted((a, b) => Number(seen.has(a)) - Number(seen.has(b)))
   if (uuids.length === 0) return
   const located = await locator.locate(uuids, signal)
-  // VMs that had the UUID are also read by moref: no search finds an inaccessible VM.
-  const vms = new Set(uuids.flatMap((uuid) => [...store.vmsOf(uuid), ...foundIn(located.get(uuid))]))
+  const seenWith = (uuid: string) => [...(seen.get(uuid) ?? [])]
+  // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
+  // for a search may be late to find them.
+  const vms = new Set(
+    uuids.flatMap((uuid) => [...store.vmsOf(uuid), ...seenWith(uuid), ...foundIn(located.get(uuid))]),
+  )
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const { machines: read, ...refused } = await readMachines(
     reader,
@@ -57,11 +70,13 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
   const unread: string[] = []
   for (const uuid of uuids) {
-    // Not located yet.
-    if (!located.has(uuid)) continue
-    const answer = judge(uuid, located.get(uuid), store.vmsOf(uuid), machines, refused)
-    if (answer === 'stale') locator.forget([uuid])
-    else if (answer === 'unread') unread.push(uuid)
+    const candidates = { before: store.vmsOf(uuid), seen: seenWith(uuid) }
+    // `stale` where it is not located yet, too.
+    const answer = judge(uuid, located.get(uuid), candidates, machines, refused)
+    if (answer === 'stale') {
+      locator.forget([uuid])
+      for (const vm of candidates.seen) sightings.add(uuid, vm)
+    } else if (answer === 'unread') unread.push(uuid)
     else answers.set(uuid, answer)
   }
   store.answer(answers)
@@ -79,7 +94,7 @@ function foundIn(located: Located | undefined): readonly string[] {
 function judge(
   uuid: string,
   located: Located | undefined,
-  before: readonly string[],
+  { before, seen }: { readonly before: readonly string[]; readonly seen: readonly string[] },
   machines: ReadonlyMap<string, VMProperties>,
   { gone, denied, left }: UnreadObjects,
 ): readonly VMProperties[] | VCenterError | 'stale' | 'unread' {
@@ -88,13 +103,15 @@ function judge(
   const having: VMProperties[] = []
   const known = new Set(before)
   const found = new Set(located.vms)
-  for (const vm of new Set([...before, ...found])) {
+  for (const vm of new Set([...before, ...seen, ...found])) {
     const key = keyOf({ type: 'VirtualMachine', value: vm })
+    const machine = machines.get(vm)
+    const matches = machine?.biosUUID === uuid
+    // One that was only seen with the UUID counts where it has it still, and is no reason to fail.
+    if (!matches && !known.has(vm) && !found.has(vm)) continue
     const refusal = denied.get(key)
     if (refusal !== undefined) return refusal
     if (left.has(key)) return 'unread'
-    const machine = machines.get(vm)
-    const matches = machine?.biosUUID === uuid
     // A known VM without a UUID has become inaccessible.
     if (machine !== undefined && (matches || (machine.biosUUID === undefined && known.has(vm))))
       having.push(machine)

@@ -65,5 +65,5 @@ t.test('many enter in small pages, with something said of each property that is 
     await lab.vCenter.setState({ vm: ref, powerState: 'suspended' })
     await until('push', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.powerState === 'suspended')
   }
-  t.equal((await lab.vCenter.calls()).operations.CreateFilter, 1)
+  t.equal((await lab.vCenter.calls()).operations.CreateListView, 1)
 })

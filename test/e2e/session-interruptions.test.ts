@@ -97,7 +97,7 @@ for (const [i, { what, logins, anew, fault }] of ROWS.entries()) {
     const ms = await power(quiet, false)
     t.comment(`${what}: what happened then was seen after ${ms} ms`)
     t.equal((await vcsim.calls()).operations.Login ?? 0, logins)
-    t.equal((await vcsim.calls()).operations.CreateFilter ?? 0, anew ? 1 : 0)
+    t.equal((await vcsim.calls()).operations.CreateListView ?? 0, anew ? 1 : 0)
     if (anew) t.strictNotSame(await reconnects(controller), before, 'the metric says so')
     t.match(await vcsim.sessions(), { soap: 1 })
     await power(herald, true)

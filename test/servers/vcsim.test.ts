@@ -49,6 +49,65 @@ t.test('the inventory is spread, distinct and the same every time', async (t) =>
   t.not(first?.vnics[0]?.mac, vms[0]?.vnics[0]?.mac)
 })
 
+t.test('the UUIDs of all machines are pushed: all in pages, and then those that change', async (t) => {
+  await using vcsim = await startVcsim({ vms: 120 })
+  await using soap = await openSoap(vcsim)
+  await soap.login()
+  const container =
+    '<container type="Folder">group-d1</container><type>VirtualMachine</type><recursive>true</recursive>'
+  const made = await soap.call('CreateContainerView', { type: 'ViewManager', ref: 'ViewManager' }, container)
+  const view = /<returnval[^>]*>([^<]+)</.exec(made.text)?.[1]
+  await soap.call(
+    'CreateFilter',
+    collector,
+    '<spec><propSet><type>VirtualMachine</type><pathSet>config.uuid</pathSet></propSet>' +
+      `<objectSet><obj type="ContainerView">${view}</obj><skip>true</skip><selectSet ` +
+      'xmlns:i="http://www.w3.org/2001/XMLSchema-instance" i:type="TraversalSpec"><name>all</name>' +
+      '<type>ContainerView</type><path>view</path><skip>false</skip></selectSet></objectSet></spec>' +
+      '<partialUpdates>false</partialUpdates>',
+  )
+  let version = ''
+  const next = async (seconds = 10) => {
+    const options = `<options><maxWaitSeconds>${seconds}</maxWaitSeconds></options>`
+    const { text } = await soap.call('WaitForUpdatesEx', collector, `<version>${version}</version>${options}`)
+    version = /<version>([^<]*)</.exec(text)?.[1] ?? version
+    const told = text.matchAll(
+      /<kind>(\w+)<\/kind><obj[^>]*>([^<]+)<.*?(?:<val[^>]*>([^<]*)<.*?)?<\/objectSet>/gs,
+    )
+    return {
+      truncated: text.includes('<truncated>true<'),
+      updates: Array.from(told, ([, kind, vm, uuid]) => [kind, vm, uuid] as const),
+    }
+  }
+  const pages = [await next(), await next()]
+  t.same(
+    pages.map(({ truncated, updates }) => [truncated, updates.length]),
+    [
+      [true, 100],
+      [false, 20],
+    ],
+  )
+  const vms = await vcsim.vms()
+  const [one, other] = vms
+  if (one === undefined || other === undefined) throw new Error('no machines')
+  t.same(
+    new Set(pages.flatMap(({ updates }) => updates.map((update) => update.join()))),
+    new Set(vms.map(({ ref, uuid }) => `enter,${ref},${uuid}`)),
+  )
+  t.same((await next(1)).updates, [])
+
+  await vcsim.govc('vm.change', '-vm', one.name, '-uuid', other.uuid)
+  t.same((await next()).updates, [['modify', one.ref, other.uuid]], 'one that was reconfigured')
+  await vcsim.setState({ vm: one.ref, uuid: one.uuid })
+  t.same((await next()).updates, [['modify', one.ref, one.uuid]])
+  await vcsim.setState({ vm: one.ref, powerState: 'suspended' })
+  t.same((await next(1)).updates, [], 'nothing else is told')
+  const created = await vcsim.create({ name: 'new', like: other.name })
+  t.same((await next()).updates, [['enter', created.ref, created.uuid]], 'no other enters again')
+  await vcsim.hide(created.ref)
+  t.same((await next()).updates, [['leave', created.ref, undefined]])
+})
+
 t.test('changes are pushed to a client that waits', async (t) => {
   await using vcsim = await startVcsim({ vms: 2 })
   await using soap = await openSoap(vcsim)

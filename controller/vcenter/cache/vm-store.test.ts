@@ -102,6 +102,20 @@ t.test('a VM takes another UUID: both are in doubt', (t) => {
   t.end()
 })
 
+t.test('a VM that takes and leaves the UUID of another casts no doubt on that one', (t) => {
+  const { store, states } = setUp()
+  store.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-t', 'u1')]]]))
+  for (let i = 0; i < 100; i++) {
+    t.same(store.update([machine('vm-t', i % 2 === 0 ? 'other' : 'u1')]).doubted, i % 2 === 0 ? ['u1'] : [])
+    t.equal(states()[0], 'vm-1,vm-t')
+    t.same(store.wanted(), ['u1'], 'searched for all the same')
+  }
+  store.update([machine('vm-t', 'other')])
+  store.update([machine('vm-1', 'other')])
+  t.equal(states()[0], 'pending', 'now no VM is known to have it')
+  t.end()
+})
+
 t.test('a VM loses its UUID: it stays what it was', (t) => {
   const { store, changes, states } = setUp()
   store.update([machine('vm-1', undefined, { connectionState: 'inaccessible' })])

@@ -122,6 +122,11 @@ export class VMStore {
     return new Set(this.#entries.keys())
   }
 
+  /** Whether a UUID is followed, and this VM is not among those that have it. */
+  lacks(uuid: string, vm: string): boolean {
+    return this.#entries.get(uuid)?.vms.includes(vm) === false
+  }
+
   /** VMs that have this UUID, or had it when last seen. */
   vmsOf(uuid: string): readonly string[] {
     return this.#entries.get(uuid)?.vms ?? []
@@ -205,8 +210,8 @@ export class VMStore {
   }
 
   /**
-   * Updates VMs as vCenter now describes them. If a VM's UUID has changed, both UUIDs are in doubt and must be searched for
-   * again. A VM without a UUID (inaccessible) stays the VM it was.
+   * Updates VMs as vCenter now describes them. If a VM's UUID has changed, both UUIDs must be searched for again, and are in
+   * doubt unless another VM has them: what is known of that one holds, however often this one changes. A VM without a UUID (inaccessible) stays the VM it was.
    */
   update(machines: readonly VMProperties[]): Changes {
     const changed = new Set<string>()
@@ -220,8 +225,13 @@ export class VMStore {
         vms.push(machine.moref)
       }
       if (machine.biosUUID === undefined || machine.biosUUID === row.uuid) continue
-      this.#doubt(row.uuid, doubted)
-      this.#doubt(machine.biosUUID, doubted)
+      for (const uuid of [row.uuid, machine.biosUUID]) {
+        if (!this.#isHeld(uuid, machine.moref)) this.#doubt(uuid, doubted)
+        else {
+          this.want(uuid)
+          doubted.add(uuid)
+        }
+      }
     }
     this.#notify(new Set([...changed, ...doubted]))
     return { vms, doubted: [...doubted] }
@@ -265,6 +275,12 @@ export class VMStore {
     } = machine
     const unreadable = unreadableFacts(machine.unreadable)
     return { vCenter: this.#options.vCenter(), ...facts, unreadable, ...this.#options.place(machine) }
+  }
+
+  /** Whether a VM other than this one has the UUID, as last told. */
+  #isHeld(uuid: string, except: string): boolean {
+    const vms = this.#entries.get(uuid)?.vms ?? []
+    return vms.some((vm) => vm !== except && this.#rows.get(vm)?.machine.biosUUID === uuid)
   }
 
   #doubt(uuid: string, doubted: Set<string>): void {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
+import { createAllVMs } from './all-vms.ts'
 import { createCollectors } from './collectors.ts'
 import { createLocator } from './locate.ts'
 import { createPropertyReader } from './retrieve-properties.ts'
@@ -38,7 +39,8 @@ function setUp(found = 1, swept: readonly string[] = []) {
     timings: TIMINGS,
     clock,
   })
-  const locator = createLocator({ soap, reader, content, timings: TIMINGS, clock })
+  const allVMs = createAllVMs({ soap, content, timings: TIMINGS })
+  const locator = createLocator({ soap, reader, allVMs, content, timings: TIMINGS, clock })
   const count = (operation: string) => soap.calls.filter((call) => call.operation === operation).length
   return { clock, locator, count, calls: soap.calls }
 }

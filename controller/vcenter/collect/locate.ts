@@ -4,19 +4,12 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { detach } from '../wire/detach.ts'
-import { element, reference } from '../wire/envelope.ts'
+import { element } from '../wire/envelope.ts'
 import { SoapFault, VCenterError } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
-import {
-  filterSpec,
-  objectSpec,
-  type PropertyReader,
-  propertySpec,
-  traversal,
-} from './retrieve-properties.ts'
-import { createObject, destroyObject } from './session-objects.ts'
+import type { AllVMs } from './all-vms.ts'
+import { filterSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
 
 /** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
@@ -39,36 +32,25 @@ export interface Locator {
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
   /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
   forget(uuids: Iterable<string>): void
-  /** Destroys what this created in the session. */
-  destroy(signal: AbortSignal): Promise<void>
 }
 
 export interface LocatorOptions {
   readonly soap: SoapClient
   readonly reader: PropertyReader
+  readonly allVMs: AllVMs
   readonly content: ServiceContent
   readonly timings: Timings
   readonly clock: Clock
 }
 
-export function createLocator({ soap, reader, content, timings, clock }: LocatorOptions): Locator {
+export function createLocator({ soap, reader, allVMs, content, timings, clock }: LocatorOptions): Locator {
   let index: Map<string, string[]> | undefined
   let indexed = -Infinity
-  let view: ManagedObjectReference | undefined
-
-  async function openView(signal: AbortSignal): Promise<ManagedObjectReference> {
-    const parameters =
-      reference('container', content.rootFolder) +
-      element('type', 'VirtualMachine') +
-      element('recursive', true)
-    return await createObject(soap, 'CreateContainerView', content.viewManager, parameters, timings, signal)
-  }
 
   async function sweep(signal: AbortSignal): Promise<Map<string, string[]>> {
-    view ??= await openView(signal)
+    const all = await allVMs.select(signal)
     // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
-    const all = objectSpec(view, true, traversal('all', 'ContainerView', 'view'))
     await reader.read(
       [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
       ({ reference: vm, properties }) => {
@@ -131,10 +113,6 @@ export function createLocator({ soap, reader, content, timings, clock }: Locator
     sweep,
     forget(uuids) {
       for (const uuid of uuids) index?.delete(uuid)
-    },
-    async destroy(signal) {
-      if (view !== undefined) await destroyObject(soap, 'DestroyView', view, timings, signal)
-      view = undefined
     },
   }
 }

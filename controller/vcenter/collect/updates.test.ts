@@ -1,10 +1,12 @@
 import t from 'tap'
+import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-soap.ts'
 import { TIMINGS } from '../timings.ts'
-import { isRebuild, TooLongError, VCenterError } from '../wire/errors.ts'
+import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
-import { createUpdates, type Update } from './updates.ts'
+import { createAllVMs } from './all-vms.ts'
+import { createUpdates, type Told, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
 const content = {
@@ -15,6 +17,15 @@ const content = {
   searchIndex: object('SearchIndex'),
   sessionManager: object('SessionManager'),
   authorizationManager: object('AuthorizationManager'),
+}
+
+/** Updates of a vCenter that answers in this way, and what it refuses to watch. */
+function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []) {
+  const refusals: SoapFault[] = []
+  const timings = TIMINGS
+  const allVMs = createAllVMs({ soap, content, timings })
+  const onUnwatched = (refusal: SoapFault) => void refusals.push(refusal)
+  return { ...createUpdates({ soap, content, paths, allVMs, onUnwatched, timings, clock }), refusals }
 }
 
 const CHANGE =
@@ -41,10 +52,10 @@ async function pollsInTenSeconds(
     },
   }
   const paths = ['config.uuid']
-  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
+  const updates = await updatesOf(soap, clock, paths).open(end.signal)
   let taken = 0
-  const running = updates.run((list) => {
-    taken += list.length
+  const running = updates.run(({ updates }) => {
+    taken += updates.length
   }, end.signal)
   await clock.turn(10_000)
   end.abort()
@@ -111,7 +122,7 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
   const clock = createHandClock()
   const end = new AbortController()
   const { signal } = end
-  const updates = await createUpdates({ soap, content, paths: [], timings: TIMINGS, clock }).open(signal)
+  const updates = await updatesOf(soap, clock).open(signal)
   const running = updates.run(() => {}, signal)
   await clock.turn(700)
   end.abort()
@@ -123,8 +134,11 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
       'CreateListView',
       'CreatePropertyCollector',
       'CreateFilter',
+      'CreateContainerView',
+      'CreateFilter',
       'DestroyPropertyCollector',
       'CreatePropertyCollector',
+      'CreateFilter',
       'CreateFilter',
     ],
   )
@@ -151,7 +165,7 @@ t.test('ten thousand VMs enter in pages of a hundred without a pause', async (t)
     return set(`${entering}${polls < pages ? '<truncated>true</truncated>' : ''}`)
   })
   const paths = ['config.uuid']
-  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
+  const updates = await updatesOf(soap, clock, paths).open(end.signal)
   const start = clock.monotonic()
   const running = updates.run(() => {}, end.signal)
   await clock.turn(5_000)
@@ -175,8 +189,10 @@ async function told(filterSet: string) {
     return version === '' ? `<returnval><version>0_1</version>${inside}</returnval>` : ''
   })
   const paths = ['config.uuid', 'guest.net', CLAIM]
-  const updates = await createUpdates({ soap, content, paths, timings: TIMINGS, clock }).open(end.signal)
-  const running = updates.run((list) => taken.push(...list), end.signal).catch((error: unknown) => error)
+  const updates = await updatesOf(soap, clock, paths).open(end.signal)
+  const running = updates
+    .run(({ updates }) => taken.push(...updates), end.signal)
+    .catch((error: unknown) => error)
   await clock.turn(100)
   end.abort()
   return { taken, version, error: await running, calls: soap.calls }
@@ -305,9 +321,9 @@ t.test('a second page tells of what the first left out, under a version of its o
     if (version === '') return page('0_1', 'vm-1', '<truncated>true</truncated>')
     return version === '0_1' ? page('1', 'vm-2', '') : ''
   })
-  const updates = await createUpdates({ soap, content, paths: [], timings: TIMINGS, clock }).open(end.signal)
-  const running = updates.run((list) => {
-    entered.push(...list.map(({ object }) => object.value))
+  const updates = await updatesOf(soap, clock).open(end.signal)
+  const running = updates.run(({ updates }) => {
+    entered.push(...updates.map(({ object }) => object.value))
   }, end.signal)
   await clock.turn(100)
   end.abort()
@@ -324,7 +340,7 @@ t.test('what was created before a call that failed is destroyed', async (t) => {
     })
     const { signal } = new AbortController()
     const clock = createHandClock()
-    const updates = createUpdates({ soap, content, paths: [], timings: TIMINGS, clock })
+    const updates = updatesOf(soap, clock)
     await t.rejects(updates.open(signal), new Error('vCenter is busy'), failing)
     await updates.destroy(signal)
     const created = soap.calls.filter(({ operation }) => /^Create[LP]/.test(operation))
@@ -338,4 +354,99 @@ t.test('what was created before a call that failed is destroyed', async (t) => {
       failing,
     )
   }
+})
+
+/** What the answers to polls tell, each filter by the name that vCenter has given it, and what could not be watched. */
+async function toldByFilters(
+  answers: readonly string[],
+  refuse: (operation: string, filters: number) => boolean = () => false,
+) {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const told: Told[] = []
+  let filters = 0
+  let polls = 0
+  const soap = fakeSoap(({ operation }) => {
+    if (operation === 'CreateFilter') filters++
+    if (refuse(operation, filters)) throw new SoapFault('NoPermission', '')
+    if (operation === 'CreateFilter') return `<returnval type="PropertyFilter">filter-${filters}</returnval>`
+    return operation === 'WaitForUpdatesEx' ? (answers[polls++] ?? '') : '<returnval type="X">x</returnval>'
+  })
+  const updates = updatesOf(soap, clock, ['config.uuid'])
+  const { run } = await updates.open(end.signal)
+  const running = run((each) => told.push(each), end.signal).catch((error: unknown) => error)
+  await clock.turn(100)
+  end.abort()
+  return { told, error: await running, calls: soap.calls, refusals: updates.refusals }
+}
+
+const seen = (vm: string, kind: string, change: string) =>
+  `<objectSet><kind>${kind}</kind><obj type="VirtualMachine">${vm}</obj>${change}</objectSet>`
+const uuid = (value: string) =>
+  `<changeSet><name>config.uuid</name><op>assign</op><val>${value}</val></changeSet>`
+const from = (filter: string, ...updates: string[]) =>
+  `<filterSet><filter type="PropertyFilter">${filter}</filter>${updates.join('')}</filterSet>`
+
+t.test('the UUIDs of all VMs are told apart from the members by their filter', async (t) => {
+  const { told, calls, refusals } = await toldByFilters([
+    set(
+      from('filter-1', seen('vm-1', 'enter', uuid('U-1'))) +
+        from('filter-2', seen('vm-1', 'enter', uuid('U-1')), seen('vm-2', 'enter', uuid('U-1'))),
+    ),
+    set(
+      from(
+        'filter-2',
+        seen('vm-1', 'leave', ''),
+        seen('vm-2', 'modify', uuid('U-2')),
+        seen('vm-3', 'enter', '<changeSet><name>config.uuid</name><op>indirectRemove</op></changeSet>'),
+        seen('vm-4', 'enter', ''),
+      ),
+    ),
+  ])
+  t.match(told[0]?.updates, [{ kind: 'enter', object: { value: 'vm-1' } }])
+  t.equal(told[0]?.updates.length, 1)
+  t.same(told[0]?.sightings, [
+    { vm: 'vm-1', uuid: 'u-1' },
+    { vm: 'vm-2', uuid: 'u-1' },
+  ])
+  t.same(
+    told[1],
+    { updates: [], sightings: [{ vm: 'vm-2', uuid: 'u-2' }] },
+    'what leaves is nobody to search for',
+  )
+  t.same(refusals, [])
+  const operations = calls.map(({ operation }) => operation)
+  t.same(operations.slice(0, 6), [
+    'CreateListView',
+    'CreatePropertyCollector',
+    'CreateFilter',
+    'CreateContainerView',
+    'CreateFilter',
+    'WaitForUpdatesEx',
+  ])
+  const filters = calls.filter(({ operation }) => operation === 'CreateFilter')
+  t.equal(
+    new Set(filters.map(({ target }) => target.value)).size,
+    1,
+    'of one collector, for there is one poll',
+  )
+  t.notMatch(filters[1]?.parameters, 'reportMissingObjectsInResults')
+})
+
+t.test('where vCenter refuses to watch all VMs, it watches the members', async (t) => {
+  const members = set(from('filter-1', seen('vm-1', 'enter', uuid('u-1'))))
+  for (const refused of ['CreateContainerView', 'CreateFilter']) {
+    const { told, refusals } = await toldByFilters(
+      [members],
+      (operation, filters) => operation === refused && (refused !== 'CreateFilter' || filters === 2),
+    )
+    t.match(told[0], { updates: [{ kind: 'enter' }], sightings: [] }, refused)
+    t.match(refusals, [{ fault: 'NoPermission' }], refused)
+  }
+  const gone = new SoapFault('ManagedObjectNotFound', '', { type: 'ContainerView', value: 'x' })
+  const { error } = await toldByFilters([], (_operation, filters) => {
+    if (filters === 2) throw gone
+    return false
+  })
+  t.equal(error, gone, 'a view that is gone is to be made anew')
 })

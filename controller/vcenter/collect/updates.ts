@@ -1,16 +1,23 @@
-/** Push: one filter of one collector on the members of a ListView, and the long poll for their changes. */
+/**
+ * Push: one collector, the long poll for its changes, and two filters. One watches the members of a ListView; the other the
+ * BIOS UUIDs of all VMs, because one of them may take that of a member at any time.
+ */
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { readUUID } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
-import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { AllVMs } from './all-vms.ts'
 import { readMissing } from './object-content.ts'
 import { filterSpec, objectSpec, propertySpec, traversal } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
+/** What is watched of all VMs. */
+const UUID_PATH = 'config.uuid'
 /** Objects per answer; vCenter may send fewer and then sets `truncated`. */
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
@@ -43,6 +50,18 @@ export type Update =
   /** Destroyed, unregistered, no longer readable, too large, or removed from the list: to be searched for again. */
   | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
 
+/** A VM has this BIOS UUID (lower case): it has appeared, or its UUID has changed, or the watch has begun. */
+export interface Sighting {
+  readonly vm: string
+  readonly uuid: string
+}
+
+/** What one answer tells. */
+export interface Told {
+  readonly updates: readonly Update[]
+  readonly sightings: readonly Sighting[]
+}
+
 export interface Updates {
   /** Creates an empty list view, a collector and the filter. Throws a VCenterError, also part-way through. */
   open(signal: AbortSignal): Promise<OpenUpdates>
@@ -53,8 +72,8 @@ export interface Updates {
 export interface OpenUpdates {
   /** The list whose members are watched. */
   readonly listView: ManagedObjectReference
-  /** Polls until the signal aborts or a call fails. Takes each answer, also one without updates. */
-  run(take: (updates: readonly Update[]) => void, signal: AbortSignal): Promise<void>
+  /** Polls until the signal aborts or a call fails. Takes each answer, also one that tells nothing. */
+  run(take: (told: Told) => void, signal: AbortSignal): Promise<void>
 }
 
 export interface UpdatesOptions {
@@ -62,39 +81,71 @@ export interface UpdatesOptions {
   readonly content: ServiceContent
   /** Properties of VirtualMachine to watch. Few: for some servers the cost is events x members x properties. */
   readonly paths: readonly string[]
+  /** Those whose UUIDs are watched. */
+  readonly allVMs: AllVMs
+  /** Called where vCenter refuses to watch them. */
+  readonly onUnwatched: (refusal: SoapFault) => void
   readonly timings: Timings
   readonly clock: Clock
 }
 
-export function createUpdates({ soap, content, paths, timings, clock }: UpdatesOptions): Updates {
+interface Collector {
+  readonly reference: ManagedObjectReference
+  /** The filter on the UUIDs of all VMs; undefined where vCenter refuses it. */
+  readonly allUUIDs: ManagedObjectReference | undefined
+}
+
+export function createUpdates(options: UpdatesOptions): Updates {
+  const { soap, content, paths, allVMs, onUnwatched, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
+
+  const create = (
+    operation: string,
+    target: ManagedObjectReference,
+    parameters: string,
+    signal: AbortSignal,
+  ) => createObject(soap, operation, target, parameters, timings, signal)
+
+  const createFilter = (target: ManagedObjectReference, spec: string, signal: AbortSignal) =>
+    create('CreateFilter', target, `<spec>${spec}</spec>${element('partialUpdates', false)}`, signal)
 
   async function openCollector(
     list: ManagedObjectReference,
     signal: AbortSignal,
   ): Promise<ManagedObjectReference> {
-    const create = (operation: string, target: ManagedObjectReference, parameters: string) =>
-      createObject(soap, operation, target, parameters, timings, signal)
     const members = objectSpec(list, true, traversal('members', 'ListView', 'view'))
-    const spec = filterSpec(propertySpec('VirtualMachine', paths), members)
-    const made = await create('CreatePropertyCollector', content.propertyCollector, '')
+    const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal)
     collector = made
-    await create('CreateFilter', made, `<spec>${spec}</spec>${element('partialUpdates', false)}`)
+    await createFilter(made, filterSpec(propertySpec('VirtualMachine', paths), members), signal)
     return made
   }
 
+  async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
+    try {
+      const properties = propertySpec('VirtualMachine', [UUID_PATH])
+      const spec = filterSpec(properties, await allVMs.select(signal))
+      return { reference, allUUIDs: await createFilter(reference, spec, signal) }
+    } catch (error) {
+      if (!(error instanceof SoapFault) || error.reason === 'SessionLost' || isRebuild(error)) throw error
+      onUnwatched(error)
+      return { reference, allUUIDs: undefined }
+    }
+  }
+
   async function poll(
-    collector: ManagedObjectReference,
+    { reference, allUUIDs }: Collector,
     version: string,
     atMost: number,
     signal: AbortSignal,
   ): Promise<Answer | undefined> {
     const updates: Update[] = []
+    const sightings: Sighting[] = []
+    let objects = 0
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
-      target: collector,
+      target: reference,
       parameters:
         element('version', version) +
         `<options>${element('maxWaitSeconds', timings.pollWait / 1000)}` +
@@ -104,7 +155,13 @@ export function createUpdates({ soap, content, paths, timings, clock }: UpdatesO
       records: {
         name: 'objectSet',
         depth: UPDATE_DEPTH,
-        take: (record, whole) => updates.push(readUpdate(record, whole, known)),
+        take(record, whole, filterSet) {
+          objects++
+          const filter = toReference(child(filterSet, 'filter'))?.value
+          if (filter === undefined || filter !== allUUIDs?.value)
+            updates.push(readUpdate(record, whole, known))
+          else sightings.push(...readSightings(record))
+        },
       },
       signal,
     })
@@ -114,16 +171,17 @@ export function createUpdates({ soap, content, paths, timings, clock }: UpdatesO
       for (const missing of childrenOf(filter, 'missingSet')) throw lostStart(child(missing, 'obj'))
     }
     const truncated = textOf(set, 'truncated') === 'true'
-    return { version: textOf(set, 'version') ?? version, truncated, updates }
+    return { version: textOf(set, 'version') ?? version, truncated, objects, told: { updates, sightings } }
   }
 
   async function run(
-    opened: { readonly list: ManagedObjectReference; readonly collector: ManagedObjectReference },
-    take: (updates: readonly Update[]) => void,
+    list: ManagedObjectReference,
+    opened: ManagedObjectReference,
+    take: (told: Told) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const pauseAfter = createPacing(clock)
-    let polled = opened.collector
+    let polled = await watchAllUUIDs(opened, signal)
     let version = ''
     let atMost = MAX_OBJECT_UPDATES
     while (!signal.aborted) {
@@ -135,24 +193,24 @@ export function createUpdates({ soap, content, paths, timings, clock }: UpdatesO
       })
       if (answer !== undefined && 'fewer' in answer) {
         // Not every server resends what was lost. With a new collector all members enter again.
-        await destroyObject(soap, 'DestroyPropertyCollector', polled, timings, signal)
-        polled = await openCollector(opened.list, signal)
+        await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
+        polled = await watchAllUUIDs(await openCollector(list, signal), signal)
         version = ''
         atMost = answer.fewer
         continue
       }
       if (answer !== undefined) version = answer.version
-      take(answer?.updates ?? [])
+      take(answer?.told ?? NOTHING)
       await clock.sleep(pauseAfter(answer, clock.monotonic() - start), signal)
     }
   }
 
   return {
     async open(signal) {
-      const list = await createObject(soap, 'CreateListView', content.viewManager, '', timings, signal)
+      const list = await create('CreateListView', content.viewManager, '', signal)
       listView = list
-      const opened = { list, collector: await openCollector(list, signal) }
-      return { listView: list, run: (take, signal) => run(opened, take, signal) }
+      const opened = await openCollector(list, signal)
+      return { listView: list, run: (take, signal) => run(list, opened, take, signal) }
     },
     async destroy(signal) {
       if (collector !== undefined)
@@ -166,8 +224,12 @@ interface Answer {
   readonly version: string
   /** There is more. */
   readonly truncated: boolean
-  readonly updates: readonly Update[]
+  /** How many it tells of, counted once for each filter. */
+  readonly objects: number
+  readonly told: Told
 }
+
+const NOTHING: Told = { updates: [], sightings: [] }
 
 /**
  * How long to wait after an answer, so that no server can make us poll constantly. While answers are few there is no wait,
@@ -179,7 +241,7 @@ function createPacing(clock: Clock): (answer: Answer | undefined, took: number) 
   let credit = BURST
   let creditedAt = clock.monotonic()
   return (answer, took) => {
-    const empty = answer === undefined || answer.updates.length === 0
+    const empty = answer === undefined || answer.objects === 0
     const again = empty && emptyBefore
     emptyBefore = empty
     const now = clock.monotonic()
@@ -229,6 +291,14 @@ function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<strin
   if (kind === 'modify') return { kind, object, values: changes }
   const set = [...changes].flatMap(([path, value]) => (value ? [[path, value] as const] : []))
   return { kind, object, values: new Map(set) }
+}
+
+/** The UUID that an update tells; none where the VM has left, or has no UUID at the moment. */
+function readSightings(record: XMLElement): readonly Sighting[] {
+  const vm = toReference(child(record, 'obj'))
+  const change = childrenOf(record, 'changeSet').find((each) => textOf(each, 'name') === UUID_PATH)
+  const uuid = textOf(change, 'op') === 'assign' ? readUUID(child(change, 'val')) : undefined
+  return vm === undefined || uuid === undefined ? [] : [{ vm: vm.value, uuid }]
 }
 
 /**

@@ -34,8 +34,11 @@ export interface XMLElement {
 export interface RecordReader {
   readonly name: string
   readonly depth: number
-  /** `whole` is false for a record that exceeds the limits: the rest of it was skipped. */
-  take(record: XMLElement, whole: boolean): void
+  /**
+   * `whole` is false for a record that exceeds the limits: the rest of it was skipped. `parent` has what came before the
+   * record, but for other records.
+   */
+  take(record: XMLElement, whole: boolean, parent: XMLElement | undefined): void
 }
 
 /**
@@ -189,6 +192,7 @@ class TreeBuilder {
     const depth = this.#open.length
     const element = this.#open.pop()
     if (element === undefined) return
+    const parent = this.#open.at(-1)
     if (this.#records?.depth === depth && this.#records.name === element.name) {
       this.#elements = this.#outside?.elements ?? 0
       this.#characters = this.#outside?.characters ?? 0
@@ -196,10 +200,9 @@ class TreeBuilder {
       this.records++
       const whole = !this.#excess
       this.#excess = false
-      this.#records.take(element, whole)
+      this.#records.take(element, whole, parent)
       return
     }
-    const parent = this.#open.at(-1)
     if (parent === undefined) this.#document = element
     else if (!this.#excess) parent.children.push(element)
   }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
@@ -33,18 +35,37 @@ type pagingCollector struct {
 	polls int
 	// told are the machines that a client was told to have entered, and not to have left.
 	told map[types.ManagedObjectReference]bool
+	// uuids is the filter on the UUIDs of all machines, if there is one.
+	uuids atomic.Pointer[uuidFilter]
 }
 
 func (c *pagingCollector) CreatePropertyCollector(ctx *simulator.Context, _ *types.CreatePropertyCollector) soap.HasFault {
 	made := &pagingCollector{}
 	// The simulator would name it after its type in Go.
-	made.Self = types.ManagedObjectReference{
-		Type:  "PropertyCollector",
-		Value: fmt.Sprintf("session[%s]%s", ctx.Session.Key, uuid.New()),
-	}
+	made.Self = sessionReference(ctx, "PropertyCollector")
 	return &methods.CreatePropertyCollectorBody{Res: &types.CreatePropertyCollectorResponse{
 		Returnval: ctx.Session.Put(made).Reference(),
 	}}
+}
+
+func sessionReference(ctx *simulator.Context, kind string) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: kind, Value: fmt.Sprintf("session[%s]%s", ctx.Session.Key, uuid.New())}
+}
+
+func (c *pagingCollector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter) soap.HasFault {
+	if c.uuids.Load() != nil || !readsUUIDs(ctx, req.Spec) {
+		return c.propertyCollector.CreateFilter(ctx, req)
+	}
+	filter := newUUIDFilter(ctx, c, req)
+	c.uuids.Store(filter)
+	return &methods.CreateFilterBody{Res: &types.CreateFilterResponse{Returnval: filter.Self}}
+}
+
+func (c *pagingCollector) DestroyPropertyCollector(ctx *simulator.Context, req *types.DestroyPropertyCollector) soap.HasFault {
+	if filter := c.uuids.Swap(nil); filter != nil {
+		filter.end(ctx)
+	}
+	return c.propertyCollector.DestroyPropertyCollector(ctx, req)
 }
 
 func (c *pagingCollector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
@@ -117,20 +138,88 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 	}
 	options.MaxObjectUpdates = limited(options.MaxObjectUpdates)
 	inner.Options = &options
-	answer := c.propertyCollector.WaitForUpdatesEx(ctx, &inner)
+	answer := c.wait(ctx, &inner)
 	body, ok := answer.(*methods.WaitForUpdatesExBody)
 	if !ok || body.Res == nil {
 		return answer
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tellLeft(ctx, body.Res)
 	if set := body.Res.Returnval; set != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		properties.retell(set, specOf(ctx))
 		c.polls++
 		set.Version = fmt.Sprintf("%d_1", c.polls)
 	}
 	return answer
+}
+
+// wait answers as the simulator does, and with what the filter on UUIDs has to tell.
+func (c *pagingCollector) wait(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
+	filter := c.uuids.Load()
+	if filter != nil && req.Version == "" {
+		filter.restart(ctx)
+	}
+	remaining := deadline(req.Options.MaxWaitSeconds)
+	for {
+		left := remaining()
+		req.Options.MaxWaitSeconds = left
+		if filter != nil && filter.waiting() {
+			req.Options.MaxWaitSeconds = types.NewInt32(0)
+		}
+		answer, woken := c.waitOnce(ctx, req, filter)
+		body, ok := answer.(*methods.WaitForUpdatesExBody)
+		if !ok || body.Res == nil {
+			return answer
+		}
+		c.mu.Lock()
+		c.tellLeft(ctx, body.Res)
+		c.mu.Unlock()
+		if filter == nil {
+			return answer
+		}
+		filter.tell(ctx, body.Res, req.Options.MaxObjectUpdates)
+		over := left != nil && *left == 0 && !woken
+		if over || req.Version == "" || body.Res.Returnval != nil && len(body.Res.Returnval.FilterSet) > 0 {
+			return answer
+		}
+	}
+}
+
+// deadline counts seconds down from now; nil is no end.
+func deadline(seconds *int32) func() *int32 {
+	if seconds == nil {
+		return func() *int32 { return nil }
+	}
+	end := time.Now().Add(time.Duration(*seconds) * time.Second)
+	return func() *int32 {
+		return types.NewInt32(int32(math.Ceil(max(0, time.Until(end).Seconds()))))
+	}
+}
+
+// waitOnce waits for what the simulator has to tell, until the filter on UUIDs has something: then `woken` is true.
+func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpdatesEx, filter *uuidFilter) (answer soap.HasFault, woken bool) {
+	if filter == nil {
+		return c.propertyCollector.WaitForUpdatesEx(ctx, req), false
+	}
+	answered := make(chan soap.HasFault, 1)
+	go func() { answered <- c.propertyCollector.WaitForUpdatesEx(ctx, req) }()
+	select {
+	case answer := <-answered:
+		return answer, false
+	case <-filter.wake:
+	}
+	// It may not have begun to wait yet, and then takes no notice.
+	for {
+		c.CancelWaitForUpdates(&types.CancelWaitForUpdates{This: c.Self})
+		select {
+		case answer := <-answered:
+			if answer.Fault() != nil && c.uuids.Load() == filter {
+				answer = &methods.WaitForUpdatesExBody{Res: &types.WaitForUpdatesExResponse{}}
+			}
+			return answer, true
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // tellLeft adds the machines to the answer that have gone without a word: where a list changes in the moment in which one

@@ -37,6 +37,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	views := &listViews{veil: c.veil}
 	views.enforce(c.ctx)
 	scopeSearches(c.ctx)
+	pushReconfiguredUUIDs(c.ctx)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /vms", answer(func(*http.Request) (any, error) { return machines(c.ctx, c.all()), nil }))
 	mux.HandleFunc("POST /guest", answer(eachVM(c, (*guestData).apply, func(g *guestData) string { return g.VM })))

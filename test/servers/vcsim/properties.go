@@ -104,11 +104,14 @@ func pathsOf(specs []types.PropertyFilterSpec, kind string) []string {
 // specOf finds what a filter of this session asks for.
 func specOf(ctx *simulator.Context) func(types.ManagedObjectReference) []types.PropertyFilterSpec {
 	return func(ref types.ManagedObjectReference) []types.PropertyFilterSpec {
-		filter, ok := ctx.Session.Get(ref).(*simulator.PropertyFilter)
-		if !ok {
+		switch filter := ctx.Session.Get(ref).(type) {
+		case *simulator.PropertyFilter:
+			return []types.PropertyFilterSpec{filter.Spec}
+		case *uuidFilter:
+			return []types.PropertyFilterSpec{filter.Spec}
+		default:
 			return nil
 		}
-		return []types.PropertyFilterSpec{filter.Spec}
 	}
 }
 
