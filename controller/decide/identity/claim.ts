@@ -65,7 +65,7 @@ export function judgeClaim(
   if (claim.nodeUID !== spec.nodeUID) return ofAnother(claim.nodeUID, vm, nodeByUID)
   if (claim.nonce === undefined) return withoutNonce(claim.bootID, spec.bootID)
   const { digest } = spec.claim
-  if (digest === undefined) {
+  if (digest === undefined && spec.claim.written) {
     return absent(
       'ClaimNotInReport',
       `the VM shows a claim and the report has no digest of it; apply the CRD of this controller's release, then wait for the agent's next refresh`,
